@@ -1,0 +1,1 @@
+"""Measure what an agent remembers."""

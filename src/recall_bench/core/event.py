@@ -1,0 +1,151 @@
+"""What happened, in order. Every number we publish is a fold over these."""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from recall_bench.core.history import WallTime
+from recall_bench.core.memory import Answer
+from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.question import Item
+from recall_bench.core.record import Record
+from recall_bench.core.verdict import Verdict
+
+
+class _Event(Record, omit_defaults=True, tag_field="type"):
+    at: WallTime
+
+
+class RunStarted(_Event, tag="run_started"):
+    """The first line of every journal."""
+
+    plan: Plan
+    code: str
+    """Version and digest of the harness that ran."""
+
+
+class RunResumed(_Event, tag="run_resumed"):
+    """The run went on in another process."""
+
+    code: str
+
+
+class Declared(_Event, tag="declared"):
+    """The questions of one scenario, so that a journal explains itself without its dataset."""
+
+    scenario: str
+    items: tuple[Item, ...]
+
+
+class Ingested(_Event, tag="ingested"):
+    """The system took in one day."""
+
+    scenario: str
+    day: int
+    checkpoint: str
+    """The checkpoint it was fed for."""
+    seconds: float
+
+
+class Settled(_Event, tag="settled"):
+    """Everything fed for a checkpoint can be asked about."""
+
+    scenario: str
+    checkpoint: str
+    seconds: float
+
+
+class FeedFailed(_Event, tag="feed_failed"):
+    """The system could not be opened, fed or settled; what it owed from here on stays open."""
+
+    scenario: str
+    checkpoint: str
+    stage: str
+    """`open`, `ingest`, `settle` or `snapshot`."""
+    fault: str
+    message: str
+    day: int | None = None
+
+
+class Answered(_Event, tag="answered"):
+    """The system replied."""
+
+    trial: Trial
+    answer: Answer
+    seconds: float
+
+
+class NotAnswered(_Event, tag="not_answered"):
+    """The system failed at a question. This counts against it."""
+
+    trial: Trial
+    fault: str
+    message: str
+    seconds: float
+
+
+class Judged(_Event, tag="judged"):
+    """The answer was graded."""
+
+    trial: Trial
+    verdict: Verdict
+    """The final one."""
+    primary: Verdict | None = None
+    """The first judge's, where an appellate judge reviewed it."""
+    review_fault: str | None = None
+    """Why a review that was due did not happen; the first verdict stands."""
+
+
+class NotJudged(_Event, tag="not_judged"):
+    """We failed. This counts against the run, not the system."""
+
+    trial: Trial
+    fault: str
+    message: str
+
+
+class RunEnded(_Event, tag="run_ended"):
+    """Everything owed was done. A journal without this line is unfinished."""
+
+
+Event = (
+    RunStarted
+    | RunResumed
+    | Declared
+    | Ingested
+    | Settled
+    | FeedFailed
+    | Answered
+    | NotAnswered
+    | Judged
+    | NotJudged
+    | RunEnded
+)
+
+_DECODER = msgspec.json.Decoder(Event)
+_ENCODER = msgspec.json.Encoder()
+
+
+def decode(line: bytes) -> Event:
+    """The event a journal line spells; msgspec.ValidationError if it spells none."""
+    return _DECODER.decode(line)
+
+
+def encode(event: Event) -> bytes:
+    """One journal line, without its end."""
+    return _ENCODER.encode(event)
+
+
+Outcome = Judged | NotJudged | NotAnswered
+"""Where a trial ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """All there is to know about one trial. Every trial owed has one, run or not."""
+
+    trial: Trial
+    item: Item
+    answered: Answered | None = None
+    outcome: Outcome | None = None
+    """None while the trial is still to do."""

@@ -1,0 +1,97 @@
+"""What a run is going to do, decided before it starts."""
+
+from datetime import date
+from enum import StrEnum
+from hashlib import sha256
+
+from recall_bench.core.memory import SystemCard
+from recall_bench.core.record import Record
+from recall_bench.core.verdict import JudgeCard
+
+
+class Checkpoint(Record):
+    """A point in the story where we stop feeding and start asking."""
+
+    label: str
+    days: int
+    """Story days told by then. May lie beyond the end of the history."""
+
+
+class Trial(Record):
+    """One question put once: the unit we schedule, resume, pair and count."""
+
+    scenario: str
+    item: str
+    checkpoint: str
+    repeat: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.scenario}/{self.item}@{self.checkpoint}#{self.repeat}"
+
+
+class Lifecycle(StrEnum):
+    """How a system comes to have lived exactly the days up to a checkpoint."""
+
+    FRESH = "fresh"
+    """A new memory for every checkpoint, fed from the first day."""
+    FORKED = "forked"
+    """One growing memory; at each checkpoint a copy of it is asked."""
+    GROWING = "growing"
+    """One growing memory, asked in place."""
+
+
+class Calendar(StrEnum):
+    """Where a day's date comes from when metadata and text disagree."""
+
+    METADATA = "metadata"
+    TEXT = "text"
+
+
+class ScenarioCard(Record):
+    """Which history and which questions, precisely enough to notice a changed byte."""
+
+    id: str
+    epoch: date
+    episodes: int
+    last_day: int
+    items: int
+    history_digest: str
+    questions_digest: str
+
+
+class Plan(Record, omit_defaults=True):
+    """A run, fully resolved. Two runs with one digest asked the same things the same way."""
+
+    scenarios: tuple[ScenarioCard, ...]
+    checkpoints: tuple[Checkpoint, ...]
+    """By days, ascending, no label twice."""
+    system: SystemCard
+    judge: JudgeCard
+    appellate: JudgeCard | None = None
+    lifecycle: Lifecycle = Lifecycle.FRESH
+    repeats: int = 1
+    seed: int = 42
+    sample: int | None = None
+    """At most so many older questions at each checkpoint; None asks them all."""
+    groups_enabled: bool = False
+    dry_run: bool = False
+    """Only the first checkpoint of each scenario."""
+    answer_timeout_s: float = 30.0
+    feed_timeout_s: float = 1800.0
+    judge_timeout_s: float = 120.0
+    judge_memory_window: int = 0
+    """The judge sees so many days either side of each evidence day; 0 shows it none."""
+    calendar: Calendar = Calendar.METADATA
+    error_budget: float = 0.05
+    """The share of owed trials that may fail before the scores are called invalid."""
+
+    @property
+    def dataset_digest(self) -> str:
+        """Names the histories and questions together."""
+        return sha256("".join(card.digest for card in self.scenarios).encode()).hexdigest()
+
+    @property
+    def questions_digest(self) -> str:
+        """Names the questions alone."""
+        names = "".join(f"{card.id}:{card.questions_digest}" for card in self.scenarios)
+        return sha256(names.encode()).hexdigest()

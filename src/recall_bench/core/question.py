@@ -1,0 +1,148 @@
+"""What is asked, and what is true. The two never travel together to a system."""
+
+from datetime import date
+from enum import StrEnum
+from hashlib import sha256
+from itertools import pairwise
+
+from recall_bench.core.history import Episode, StoryTime
+from recall_bench.core.record import Record
+
+CATEGORIES = (
+    "factual-recall",
+    "temporal-reasoning",
+    "decision-tracking",
+    "contradiction-resolution",
+    "cross-reference",
+    "recency-bias-resistance",
+    "synthesis",
+    "negative-recall",
+    "group-session-attribution",
+    "information-boundary",
+)
+"""The ten kinds of recall a persona is asked for, in the order every table prints them."""
+
+GROUP_CATEGORIES = frozenset({"group-session-attribution", "information-boundary"})
+"""Asked only where groups are enabled: the system must be able to tell sessions apart."""
+
+DIFFICULTIES = ("easy", "medium", "hard")
+
+PRINCIPAL = "principal"
+"""The session of the person an agent serves, and where a question comes from unless it says."""
+
+
+class Expects(StrEnum):
+    """What a well-behaved system does with the question."""
+
+    ANSWER = "answer"
+    ABSTAIN = "abstain"
+    """Say that there is no such thing."""
+    WITHHOLD = "withhold"
+    """Know, and not tell."""
+
+
+class Disclosure(StrEnum):
+    """How much of a secret the asker may be told."""
+
+    REFUSE = "refuse"
+    PARTIAL = "partial"
+    ANSWER = "answer"
+
+
+class Evidence(Record, omit_defaults=True):
+    """Where the answer can be found."""
+
+    day: int
+    turn: int | None = None
+    """Index into the episode's turns; None for the whole episode."""
+
+
+class Truth(Record, omit_defaults=True):
+    """What only judges and metrics may see."""
+
+    reference: str
+    category: str
+    difficulty: str | None = None
+    expects: Expects = Expects.ANSWER
+    evidence: tuple[Evidence, ...] = ()
+    aliases: tuple[str, ...] = ()
+    """Other wordings of the reference that are just as right."""
+    requires_synthesis: bool = False
+    forbidden_sessions: tuple[str, ...] = ()
+    disclosure: Disclosure | None = None
+
+
+class Question(Record, omit_defaults=True):
+    """What the system under test is shown."""
+
+    id: str
+    """Opaque. Dataset ids leak: LongMemEval marks its abstention items `_abs`."""
+    text: str
+    asked_at: StoryTime
+    scenario: str
+    session: str = PRINCIPAL
+    choices: tuple[str, ...] = ()
+
+
+class Item(Record, omit_defaults=True):
+    """A question with its truth, as the dataset holds it."""
+
+    id: str
+    text: str
+    truth: Truth
+    known_from: int
+    """The story day from which the history supports the reference."""
+    known_until: int | None = None
+    """The last story day on which it does; None if it is never overtaken."""
+    session: str | None = None
+    """Where it is asked from, if the dataset says; None means the principal's session."""
+    choices: tuple[str, ...] = ()
+
+    def is_open(self, days: int) -> bool:
+        """Whether the history up to story day `days` supports the reference answer."""
+        return self.known_from <= days and (self.known_until is None or days <= self.known_until)
+
+    def ask(self, scenario: str, at: StoryTime) -> Question:
+        """The only way to a question, and the door the truth does not pass."""
+        return Question(
+            id=opaque_id(scenario, self.id),
+            text=self.text,
+            asked_at=at,
+            scenario=scenario,
+            session=self.session or PRINCIPAL,
+            choices=self.choices,
+        )
+
+
+def opaque_id(scenario: str, item: str) -> str:
+    """A question's public name: stable, and silent about the dataset's own id."""
+    return sha256(f"{scenario}\0{item}".encode()).hexdigest()[:12]
+
+
+class Scenario(Record):
+    """One isolated history and everything asked about it."""
+
+    id: str
+    epoch: date
+    """The calendar date of story day 1."""
+    episodes: tuple[Episode, ...]
+    items: tuple[Item, ...]
+
+    def __post_init__(self) -> None:
+        for earlier, later in pairwise(self.episodes):
+            if later.day <= earlier.day or later.at < earlier.at:
+                raise ValueError(f"{self.id}: {later.id} does not come after {earlier.id}")
+        days = {episode.day for episode in self.episodes}
+        seen: set[str] = set()
+        for item in self.items:
+            if item.id in seen:
+                raise ValueError(f"{self.id}: two items are called {item.id}")
+            seen.add(item.id)
+            for cited in item.truth.evidence:
+                if cited.day not in days:
+                    raise ValueError(f"{self.id}/{item.id}: evidence day {cited.day} is missing")
+
+    @property
+    def last_day(self) -> int:
+        """The number of the last day there is, 0 where there is none."""
+        return self.episodes[-1].day if self.episodes else 0

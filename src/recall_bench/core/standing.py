@@ -1,0 +1,175 @@
+"""Where every owed trial stands: a fold over the journal, one byte a trial.
+
+It is what a resumed run asks "what is left?" and what a progress bar, a text report and a
+heatmap count from. Six hundred thousand trials are under two megabytes.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from recall_bench.core.event import (
+    Answered,
+    Declared,
+    Event,
+    FeedFailed,
+    Ingested,
+    Judged,
+    NotAnswered,
+    NotJudged,
+    RunEnded,
+    Settled,
+)
+from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.question import Item
+from recall_bench.core.schedule import Sheet, sheets
+from recall_bench.core.verdict import Verdict
+
+
+class State(IntEnum):
+    """How far one trial has come."""
+
+    OPEN = 0
+    ANSWERED = 1
+    NOT_JUDGED = 2
+    NOT_ANSWERED = 3
+    JUDGED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One trial: its state and, once judged, its three marks."""
+
+    state: State
+    correctness: int = 0
+    completeness: int = 0
+    grounded: int = 0
+
+    @property
+    def composite(self) -> int:
+        """Points of six; none unless judged."""
+        return self.correctness + self.completeness + self.grounded
+
+
+def _packed(verdict: Verdict) -> int:
+    marks = verdict.marks
+    return (
+        State.JUDGED
+        | marks.get("correctness", 0) << 3
+        | marks.get("completeness", 0) << 5
+        | marks.get("grounded", 0) << 7
+    )
+
+
+_UNPACKED = tuple(
+    Standing(State(min(byte & 7, State.JUDGED)), byte >> 3 & 3, byte >> 5 & 3, byte >> 7)
+    for byte in range(256)
+)
+
+
+@dataclass(slots=True)
+class CheckpointClock:
+    """Seconds spent and days fed for one checkpoint."""
+
+    ingest_s: float = 0.0
+    settle_s: float = 0.0
+    query_s: float = 0.0
+    days_fed: int = 0
+
+
+@dataclass(slots=True)
+class ScenarioStanding:
+    """One scenario's items, sheets and the state of each of its trials."""
+
+    items: tuple[Item, ...]
+    sheets: tuple[Sheet, ...]
+    repeats: int
+    index: dict[str, int] = field(init=False)
+    row: dict[str, int] = field(init=False)
+    grid: bytearray = field(init=False)
+    clocks: list[CheckpointClock] = field(init=False)
+    failures: list[FeedFailed] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.index = {item.id: i for i, item in enumerate(self.items)}
+        self.row = {sheet.checkpoint.label: r for r, sheet in enumerate(self.sheets)}
+        self.grid = bytearray(len(self.sheets) * self.repeats * len(self.items))
+        self.clocks = [CheckpointClock() for _ in self.sheets]
+
+    def slot(self, row: int, repeat: int, item: int) -> int:
+        """The trial's place in the grid."""
+        return (row * self.repeats + repeat) * len(self.items) + item
+
+    def slot_of(self, trial: Trial) -> int:
+        """The trial's place in the grid, by name."""
+        return self.slot(self.row[trial.checkpoint], trial.repeat, self.index[trial.item])
+
+    def standing(self, row: int, repeat: int, item: int) -> Standing:
+        """How the trial stands."""
+        return _UNPACKED[self.grid[self.slot(row, repeat, item)]]
+
+    def owed(self, row: int) -> Iterator[tuple[int, int]]:
+        """(repeat, item index) of every trial owed at this checkpoint, in asked order."""
+        for repeat in range(self.repeats):
+            for item in self.sheets[row].asked:
+                yield repeat, item
+
+    def is_complete(self, row: int) -> bool:
+        """Whether every trial of the checkpoint has its final outcome."""
+        return all(
+            self.grid[self.slot(row, repeat, item)] & 7 >= State.NOT_ANSWERED
+            for repeat, item in self.owed(row)
+        )
+
+
+class Standings:
+    """Every scenario's standing. Feed it the journal, then each event as it happens."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.scenarios: dict[str, ScenarioStanding] = {}
+        self.ended = False
+        self._last_day = {card.id: card.last_day for card in plan.scenarios}
+
+    def declare(self, scenario: str, items: Sequence[Item]) -> ScenarioStanding:
+        """Make room for a scenario's trials."""
+        found = self.scenarios.get(scenario)
+        if found is None:
+            owed = sheets(items, self._last_day[scenario], self.plan)
+            found = ScenarioStanding(tuple(items), owed, self.plan.repeats)
+            self.scenarios[scenario] = found
+        return found
+
+    def note(self, event: Event) -> None:
+        """Take one event into account. A later word on a trial supersedes an earlier one."""
+        match event:
+            case Judged(trial=trial, verdict=verdict):
+                self._set(trial, _packed(verdict))
+            case Answered(trial=trial, seconds=seconds):
+                self._set(trial, State.ANSWERED)
+                self._clock(trial.scenario, trial.checkpoint).query_s += seconds
+            case NotAnswered(trial=trial, seconds=seconds):
+                self._set(trial, State.NOT_ANSWERED)
+                self._clock(trial.scenario, trial.checkpoint).query_s += seconds
+            case NotJudged(trial=trial):
+                self._set(trial, State.NOT_JUDGED)
+            case Ingested(scenario=scenario, checkpoint=label, seconds=seconds):
+                clock = self._clock(scenario, label)
+                clock.ingest_s += seconds
+                clock.days_fed += 1
+            case Settled(scenario=scenario, checkpoint=label, seconds=seconds):
+                self._clock(scenario, label).settle_s += seconds
+            case FeedFailed(scenario=scenario):
+                self.scenarios[scenario].failures.append(event)
+            case Declared(scenario=scenario, items=items):
+                self.declare(scenario, items)
+            case RunEnded():
+                self.ended = True
+
+    def _set(self, trial: Trial, byte: int) -> None:
+        scenario = self.scenarios[trial.scenario]
+        scenario.grid[scenario.slot_of(trial)] = byte
+
+    def _clock(self, scenario: str, label: str) -> CheckpointClock:
+        standing = self.scenarios[scenario]
+        return standing.clocks[standing.row[label]]

@@ -1,0 +1,88 @@
+"""How an answer is graded."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+from recall_bench.core.history import Episode, StoryTime
+from recall_bench.core.memory import Answer
+from recall_bench.core.question import Item, Scenario
+from recall_bench.core.record import Record
+
+SCALES = {"correctness": 3, "completeness": 2, "grounded": 1}
+"""The marks a judge may give, and what each is out of."""
+
+FULL_MARKS = sum(SCALES.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exhibit:
+    """All a judge may look at. It does not say which system answered."""
+
+    scenario: str
+    item: Item
+    answer: Answer
+    asked_at: StoryTime
+    days: int
+    """The last story day the system had been told about when it answered."""
+    excerpts: Sequence[Episode] = ()
+    """The days the judge is shown, if a memory window was asked for."""
+
+
+class Verdict(Record, omit_defaults=True):
+    """A judge's marks, with its reasons. A mark off its scale cannot be made."""
+
+    marks: dict[str, int]
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        for name, points in self.marks.items():
+            if name not in SCALES:
+                raise ValueError(f"no mark is called {name!r}; marks are {', '.join(SCALES)}")
+            if type(points) is not int or not 0 <= points <= SCALES[name]:
+                raise ValueError(f"{name} must be a whole number from 0 to {SCALES[name]}")
+
+    @classmethod
+    def of(cls, correctness: int, completeness: int, grounded: int, reason: str = "") -> Self:
+        """The usual three marks."""
+        marks = {"correctness": correctness, "completeness": completeness, "grounded": grounded}
+        return cls(marks=marks, reason=reason)
+
+    @property
+    def composite(self) -> int:
+        """All points together; six at best."""
+        return sum(self.marks.values())
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether an appellate judge should look again."""
+        marks = self.marks
+        return (
+            self.composite < 4 or marks.get("grounded", 1) == 0 or marks.get("correctness", 1) == 0
+        )
+
+
+class JudgeCard(Record, omit_defaults=True):
+    """Who judged, precisely enough to ask them again."""
+
+    name: str
+    version: str
+    model: str | None = None
+    prompt_digest: str | None = None
+
+
+class Judge(Protocol):
+    """Grades one exhibit at a time."""
+
+    @property
+    def card(self) -> JudgeCard:
+        """Who this judge is; changes whenever a grade could."""
+        ...
+
+    def study(self, scenario: Scenario) -> None:
+        """Prepare for answers about this scenario. Called before the first of them."""
+        ...
+
+    async def judge(self, exhibit: Exhibit) -> Verdict:
+        """Grade, or raise JudgeFault. Never guess a grade from an unreadable reply."""
+        ...

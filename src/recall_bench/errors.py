@@ -1,0 +1,124 @@
+"""Every failure we raise on purpose.
+
+BenchError
+├── UsageError             the request cannot be met; fix the command or the file      exit 2
+│   ├── UnknownPlugin
+│   └── AmbiguousPlugin
+├── DataError              bytes are not what they claim to be                         exit 3
+│   ├── Malformed
+│   └── Problems           several at once
+├── SystemGone             the system cannot be reached; nothing is held against it    exit 4
+├── SystemFault            the system failed at something      recorded, costs the system
+│   ├── SystemTimeout
+│   ├── SystemBusy         it asked us to come back             retried, then recorded
+│   ├── SystemStuck        it cannot be interrupted             its memory is replaced
+│   └── NotAnAnswer        it returned something no one can grade
+└── JudgeFault             we failed to grade an answer         recorded, leaves the trial open
+    ├── JudgeTimeout
+    ├── JudgeBusy          retried, then recorded
+    └── UnreadableVerdict
+
+A run that ends without one of these still has an exit code that says how it went:
+
+    0  every trial owed has an outcome, errors within the stated budget
+    4  the system could not be reached or fed; the same command continues
+    5  the system failed more often than the budget allows: scores are invalid
+    6  some answers could not be judged; the same command judges them
+  130  interrupted; the same command continues
+
+Anything else that escapes is a bug in the harness: it aborts the run with its traceback.
+"""
+
+
+class BenchError(Exception):
+    """Base of the tree. The message names the thing, the problem and the next step."""
+
+    exit_code = 1
+
+
+class UsageError(BenchError):
+    """The request cannot be met as it stands."""
+
+    exit_code = 2
+
+
+class UnknownPlugin(UsageError):
+    """Nothing installed answers to this name."""
+
+    def __init__(self, kind: str, name: str, known: list[str]) -> None:
+        super().__init__(
+            f"no {kind} plugin named {name!r}; installed: {', '.join(known) or 'none'}"
+        )
+
+
+class AmbiguousPlugin(UsageError):
+    """Two installed packages answer to one name."""
+
+    def __init__(self, kind: str, name: str, packages: list[str]) -> None:
+        super().__init__(
+            f"{kind} plugin {name!r} is offered by {' and '.join(packages)}; uninstall one"
+        )
+
+
+class DataError(BenchError):
+    """Bytes are not what they claim to be."""
+
+    exit_code = 3
+
+
+class Malformed(DataError):
+    """A file departs from its documented shape."""
+
+    def __init__(self, where: str, problem: str) -> None:
+        super().__init__(f"{where}: {problem}")
+
+
+class Problems(DataError):
+    """Everything a check found wrong, one sentence each."""
+
+    def __init__(self, problems: list[BenchError]) -> None:
+        self.problems = problems
+        self.exit_code = max(problem.exit_code for problem in problems)
+        super().__init__("\n".join(str(problem) for problem in problems))
+
+
+class SystemGone(BenchError):
+    """The system under test cannot be reached; nothing is recorded against it."""
+
+    exit_code = 4
+
+
+class SystemFault(BenchError):
+    """The system under test failed."""
+
+
+class SystemTimeout(SystemFault):
+    """The system under test did not finish in time."""
+
+
+class SystemBusy(SystemFault):
+    """The system under test asked us to try again later."""
+
+
+class SystemStuck(SystemFault):
+    """The system ignored its cancellation: this memory can no longer be used."""
+
+
+class NotAnAnswer(SystemFault):
+    """The system returned something that is not an answer."""
+
+
+class JudgeFault(BenchError):
+    """We failed to grade this answer."""
+
+
+class JudgeTimeout(JudgeFault):
+    """The judge did not finish in time."""
+
+
+class JudgeBusy(JudgeFault):
+    """The judge asked us to try again later."""
+
+
+class UnreadableVerdict(JudgeFault):
+    """The judge replied, but not with a verdict."""

@@ -1,0 +1,94 @@
+"""Fixtures shared by every test: one tiny world, spelled out."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.history import Episode, story_day
+from recall_bench.core.memory import SystemCard
+from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard
+from recall_bench.core.question import Evidence, Item, Scenario, Truth
+from recall_bench.core.verdict import JudgeCard
+
+EPOCH = date(2024, 1, 1)
+
+SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def shared_data(name: str) -> Path:
+    """A path below the real data beside the checkout; skips the test where there is none."""
+    path = SHARED_DATA / name
+    if not path.exists():
+        pytest.skip(f"needs the real data shared/data/{name}, which is not here")
+    return path
+
+
+def episode(day: int, text: str) -> Episode:
+    return Episode(id=f"day-{day:04}", day=day, at=story_day(EPOCH, day), text=text)
+
+
+def card_of(scenario: Scenario) -> ScenarioCard:
+    return ScenarioCard(
+        id=scenario.id,
+        epoch=scenario.epoch,
+        episodes=len(scenario.episodes),
+        last_day=scenario.last_day,
+        items=len(scenario.items),
+        history_digest="h",
+        questions_digest="q",
+    )
+
+
+@pytest.fixture
+def scenario() -> Scenario:
+    """Ada adopts a cat on day 1 and renames it on day 3."""
+    return Scenario(
+        id="ada",
+        epoch=EPOCH,
+        episodes=(
+            episode(1, "The cat is Fig."),
+            episode(2, "Rain."),
+            episode(3, "The cat is now Plum."),
+        ),
+        items=(
+            Item(
+                id="old-name",
+                text="What is the cat called?",
+                known_from=1,
+                known_until=2,
+                truth=Truth(
+                    reference="Fig",
+                    category="contradiction-resolution",
+                    difficulty="easy",
+                    evidence=(Evidence(day=1),),
+                ),
+            ),
+            Item(
+                id="new-name",
+                text="What is the cat called?",
+                known_from=3,
+                truth=Truth(
+                    reference="Plum",
+                    category="contradiction-resolution",
+                    difficulty="hard",
+                    evidence=(Evidence(day=3),),
+                ),
+            ),
+        ),
+    )
+
+
+@pytest.fixture
+def plan(scenario: Scenario) -> Plan:
+    return Plan(
+        scenarios=(card_of(scenario),),
+        checkpoints=(Checkpoint(label="2d", days=2), Checkpoint(label="3d", days=3)),
+        system=SystemCard(name="scripted", version="1"),
+        judge=JudgeCard(name="exact", version="1"),
+    )
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
