@@ -69,7 +69,7 @@ class ScriptedSystem:
         self.opened: list[ScriptedMemory] = []
         self._reply = reply
 
-    async def open(self, scenario: str) -> ScriptedMemory:
+    async def open(self, scenario: str) -> ScriptedMemory:  # noqa: ARG002
         """A memory that has lived nothing yet."""
         memory = ScriptedMemory(self._reply)
         self.opened.append(memory)

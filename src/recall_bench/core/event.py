@@ -12,11 +12,11 @@ from recall_bench.core.record import Record
 from recall_bench.core.verdict import Verdict
 
 
-class _Event(Record, omit_defaults=True, tag_field="type"):
+class _Event(Record, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
     at: WallTime
 
 
-class RunStarted(_Event, tag="run_started"):
+class RunStarted(_Event, frozen=True, kw_only=True, tag="run_started"):
     """The first line of every journal."""
 
     plan: Plan
@@ -24,20 +24,20 @@ class RunStarted(_Event, tag="run_started"):
     """Version and digest of the harness that ran."""
 
 
-class RunResumed(_Event, tag="run_resumed"):
+class RunResumed(_Event, frozen=True, kw_only=True, tag="run_resumed"):
     """The run went on in another process."""
 
     code: str
 
 
-class Declared(_Event, tag="declared"):
+class Declared(_Event, frozen=True, kw_only=True, tag="declared"):
     """The questions of one scenario, so that a journal explains itself without its dataset."""
 
     scenario: str
     items: tuple[Item, ...]
 
 
-class Ingested(_Event, tag="ingested"):
+class Ingested(_Event, frozen=True, kw_only=True, tag="ingested"):
     """The system took in one day."""
 
     scenario: str
@@ -47,7 +47,7 @@ class Ingested(_Event, tag="ingested"):
     seconds: float
 
 
-class Settled(_Event, tag="settled"):
+class Settled(_Event, frozen=True, kw_only=True, tag="settled"):
     """Everything fed for a checkpoint can be asked about."""
 
     scenario: str
@@ -55,7 +55,7 @@ class Settled(_Event, tag="settled"):
     seconds: float
 
 
-class FeedFailed(_Event, tag="feed_failed"):
+class FeedFailed(_Event, frozen=True, kw_only=True, tag="feed_failed"):
     """The system could not be opened, fed or settled; what it owed from here on stays open."""
 
     scenario: str
@@ -67,7 +67,7 @@ class FeedFailed(_Event, tag="feed_failed"):
     day: int | None = None
 
 
-class Answered(_Event, tag="answered"):
+class Answered(_Event, frozen=True, kw_only=True, tag="answered"):
     """The system replied."""
 
     trial: Trial
@@ -75,7 +75,7 @@ class Answered(_Event, tag="answered"):
     seconds: float
 
 
-class NotAnswered(_Event, tag="not_answered"):
+class NotAnswered(_Event, frozen=True, kw_only=True, tag="not_answered"):
     """The system failed at a question. This counts against it."""
 
     trial: Trial
@@ -84,7 +84,7 @@ class NotAnswered(_Event, tag="not_answered"):
     seconds: float
 
 
-class Judged(_Event, tag="judged"):
+class Judged(_Event, frozen=True, kw_only=True, tag="judged"):
     """The answer was graded."""
 
     trial: Trial
@@ -96,7 +96,7 @@ class Judged(_Event, tag="judged"):
     """Why a review that was due did not happen; the first verdict stands."""
 
 
-class NotJudged(_Event, tag="not_judged"):
+class NotJudged(_Event, frozen=True, kw_only=True, tag="not_judged"):
     """We failed. This counts against the run, not the system."""
 
     trial: Trial
@@ -104,7 +104,7 @@ class NotJudged(_Event, tag="not_judged"):
     message: str
 
 
-class RunEnded(_Event, tag="run_ended"):
+class RunEnded(_Event, frozen=True, kw_only=True, tag="run_ended"):
     """Everything owed was done. A journal without this line is unfinished."""
 
 
@@ -122,7 +122,7 @@ Event = (
     | RunEnded
 )
 
-_DECODER = msgspec.json.Decoder(Event)
+_DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 _ENCODER = msgspec.json.Encoder()
 
 

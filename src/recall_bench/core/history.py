@@ -19,14 +19,14 @@ def story_day(epoch: date, day: int) -> datetime:
     return datetime.combine(epoch + timedelta(days=day - 1), time())
 
 
-class Turn(Record):
+class Turn(Record, frozen=True, kw_only=True):
     """One utterance."""
 
     speaker: str
     text: str
 
 
-class Episode(Record, omit_defaults=True):
+class Episode(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One dated stretch of history: a day's log, a chat session, a document."""
 
     id: str

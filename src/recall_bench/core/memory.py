@@ -10,7 +10,7 @@ from recall_bench.core.question import Question
 from recall_bench.core.record import Record
 
 
-class Passage(Record, omit_defaults=True):
+class Passage(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Something the system looked at before answering."""
 
     text: str
@@ -21,7 +21,7 @@ class Passage(Record, omit_defaults=True):
     score: float | None = None
 
 
-class Answer(Record, omit_defaults=True):
+class Answer(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What the system replied. Timing is not here: we measure it, they do not report it."""
 
     text: str
@@ -30,7 +30,7 @@ class Answer(Record, omit_defaults=True):
     """What the system did to find out, as it reports it."""
 
 
-class SystemCard(Record, omit_defaults=True):
+class SystemCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What a system says it is. Declared once, recorded in the plan, never sniffed."""
 
     name: str

@@ -9,7 +9,7 @@ from recall_bench.core.record import Record
 from recall_bench.core.verdict import JudgeCard
 
 
-class Checkpoint(Record):
+class Checkpoint(Record, frozen=True, kw_only=True):
     """A point in the story where we stop feeding and start asking."""
 
     label: str
@@ -17,7 +17,7 @@ class Checkpoint(Record):
     """Story days told by then. May lie beyond the end of the history."""
 
 
-class Trial(Record):
+class Trial(Record, frozen=True, kw_only=True):
     """One question put once: the unit we schedule, resume, pair and count."""
 
     scenario: str
@@ -47,7 +47,7 @@ class Calendar(StrEnum):
     TEXT = "text"
 
 
-class ScenarioCard(Record):
+class ScenarioCard(Record, frozen=True, kw_only=True):
     """Which history and which questions, precisely enough to notice a changed byte."""
 
     id: str
@@ -59,7 +59,7 @@ class ScenarioCard(Record):
     questions_digest: str
 
 
-class Plan(Record, omit_defaults=True):
+class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     """A run, fully resolved. Two runs with one digest asked the same things the same way."""
 
     scenarios: tuple[ScenarioCard, ...]

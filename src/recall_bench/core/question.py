@@ -49,7 +49,7 @@ class Disclosure(StrEnum):
     ANSWER = "answer"
 
 
-class Evidence(Record, omit_defaults=True):
+class Evidence(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Where the answer can be found."""
 
     day: int
@@ -57,7 +57,7 @@ class Evidence(Record, omit_defaults=True):
     """Index into the episode's turns; None for the whole episode."""
 
 
-class Truth(Record, omit_defaults=True):
+class Truth(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What only judges and metrics may see."""
 
     reference: str
@@ -72,7 +72,7 @@ class Truth(Record, omit_defaults=True):
     disclosure: Disclosure | None = None
 
 
-class Question(Record, omit_defaults=True):
+class Question(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What the system under test is shown."""
 
     id: str
@@ -84,7 +84,7 @@ class Question(Record, omit_defaults=True):
     choices: tuple[str, ...] = ()
 
 
-class Item(Record, omit_defaults=True):
+class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
     """A question with its truth, as the dataset holds it."""
 
     id: str
@@ -119,7 +119,7 @@ def opaque_id(scenario: str, item: str) -> str:
     return sha256(f"{scenario}\0{item}".encode()).hexdigest()[:12]
 
 
-class Scenario(Record):
+class Scenario(Record, frozen=True, kw_only=True):
     """One isolated history and everything asked about it."""
 
     id: str

@@ -29,7 +29,7 @@ class Exhibit:
     """The days the judge is shown, if a memory window was asked for."""
 
 
-class Verdict(Record, omit_defaults=True):
+class Verdict(Record, frozen=True, kw_only=True, omit_defaults=True):
     """A judge's marks, with its reasons. A mark off its scale cannot be made."""
 
     marks: dict[str, int]
@@ -62,7 +62,7 @@ class Verdict(Record, omit_defaults=True):
         )
 
 
-class JudgeCard(Record, omit_defaults=True):
+class JudgeCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Who judged, precisely enough to ask them again."""
 
     name: str
