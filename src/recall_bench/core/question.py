@@ -5,7 +5,7 @@ from enum import StrEnum
 from hashlib import sha256
 from itertools import pairwise
 
-from recall_bench.core.history import Episode, StoryTime
+from recall_bench.core.history import Episode, StoryTime, story_day
 from recall_bench.core.record import Record
 
 CATEGORIES = (
@@ -146,3 +146,10 @@ class Scenario(Record, frozen=True, kw_only=True):
     def last_day(self) -> int:
         """The number of the last day there is, 0 where there is none."""
         return self.episodes[-1].day if self.episodes else 0
+
+    def date_of(self, day: int) -> StoryTime:
+        """When story day `day` is: as its episode says, or by the calendar where none exists."""
+        for episode in reversed(self.episodes):
+            if episode.day <= day:
+                return episode.at if episode.day == day else story_day(self.epoch, day)
+        return story_day(self.epoch, day)

@@ -89,6 +89,8 @@ class ScenarioStanding:
     grid: bytearray = field(init=False)
     clocks: list[CheckpointClock] = field(init=False)
     failures: list[FeedFailed] = field(default_factory=list)
+    last_fed: int = 0
+    """The highest story day the system ever took in."""
 
     def __post_init__(self) -> None:
         self.index = {item.id: i for i, item in enumerate(self.items)}
@@ -113,6 +115,23 @@ class ScenarioStanding:
         for repeat in range(self.repeats):
             for item in self.sheets[row].asked:
                 yield repeat, item
+
+    def unasked(self, row: int, repeat: int) -> list[int]:
+        """Items of the checkpoint that this repeat has not put yet, in asked order."""
+        grid, start = self.grid, self.slot(row, repeat, 0)
+        return [item for item in self.sheets[row].asked if grid[start + item] == State.OPEN]
+
+    def count(self, *states: State) -> int:
+        """How many owed trials stand in one of these states."""
+        return sum(
+            self.grid[self.slot(row, repeat, item)] & 7 in states
+            for row in range(len(self.sheets))
+            for repeat, item in self.owed(row)
+        )
+
+    def reopen(self, state: State) -> None:
+        """Owe every trial in this state anew."""
+        self.grid = bytearray(State.OPEN if byte & 7 == state else byte for byte in self.grid)
 
     def is_complete(self, row: int) -> bool:
         """Whether every trial of the checkpoint has its final outcome."""
@@ -153,10 +172,12 @@ class Standings:
                 self._clock(trial.scenario, trial.checkpoint).query_s += seconds
             case NotJudged(trial=trial):
                 self._set(trial, State.NOT_JUDGED)
-            case Ingested(scenario=scenario, checkpoint=label, seconds=seconds):
+            case Ingested(scenario=scenario, checkpoint=label, seconds=seconds, day=day):
                 clock = self._clock(scenario, label)
                 clock.ingest_s += seconds
                 clock.days_fed += 1
+                lived = self.scenarios[scenario]
+                lived.last_fed = max(lived.last_fed, day)
             case Settled(scenario=scenario, checkpoint=label, seconds=seconds):
                 self._clock(scenario, label).settle_s += seconds
             case FeedFailed(scenario=scenario):
@@ -165,6 +186,13 @@ class Standings:
                 self.declare(scenario, items)
             case RunEnded():
                 self.ended = True
+
+    def reopen(self, state: State) -> None:
+        """Owe every trial in this state anew."""
+        for standing in self.scenarios.values():
+            if standing.count(state):
+                self.ended = False
+                standing.reopen(state)
 
     def _set(self, trial: Trial, byte: int) -> None:
         scenario = self.scenarios[trial.scenario]

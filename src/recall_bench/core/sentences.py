@@ -1,0 +1,145 @@
+"""An episode, sentence by sentence, each with where it stood.
+
+A day's log is markdown: front matter is dropped, `# session:` and other headings become the
+place of what follows, and a paragraph, a list entry, a table row or a line of code is a block
+that no sentence crosses. A conversation is read turn by turn, and the speaker is the place.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from recall_bench.core.history import Episode, Turn
+
+_FRONT_MATTER = re.compile(r"\A---\s*\n.*?\n---\s*(?:\n|\Z)", re.DOTALL)
+_HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\Z")
+_SESSION = re.compile(r"session:\s*(\S+)\Z", re.IGNORECASE)
+_RULE = re.compile(r"(?:[-*_]\s*){3,}\Z|\|?(?:\s*:?-{3,}:?\s*\|)+\s*(?::?-{3,}:?)?\s*\Z")
+_ENTRY = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+")
+_QUOTE = re.compile(r"(?:>\s?)+")
+_FENCE = ("```", "~~~")
+
+_STOP = re.compile(r"[.!?…][\"'”’)\]*_`]*\s+(?=[\"'“‘(\[*_`$€£@#]*[A-Z0-9ÀÖØ-Þ])")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Inc|Ltd|Co|Corp|No|Nos|vs|approx|etc|Fig|Sec|Ave|Rd|Blvd"
+    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun|e\.g|i\.e)"
+    r"|\b[A-Z])\.\Z"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """One sentence, word for word, and its place in the episode."""
+
+    text: str
+    block: int
+    """Counts the paragraphs, list entries and turns of the episode; neighbours share a number."""
+    session: str | None = None
+    heading: str = ""
+    """The headings it stands under, outermost first, the session's own left out."""
+    lead: str = ""
+    """What introduces it: the speaker of a turn, the line or entry a list hangs from."""
+
+
+def read(episode: Episode) -> tuple[Sentence, ...]:
+    """Every sentence of the episode, in order."""
+    if episode.turns:
+        return tuple(_spoken(episode.turns))
+    return tuple(_written(episode.text))
+
+
+def split(prose: str) -> list[str]:
+    """The sentences of one stretch of prose. Abbreviations, initials and decimals end none."""
+    found: list[str] = []
+    start = 0
+    for stop in _STOP.finditer(prose):
+        mark = stop.start() + 1
+        if prose[stop.start()] == "." and _ABBREVIATION.search(prose[start:mark]):
+            continue
+        found.append(prose[start : stop.end()].strip())
+        start = stop.end()
+    found.append(prose[start:].strip())
+    return [sentence for sentence in found if sentence]
+
+
+def _spoken(turns: tuple[Turn, ...]) -> Iterator[Sentence]:
+    for number, turn in enumerate(turns):
+        for line in turn.text.splitlines():
+            for text in split(line.strip()):
+                yield Sentence(text=text, block=number, lead=turn.speaker)
+
+
+def _written(text: str) -> Iterator[Sentence]:
+    page = _Page()
+    for line in _FRONT_MATTER.sub("", text, count=1).splitlines():
+        yield from page.turn(line)
+    yield from page.close()
+
+
+class _Page:
+    """Where the reader is: the headings above, the list around, the paragraph in hand."""
+
+    def __init__(self) -> None:
+        self._session: str | None = None
+        self._headings: dict[int, str] = {}
+        self._parents: list[tuple[int, str]] = []
+        self._paragraph: list[str] = []
+        self._indent = 0
+        self._is_entry = False
+        self._fenced = False
+        self._blocks = 0
+
+    def turn(self, line: str) -> Iterator[Sentence]:
+        """Read one more line; whatever it completes comes out."""
+        bare = line.strip()
+        if bare.startswith(_FENCE):
+            yield from self.close()
+            self._fenced = not self._fenced
+        elif self._fenced:
+            yield from self.close()
+            self._paragraph = [bare]
+        elif not bare or _RULE.match(bare):
+            yield from self.close()
+        elif heading := _HEADING.match(bare):
+            yield from self.close()
+            self._head(len(heading[1]), heading[2])
+        else:
+            yield from self._prose(line, bare)
+
+    def close(self) -> Iterator[Sentence]:
+        """The block in hand, sentence by sentence."""
+        whole = " ".join(self._paragraph).strip()
+        self._paragraph = []
+        if not whole:
+            return
+        while self._parents and self._parents[-1][0] >= self._indent:
+            self._parents.pop()
+        lead = " ".join(text for _, text in self._parents)
+        heading = " — ".join(self._headings.values())
+        for text in [whole] if self._fenced else split(whole):
+            yield Sentence(
+                text=text, block=self._blocks, session=self._session, heading=heading, lead=lead
+            )
+        self._blocks += 1
+        if self._is_entry or whole.endswith(":"):
+            self._parents.append((self._indent, whole))
+
+    def _head(self, level: int, title: str) -> None:
+        self._headings = {rank: text for rank, text in self._headings.items() if rank < level}
+        self._parents = []
+        if session := _SESSION.match(title):
+            self._session = session[1]
+        else:
+            self._headings[level] = title
+
+    def _prose(self, line: str, bare: str) -> Iterator[Sentence]:
+        quoted = _QUOTE.match(bare)
+        entry = _ENTRY.match(bare)
+        if quoted or entry or bare.startswith("|") or (self._is_entry and not line[:1].isspace()):
+            yield from self.close()
+        if not self._paragraph:
+            # An entry hangs below the line before it, so a plain line stands one step further out.
+            self._is_entry = entry is not None
+            self._indent = len(line) - len(line.lstrip()) + (1 if entry else 0)
+        mark = quoted or entry
+        self._paragraph.append(bare[mark.end() :] if mark else bare)

@@ -1,0 +1,292 @@
+"""What the user wants: settings from a YAML profile, with flags laid over them."""
+
+import os
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from recall_bench.core.plan import Calendar, Lifecycle
+from recall_bench.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything `run` can be told. None means: decide by the default rule."""
+
+    adapter: str = "hybrid"
+    factory: str | None = None
+    config: dict[str, object] = field(default_factory=dict)
+    data: Path | None = None
+    personas: tuple[str, ...] = ()
+    arcs: str | None = None
+    ranges: tuple[str, ...] = ()
+    judge: str = "offline"
+    appellate_judge: str | None = None
+    judge_memory_window: int = 0
+    sample: int | None = None
+    groups_enabled: bool = False
+    seed: int = 42
+    repeats: int = 1
+    lifecycle: Lifecycle | None = None
+    calendar: Calendar = Calendar.METADATA
+    allow_gaps: bool = False
+    error_budget: float = 0.05
+    parallelism: int = 1
+    timeout_ms: int = 30_000
+    grpc_timeout_ms: int = 120_000
+    ingest_timeout_ms: int = 1_800_000
+    judge_timeout_ms: int = 120_000
+    dry_run: bool = False
+    skip_preflight: bool = False
+    skip_catchup_ingest: bool = False
+    retry_errors: bool = False
+    into: Path | None = None
+    resume: Path | None = None
+    json_out: Path | None = None
+    question_log: Path | None = None
+    write_question_log: bool = True
+    progress_jsonl: Path | None = None
+    failure_log: Path | None = None
+    heatmap_png: bool = True
+
+    def __post_init__(self) -> None:
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise UsageError(
+                    f"{name.replace('_', '-')}: {value} is too small; say at least {least}"
+                )
+        if not 0 <= self.error_budget <= 1:
+            raise UsageError(
+                f"error-budget: {self.error_budget} is not a share; say a number from 0 to 1"
+            )
+
+
+_LEAST = {
+    "judge_memory_window": 0,
+    "sample": 0,
+    "repeats": 1,
+    "parallelism": 1,
+    "timeout_ms": 1,
+    "grpc_timeout_ms": 1,
+    "ingest_timeout_ms": 1,
+    "judge_timeout_ms": 1,
+}
+
+
+def overlaid(settings: Settings, given: dict[str, Any]) -> Settings:
+    """The settings with everything that was given replaced."""
+    return replace(settings, **given)
+
+
+class _Section(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    pass
+
+
+class _Persona(_Section):
+    id: str
+    dir: str | None = None
+    arcs: str | None = None
+
+
+class _Env(_Section):
+    file: str | None = None
+
+
+class _Models(_Section):
+    generation: str | None = None
+    judge: str | None = None
+    appellate_judge: str | None = None
+    creation: str | None = None
+    conversation: str | None = None
+
+
+class _Harness(_Section):
+    adapter: str | None = None
+    factory: str | None = None
+    config: dict[str, object] | None = None
+
+
+class _Steps(_Section):
+    start: int
+    end: int
+    step: int
+
+
+class _Run(_Section):
+    ranges: str | list[int | str] | dict[str, Any] | None = None
+    seed: int | None = None
+    timeout: int | None = None
+    parallelism: int | None = None
+    sample: int | None = None
+    judge_memory_window: int | None = None
+    groups_enabled: bool | None = None
+    data: str | None = None
+    personas: list[str] | None = None
+    repeats: int | None = None
+    lifecycle: Lifecycle | None = None
+    calendar: Calendar | None = None
+    allow_gaps: bool | None = None
+    error_budget: float | None = None
+    grpc_timeout: int | None = None
+    ingest_timeout: int | None = None
+    judge_timeout: int | None = None
+    dry_run: bool | None = None
+    skip_preflight: bool | None = None
+    skip_catchup_ingest: bool | None = None
+    retry_errors: bool | None = None
+    into: str | None = None
+    resume: str | None = None
+    json_out: str | None = None
+    question_log: str | bool | None = None
+    progress_jsonl: str | None = None
+    failure_log: str | None = None
+    heatmap_png: bool | None = None
+
+
+class _Generate(_Section):
+    days: int | None = None
+    start: int | None = None
+    end: int | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    history_window: int | None = None
+
+
+class _Profile(_Section):
+    persona: _Persona | None = None
+    env: _Env | None = None
+    models: _Models | None = None
+    harness: _Harness | None = None
+    run: _Run | None = None
+    generate: _Generate | None = None
+
+
+def read_profile(path: Path, load_yaml: Any) -> Settings:  # noqa: ANN401 - a YAML reader
+    """The settings a profile holds. Relative paths in it are relative to it."""
+    raw = load_yaml(path)
+    if not isinstance(raw, dict):
+        raise UsageError(f"{path}: a profile is a mapping with sections {_names(_Profile)}")
+    _refuse_unknown(raw, _Profile, str(path))
+    try:
+        profile = msgspec.convert(raw, _Profile)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path}: {_in_words(error)}") from error
+    if profile.env is not None and profile.env.file is not None:
+        _load_env(path.parent / profile.env.file)
+    return overlaid(Settings(), _given(profile, path.parent))
+
+
+def _names(section: type[_Section]) -> str:
+    return ", ".join(f.encode_name for f in msgspec.structs.fields(section))
+
+
+def _refuse_unknown(raw: dict[str, Any], section: type[_Section], where: str) -> None:
+    known = {f.encode_name: f for f in msgspec.structs.fields(section)}
+    for key, value in raw.items():
+        if key not in known:
+            near = get_close_matches(str(key), known, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"known keys: {_names(section)}"
+            raise UsageError(f"{where}: unknown key {key!r}; {hint}")
+        inner = [t for t in _members(known[key].type) if isinstance(t, type)]
+        nested = next((t for t in inner if issubclass(t, _Section)), None)
+        if nested is not None and isinstance(value, dict):
+            _refuse_unknown(value, nested, f"{where}, {key}")
+
+
+def _members(annotation: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a type expression
+    return getattr(annotation, "__args__", (annotation,))
+
+
+def _in_words(error: msgspec.ValidationError) -> str:
+    problem, _, place = str(error).partition(" - at ")
+    return f"{place.strip('`').removeprefix('$.')}: {problem.replace('`', '').lower()}"
+
+
+def _load_env(path: Path) -> None:
+    """Variables of a .env file, for those that the environment does not set already."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: env file cannot be read ({error.strerror})") from error
+    for line in text.splitlines():
+        name, sign, value = line.strip().removeprefix("export ").partition("=")
+        if sign and not name.startswith("#"):
+            os.environ.setdefault(name.strip(), value.strip().strip("'\""))
+
+
+_PATHS = {"data", "into", "resume", "json_out", "question_log", "progress_jsonl", "failure_log"}
+_RENAMED = {
+    "timeout": "timeout_ms",
+    "grpc_timeout": "grpc_timeout_ms",
+    "ingest_timeout": "ingest_timeout_ms",
+    "judge_timeout": "judge_timeout_ms",
+}
+
+
+def _given(profile: _Profile, base: Path) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    if profile.persona is not None:
+        given["personas"] = (profile.persona.id,)
+        given["arcs"] = profile.persona.arcs
+        if profile.persona.dir is not None:
+            given["data"] = (base / profile.persona.dir).parent
+    if profile.models is not None:
+        given["judge"] = profile.models.judge
+        given["appellate_judge"] = profile.models.appellate_judge
+    if profile.harness is not None:
+        given |= {
+            "adapter": _adapter(profile.harness.adapter, base),
+            "factory": profile.harness.factory,
+            "config": profile.harness.config,
+        }
+    if profile.run is not None:
+        given |= _given_run(profile.run, base)
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _adapter(target: str | None, base: Path) -> str | None:
+    """A path in a profile is relative to the profile; a name or an address is not."""
+    if target is None:
+        return None
+    file = target.split(".py", 1)[0] + ".py" if ".py" in target else ""
+    return str(base / target) if file and (base / file).exists() else target
+
+
+def _given_run(run: _Run, base: Path) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for name in (f.name for f in msgspec.structs.fields(_Run)):
+        value = getattr(run, name)
+        if value is None:
+            continue
+        if name == "question_log" and isinstance(value, bool):
+            given["write_question_log"] = value
+        elif name == "ranges":
+            given["ranges"] = _ranges(value)
+        elif name == "personas":
+            given["personas"] = tuple(value)
+        else:
+            given[_RENAMED.get(name, name)] = base / value if name in _PATHS else value
+    return given
+
+
+def _ranges(raw: str | list[int | str] | dict[str, Any]) -> tuple[str, ...]:
+    if isinstance(raw, dict):
+        if set(raw) == {"series"} and isinstance(raw["series"], list):
+            return tuple(str(word) for word in raw["series"])
+        try:
+            steps = msgspec.convert(raw, _Steps)
+        except msgspec.ValidationError as error:
+            raise UsageError(
+                f"run.ranges: say a list, {{start, end, step}} or {{series}}; {_in_words(error)}"
+            ) from error
+        if steps.step < 1:
+            raise UsageError(f"run.ranges.step: {steps.step} is too small; say at least 1")
+        return tuple(f"{days}d" for days in range(steps.start, steps.end + 1, steps.step))
+    return (raw,) if isinstance(raw, str) else tuple(str(word) for word in raw)
+
+
+SETTING_NAMES = tuple(f.name for f in fields(Settings))

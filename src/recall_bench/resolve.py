@@ -1,0 +1,112 @@
+"""From what people type to live parts: stories, systems, judges."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from recall_bench import plugins
+from recall_bench.core.memory import MemorySystem
+from recall_bench.core.question import Scenario
+from recall_bench.core.verdict import Judge
+from recall_bench.errors import UsageError
+from recall_bench.profile import Settings
+
+EMBEDDED = Path(__file__).parent / "personas"
+"""The personas that come with the package."""
+
+DEFAULT_ARCS = "arcs-1000d.yaml"
+
+_MODELS = frozenset(
+    {"anthropic", "azure", "bedrock", "google", "groq", "mistral", "ollama", "openai"}
+    | {"openai-chat", "openrouter", "claude", "codex", "copilot"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """One persona's folder and which of its stories is told."""
+
+    folder: Path
+    arcs: str
+
+    def load(self, settings: Settings) -> Scenario:
+        """The whole story with its questions."""
+        from recall_bench.datasets.persona import load
+
+        return load(
+            self.folder,
+            arcs=self.arcs,
+            calendar=settings.calendar,
+            allow_gaps=settings.allow_gaps,
+        )
+
+
+def resolve_stories(settings: Settings) -> Mapping[str, Story]:
+    """The personas asked for, by id; all there are where none was named."""
+    from recall_bench.datasets.persona import persona_ids
+
+    data = settings.data or EMBEDDED
+    if not data.is_dir():
+        raise UsageError(f"--data: {data} is not a folder; name the one that holds the personas")
+    known = persona_ids(data)
+    if not known:
+        raise UsageError(
+            f"--data: {data} holds no persona; "
+            "it should contain one folder with a persona.yaml for each"
+        )
+    wanted = tuple(dict.fromkeys(settings.personas)) or known
+    if unknown := [name for name in wanted if name not in known]:
+        raise UsageError(
+            f"--personas: {data} has no persona {' or '.join(map(repr, unknown))}; "
+            f"it has {', '.join(known)}"
+        )
+    return {name: Story(folder=data / name, arcs=_arcs(data / name, settings)) for name in wanted}
+
+
+def _arcs(folder: Path, settings: Settings) -> str:
+    """The story named; else the usual one; else the only one."""
+    from recall_bench.datasets.persona import stories
+
+    if settings.arcs is not None:
+        return settings.arcs
+    told = stories(folder)
+    if DEFAULT_ARCS in told or not told:
+        return DEFAULT_ARCS
+    if len(told) > 1:
+        raise UsageError(
+            f"{folder.name} has several stories; name one with --arcs: {', '.join(told)}"
+        )
+    return told[0]
+
+
+def resolve_system(settings: Settings) -> MemorySystem:
+    """A built-in by name, a Python adapter by file or `module:factory`, or `grpc://host:port`."""
+    target = settings.adapter
+    if "://" in target:
+        from recall_bench.systems.grpc import grpc_system
+
+        return grpc_system(target, timeout_s=settings.grpc_timeout_ms / 1000)
+    if _names_code(target):
+        from recall_bench.systems.python import load_system
+
+        return load_system(target, settings.config, factory=settings.factory)
+    return cast("MemorySystem", plugins.load("systems", target)(settings.config))
+
+
+def resolve_judge(target: str) -> Judge:
+    """A built-in by name, or a Python judge by file or `module:name`."""
+    if target.partition(":")[0].lower() in _MODELS:
+        raise UsageError(
+            f"--judge: {target} is a language model, and this version has no model judge; "
+            "use offline, stub, or a Python file that calls the model"
+        )
+    if _names_code(target):
+        from recall_bench.judging.python_judge import load_judge
+
+        return load_judge(target, {})
+    return cast("Judge", plugins.load("judges", target)({}))
+
+
+def _names_code(target: str) -> bool:
+    return ":" in target or target.endswith(".py") or "/" in target

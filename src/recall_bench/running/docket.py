@@ -1,0 +1,52 @@
+"""Answers on their way from the system to the judge."""
+
+from collections import deque
+
+import anyio
+
+from recall_bench.core.event import Answered
+
+_DEEP = 64
+
+
+class Docket:
+    """A queue that never holds up the asker and never grows without bound.
+
+    What does not fit is not lost: it is in the journal, where the grader finds it once the
+    queue has run dry.
+    """
+
+    def __init__(self, capacity: int = 4096) -> None:
+        self._capacity = capacity
+        self._waiting: deque[Answered] = deque()
+        self._news = anyio.Event()
+        self._closed = False
+        self.overflowed = False
+
+    @property
+    def is_deep(self) -> bool:
+        """Whether the asker should let the grader have a turn."""
+        return len(self._waiting) >= _DEEP
+
+    def submit(self, answered: Answered) -> None:
+        """Hand over one recorded answer."""
+        if len(self._waiting) < self._capacity:
+            self._waiting.append(answered)
+        else:
+            self.overflowed = True
+        self._news.set()
+
+    def close(self) -> None:
+        """No more answers will come."""
+        self._closed = True
+        self._news.set()
+
+    async def next(self) -> Answered | None:
+        """The oldest waiting answer; None once the docket is closed and empty."""
+        while not self._waiting:
+            if self._closed:
+                return None
+            if self._news.is_set():
+                self._news = anyio.Event()
+            await self._news.wait()
+        return self._waiting.popleft()

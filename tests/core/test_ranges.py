@@ -1,0 +1,50 @@
+"""The words for checkpoints mean what the public harness means by them, or are refused."""
+
+import pytest
+
+from recall_bench.core.plan import Checkpoint
+from recall_bench.core.ranges import parse_range, parse_ranges
+from recall_bench.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("word", "label", "days"),
+    [
+        ("30d", "30d", 30),
+        ("6mo", "6mo", 180),
+        ("6m", "6mo", 180),
+        ("45", "45d", 45),
+        (45, "45d", 45),
+        ("2y", "2y", 730),
+        ("1y", "1y", 365),
+        ("full", "full", 9007199254740991),
+        (" 90d ", "90d", 90),
+    ],
+)
+def test_a_word_becomes_a_checkpoint(word: str | int, label: str, days: int) -> None:
+    assert parse_range(word) == Checkpoint(label=label, days=days)
+
+
+@pytest.mark.parametrize("word", ["abc", "30x", "-5", "0", "0d", "", "1.5d", "every:0", "every:x"])
+def test_anything_else_is_refused_with_the_word_in_the_message(word: str) -> None:
+    with pytest.raises(UsageError, match=f"--ranges: '{word}'"):
+        parse_ranges([word] if word else ["", "30d"], 100)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["30d,60d,90d"], ["30d 60d 90d"], ["30d", "60d", "90d"], ["90d, 30d", "60d", "30d"]],
+    ids=["commas", "blanks", "repeated", "all at once, unsorted, one twice"],
+)
+def test_every_way_of_listing_gives_the_same_checkpoints(words: list[str]) -> None:
+    assert [checkpoint.label for checkpoint in parse_ranges(words, 100)] == ["30d", "60d", "90d"]
+
+
+def test_steps_end_on_the_last_day_and_never_beyond_it() -> None:
+    days = [checkpoint.days for checkpoint in parse_ranges(["every:7"], 30)]
+
+    assert days == [7, 14, 21, 28, 30]
+
+
+def test_a_step_that_divides_the_history_names_its_last_day_once() -> None:
+    assert [c.label for c in parse_ranges(["every:15"], 30)] == ["15d", "30d"]

@@ -1,0 +1,150 @@
+"""What is owed at a checkpoint follows from the items, the plan and nothing else."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall_bench.core.plan import Checkpoint, Plan
+from recall_bench.core.question import CATEGORIES, Item, Truth
+from recall_bench.core.schedule import quotas, sheets
+from tests.conftest import shared_data
+
+
+def item(
+    name: str, known_from: int, known_until: int | None = None, category: str = "factual-recall"
+) -> Item:
+    truth = Truth(reference="r", category=category)
+    return Item(id=name, text="?", known_from=known_from, known_until=known_until, truth=truth)
+
+
+def days(*counts: int) -> tuple[Checkpoint, ...]:
+    return tuple(Checkpoint(label=f"{n}d", days=n) for n in counts)
+
+
+def test_a_question_is_owed_from_the_day_it_can_be_known_until_it_is_overtaken(plan: Plan) -> None:
+    items = [item("always", 1), item("late", 20), item("retired", 1, known_until=10)]
+
+    owed = sheets(items, 30, plan.but(checkpoints=days(10, 11, 20)))
+
+    assert [{items[i].id for i in sheet.asked} for sheet in owed] == [
+        {"always", "retired"},
+        {"always"},
+        {"always", "late"},
+    ]
+
+
+def test_eligibility_goes_by_the_checkpoint_and_feeding_by_the_history(plan: Plan) -> None:
+    [sheet] = sheets([item("q", 1, known_until=40)], 30, plan.but(checkpoints=days(90)))
+
+    assert (sheet.cutoff, sheet.asked) == (30, ())
+
+
+def test_group_questions_are_counted_but_not_asked_unless_enabled(plan: Plan) -> None:
+    items = [item("plain", 1), item("group", 1, category="information-boundary")]
+
+    [off] = sheets(items, 9, plan.but(checkpoints=days(9)))
+    [on] = sheets(items, 9, plan.but(checkpoints=days(9), groups_enabled=True))
+
+    assert (len(off.asked), len(off.eligible)) == (1, 2)
+    assert len(on.asked) == 2
+
+
+def test_every_new_question_is_asked_and_old_ones_up_to_the_sample(plan: Plan) -> None:
+    items = [item(f"old{n}", 1) for n in range(20)] + [item(f"new{n}", 8) for n in range(6)]
+
+    first, second = sheets(items, 9, plan.but(checkpoints=days(5, 9), sample=4))
+
+    assert (first.new, first.older, len(first.asked)) == (20, 0, 20)
+    assert (second.new, second.older, len(second.asked)) == (6, 20, 10)
+
+
+def test_an_unsampled_question_is_old_news_next_time_whether_or_not_it_was_asked(
+    plan: Plan,
+) -> None:
+    items = [item(f"q{n}", 1) for n in range(10)]
+
+    *_, last = sheets(items, 9, plan.but(checkpoints=days(1, 5, 9), sample=0))
+
+    assert (last.new, last.older, last.asked) == (0, 10, ())
+
+
+def test_a_dry_run_visits_the_first_checkpoint_only(plan: Plan) -> None:
+    owed = sheets([item("q", 1)], 9, plan.but(checkpoints=days(1, 5, 9), dry_run=True))
+
+    assert [sheet.checkpoint.label for sheet in owed] == ["1d"]
+
+
+@given(
+    sizes=st.lists(st.integers(1, 60), min_size=1, max_size=10),
+    share=st.floats(0, 1, exclude_max=True),
+)
+def test_quotas_fill_every_seat_in_proportion(sizes: list[int], share: float) -> None:
+    seats = int(sum(sizes) * share)
+
+    given_seats = quotas(sizes, seats)
+
+    assert sum(given_seats) == seats
+    for size, got in zip(sizes, given_seats, strict=True):
+        assert got <= size
+        assert abs(got - size / sum(sizes) * seats) < 1
+
+
+@pytest.fixture(scope="module")
+def published() -> tuple[list[Item], dict[str, object]]:
+    yaml = pytest.importorskip("yaml")
+    record = json.loads(shared_data("conformance/ea-180d-order.json").read_text(encoding="utf-8"))
+    raw = yaml.load(
+        shared_data(record["questions"]).read_text(encoding="utf-8"), Loader=yaml.BaseLoader
+    )
+    items = [
+        item(
+            q["id"],
+            max(int(day) for day in q["relevant_days"]),
+            int(q["irrelevant_after"]) if "irrelevant_after" in q else None,
+            q["category"],
+        )
+        for q in raw
+    ]
+    return items, record
+
+
+def test_all_thirty_published_orders_are_reproduced(
+    published: tuple[list[Item], dict[str, object]], plan: Plan
+) -> None:
+    items, record = published
+    checkpoints = record["checkpoints"]
+    assert isinstance(checkpoints, list)
+
+    owed = sheets(
+        items,
+        180,
+        plan.but(
+            checkpoints=tuple(Checkpoint(label=c["label"], days=c["days"]) for c in checkpoints),
+            sample=record["sample"],
+            seed=record["seed"],
+        ),
+    )
+
+    assert len(owed) == 30
+    for sheet, expected in zip(owed, checkpoints, strict=True):
+        assert [items[i].id for i in sheet.asked] == expected["asked"], sheet.checkpoint.label
+
+
+def test_the_published_counts_of_new_and_old_questions(
+    published: tuple[list[Item], dict[str, object]], plan: Plan
+) -> None:
+    items, _ = published
+    sweep = days(*range(6, 181, 6))
+
+    owed = sheets(items, 180, plan.but(checkpoints=sweep, sample=50))
+
+    assert [len(sheet.asked) for sheet in owed[:6]] == [6, 12, 24, 37, 48, 60]
+    assert all(len(sheet.asked) == sheet.new + 50 for sheet in owed[6:])
+
+
+def test_category_names_are_the_ten_in_their_order() -> None:
+    assert len(CATEGORIES) == len(set(CATEGORIES)) == 10
+    assert CATEGORIES[0] == "factual-recall"
+    assert CATEGORIES[-2:] == ("group-session-attribution", "information-boundary")

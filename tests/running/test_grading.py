@@ -1,0 +1,142 @@
+"""A verdict comes from the judge, or the trial stays open; our failures cost the run."""
+
+import anyio
+import pytest
+
+from recall_bench.core.event import Answered, Judged, NotJudged
+from recall_bench.core.standing import State
+from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
+from recall_bench.errors import JudgeBusy, JudgeFault, UnreadableVerdict
+from recall_bench.running import patience
+from recall_bench.running.docket import Docket
+from recall_bench.testing import ExactJudge, ScriptedSystem
+from tests.running.conftest import Rehearsal
+
+pytestmark = pytest.mark.anyio
+
+
+def fig() -> ScriptedSystem:
+    return ScriptedSystem(lambda lived, question: "Fig")
+
+
+class Moody(ExactJudge):
+    """Fails in a given way, as often as told."""
+
+    def __init__(self, fault: JudgeFault, times: int) -> None:
+        self._fault, self._times = fault, times
+
+    async def judge(self, exhibit: Exhibit) -> Verdict:
+        if self._times:
+            self._times -= 1
+            raise self._fault
+        return await super().judge(exhibit)
+
+
+async def test_a_judge_that_babbles_once_costs_that_verdict_and_no_more(
+    rehearsal: Rehearsal,
+) -> None:
+    standings = await rehearsal.run(fig(), Moody(UnreadableVerdict("no JSON"), 1))
+
+    ada = standings.scenarios["ada"]
+    assert (ada.count(State.NOT_JUDGED), ada.count(State.JUDGED)) == (1, 1)
+    assert not standings.ended
+
+
+async def test_an_unjudged_answer_is_judged_by_the_next_run_without_asking_again(
+    rehearsal: Rehearsal,
+) -> None:
+    await rehearsal.run(fig(), Moody(UnreadableVerdict("no JSON"), 1))
+    asked = len(rehearsal.of(Answered))
+
+    standings = await rehearsal.run(fig())
+
+    assert standings.ended
+    assert len(rehearsal.of(Answered)) == asked == 2
+    assert len(rehearsal.of(Judged)) == 2
+
+
+async def test_a_hanging_judge_is_cancelled(rehearsal: Rehearsal) -> None:
+    class Asleep(ExactJudge):
+        async def judge(self, exhibit: Exhibit) -> Verdict:
+            await anyio.sleep_forever()
+            raise AssertionError
+
+    await rehearsal.run(fig(), Asleep(), judge_timeout_s=0.01)
+
+    faults = [event.fault for event in rehearsal.journal if isinstance(event, NotJudged)]
+    assert faults == ["JudgeTimeout", "JudgeTimeout"]
+
+
+async def test_a_busy_judge_is_asked_again(
+    rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patience, "PAUSES_S", (0.0,))
+
+    await rehearsal.run(fig(), Moody(JudgeBusy("429"), 1))
+
+    assert len(rehearsal.of(Judged)) == 2
+
+
+class Lenient(ExactJudge):
+    card = JudgeCard(name="lenient", version="1")
+
+    def __init__(self) -> None:
+        self.reviewed: list[str] = []
+
+    async def judge(self, exhibit: Exhibit) -> Verdict:
+        self.reviewed.append(exhibit.item.id)
+        return Verdict.of(3, 2, 1, "why not")
+
+
+async def test_an_appeal_looks_at_failures_only_and_its_verdict_is_final(
+    rehearsal: Rehearsal,
+) -> None:
+    appellate = Lenient()
+
+    await rehearsal.run(fig(), appellate=appellate)
+
+    right, wrong = [event for event in rehearsal.journal if isinstance(event, Judged)]
+    assert appellate.reviewed == ["new-name"]
+    assert (right.verdict.composite, right.primary) == (6, None)
+    assert wrong.verdict.composite == 6
+    assert wrong.primary is not None
+    assert wrong.primary.composite == 0
+
+
+async def test_a_failing_appeal_leaves_the_first_verdict_and_says_so(
+    rehearsal: Rehearsal,
+) -> None:
+    await rehearsal.run(fig(), appellate=Moody(UnreadableVerdict("no JSON"), 9))
+
+    *_, wrong = [event for event in rehearsal.journal if isinstance(event, Judged)]
+    assert wrong.verdict.composite == 0
+    assert wrong.review_fault == "UnreadableVerdict: no JSON"
+
+
+@pytest.mark.parametrize(
+    ("window", "shown"), [(0, [[], []]), (1, [[1, 2], [2, 3]]), (5, [[1, 2], [1, 2, 3]])]
+)
+async def test_the_judge_sees_the_evidence_window_and_never_the_future(
+    rehearsal: Rehearsal, window: int, shown: list[list[int]]
+) -> None:
+    seen: list[list[int]] = []
+
+    class Reader(ExactJudge):
+        async def judge(self, exhibit: Exhibit) -> Verdict:
+            seen.append([episode.day for episode in exhibit.excerpts])
+            return await super().judge(exhibit)
+
+    await rehearsal.run(fig(), Reader(), judge_memory_window=window)
+
+    assert seen == shown
+
+
+async def test_a_full_docket_loses_nothing(
+    rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recall_bench.running.conduct.Docket", lambda: Docket(capacity=0))
+
+    standings = await rehearsal.run(fig())
+
+    assert standings.ended
+    assert len(rehearsal.of(Judged)) == 2

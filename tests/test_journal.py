@@ -1,0 +1,88 @@
+"""A journal holds whole events in order, whatever happened to the process that wrote it."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.event import Ingested
+from recall_bench.errors import DataError, UsageError
+from recall_bench.journal import Journal, read
+
+
+def ingested(day: int) -> Ingested:
+    at = datetime(2024, 1, 1, tzinfo=UTC)
+    return Ingested(at=at, scenario="s", day=day, checkpoint="30d", seconds=0.1)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run" / "journal.jsonl"
+
+
+def test_what_is_appended_is_read_back_in_order(path: Path) -> None:
+    with Journal(path) as journal:
+        journal.append(ingested(1))
+        journal.append(ingested(2))
+
+    assert list(read(path)) == [ingested(1), ingested(2)]
+
+
+def test_an_event_can_be_read_before_the_journal_is_closed(path: Path) -> None:
+    with Journal(path) as journal:
+        journal.append(ingested(1))
+
+        assert list(read(path)) == [ingested(1)]
+
+
+@pytest.mark.parametrize("torn", [b'{"type": "ing', b"\0" * 4096, b"\xff"])
+def test_a_torn_last_line_is_not_an_event_and_the_next_append_replaces_it(
+    path: Path, torn: bytes
+) -> None:
+    with Journal(path) as journal:
+        journal.append(ingested(1))
+    with path.open("ab") as file:
+        file.write(torn)
+
+    assert list(read(path)) == [ingested(1)]
+
+    with Journal(path) as journal:
+        journal.append(ingested(2))
+
+    assert list(read(path)) == [ingested(1), ingested(2)]
+
+
+def test_a_torn_first_line_leaves_an_empty_journal(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b'{"type": "run_st')
+
+    with Journal(path):
+        pass
+
+    assert path.read_bytes() == b""
+
+
+@pytest.mark.parametrize("line", ["null", "42", "{}", '{"type": "unheard_of"}', "not json"])
+def test_a_line_that_is_no_event_is_an_error_that_names_it(path: Path, line: str) -> None:
+    with Journal(path) as journal:
+        journal.append(ingested(1))
+    with path.open("a") as file:
+        file.write(line + "\n")
+
+    with pytest.raises(DataError, match=r"journal\.jsonl, line 2: not a journal event"):
+        list(read(path))
+
+
+def test_a_second_writer_is_turned_away(path: Path) -> None:
+    with Journal(path), pytest.raises(UsageError, match="another run is writing"), Journal(path):
+        pass
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with (
+        pytest.raises(UsageError, match="cannot write there"),
+        Journal(tmp_path / "file" / "journal.jsonl"),
+    ):
+        pass
