@@ -1,0 +1,162 @@
+"""Who a persona is: `persona.yaml`. Keys unknown here are for other programs and ignored."""
+
+from datetime import date
+from pathlib import Path
+
+from recall_bench.core.record import Record
+from recall_bench.datasets.fields import Fields, raise_noted, shown
+from recall_bench.datasets.layout import DEFAULT_ARCS, Layout
+from recall_bench.errors import BenchError, Malformed, UsageError
+from recall_bench.yaml12 import Document, read_document
+
+
+class Project(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Something the persona works on."""
+
+    id: str
+    name: str
+    description: str = ""
+
+
+class Principal(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """The person an agent serves."""
+
+    name: str
+    role: str
+    profile: str | None = None
+
+
+class CastMember(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Somebody the agent works with."""
+
+    name: str
+    role: str
+    kind: str
+    """`human` or `agent`."""
+
+
+class Session(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One conversation context, with its own people and its own secrets."""
+
+    id: str
+    kind: str
+    """`1to1` or `group`."""
+    participants: tuple[str, ...] = ()
+    isolated: bool = False
+    """What is said here stays here."""
+    shared: bool = False
+    first_day: int | None = None
+    last_day: int | None = None
+    """The days it is open; None is without bound."""
+    sensitive_topics: tuple[str, ...] = ()
+
+
+class Persona(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """An agent: its name and character, whom it serves, and where it talks to whom."""
+
+    id: str
+    name: str
+    role: str
+    domain: str
+    team_size: int
+    profile: str
+    communication_style: str
+    company: str | None = None
+    institution: str | None = None
+    epoch: date | None = None
+    """The calendar date of story day 1, unless a story sets its own."""
+    projects: tuple[Project, ...] = ()
+    principal: Principal | None = None
+    cast: tuple[CastMember, ...] = ()
+    sessions: tuple[Session, ...] = ()
+    shared_knowledge: tuple[str, ...] = ()
+    """What any session may mention."""
+
+    @property
+    def affiliation(self) -> str | None:
+        """The institution, else the company."""
+        return self.institution or self.company
+
+
+def read_persona(folder: Path) -> Persona:
+    """The persona of this folder; UsageError if there is none, DataError if it is malformed."""
+    layout = Layout(folder, DEFAULT_ARCS)
+    if not layout.persona_file.is_file():
+        raise UsageError(f"{layout.name(layout.persona_file)} does not exist; check the path")
+    problems: list[BenchError] = []
+    document = read_document(layout.persona_file, name=layout.name(layout.persona_file))
+    persona = parse_persona(document, problems)
+    raise_noted(problems)
+    assert persona is not None  # noqa: S101 - nothing was noted, so there is one
+    return persona
+
+
+def parse_persona(document: Document, problems: list[BenchError]) -> Persona | None:
+    """The persona a document describes, or None with what is wrong with it noted."""
+    if not isinstance(document.content, dict):
+        what = shown(document.content)
+        problems.append(Malformed(document.name, f"holds {what}; write a mapping of the fields"))
+        return None
+    fields = Fields(document, (), "the persona", problems)
+    persona = Persona(
+        id=fields.text("id"),
+        name=fields.text("name"),
+        role=fields.text("role"),
+        domain=fields.text("domain"),
+        team_size=fields.whole("team_size"),
+        profile=fields.text("profile"),
+        communication_style=fields.text("communication_style"),
+        company=fields.text_or_none("company"),
+        institution=fields.text_or_none("institution"),
+        epoch=fields.date_or_none("epoch"),
+        projects=tuple(_project(part) for part in fields.parts("projects", "project")),
+        principal=_principal(fields.part("principal", "the principal")),
+        cast=tuple(_cast_member(part) for part in fields.parts("cast", "cast member")),
+        sessions=_sessions(fields),
+        shared_knowledge=fields.texts("sharedKnowledge"),
+    )
+    return persona if fields.is_sound else None
+
+
+def _project(fields: Fields) -> Project:
+    return Project(
+        id=fields.text("id"),
+        name=fields.text("name"),
+        description=fields.text_or_none("description") or "",
+    )
+
+
+def _principal(fields: Fields | None) -> Principal | None:
+    if fields is None:
+        return None
+    return Principal(
+        name=fields.text("name"),
+        role=fields.text("role"),
+        profile=fields.text_or_none("profile"),
+    )
+
+
+def _cast_member(fields: Fields) -> CastMember:
+    name = fields.text("name")
+    usual = "agent" if name.startswith("@") else "human"
+    kind = fields.choice_or_none("kind", ("human", "agent")) or usual
+    return CastMember(name=name, role=fields.text("role"), kind=kind)
+
+
+def _sessions(persona: Fields) -> tuple[Session, ...]:
+    found: dict[str, Session] = {}
+    for fields in persona.parts("sessions", "session"):
+        session = Session(
+            id=fields.text("id"),
+            kind=fields.choice("kind", ("1to1", "group")),
+            participants=fields.texts("participants"),
+            isolated=fields.flag("isolated"),
+            shared=fields.flag("shared"),
+            first_day=fields.whole_or_none("firstDay"),
+            last_day=fields.whole_or_none("lastDay"),
+            sensitive_topics=fields.texts("sensitive_topics"),
+        )
+        if session.id in found:
+            fields.note(f"two sessions are called {session.id}; rename one", "id")
+        found[session.id] = session
+    return tuple(found.values())

@@ -1,0 +1,196 @@
+"""What happens to a persona: `arcs-<suffix>.yaml`, its epoch, sessions and arcs."""
+
+from datetime import date
+from pathlib import Path
+
+from recall_bench.core.record import Record
+from recall_bench.datasets.fields import Fields, raise_noted, shown
+from recall_bench.datasets.identity import Persona, Session, read_persona
+from recall_bench.datasets.layout import Layout
+from recall_bench.errors import BenchError, Malformed, UsageError
+from recall_bench.yaml12 import Document, read_document
+
+EPOCH = date(2024, 1, 1)
+"""Story day 1 where neither story nor persona says."""
+
+ARC_TYPES = ("project", "incident", "decision", "learning", "relationship", "correction")
+
+
+class Directive(Record, frozen=True, kw_only=True):
+    """Something that has to happen on a certain day."""
+
+    day: int
+    event: str
+
+
+class Arc(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One thread of the story, from its first day to its last."""
+
+    id: str
+    type: str
+    title: str
+    description: str
+    start_day: int
+    end_day: int
+    directives: tuple[Directive, ...] = ()
+    primary_session: str | None = None
+    referenced_sessions: tuple[str, ...] = ()
+    participants: tuple[str, ...] = ()
+    forbidden_sessions: tuple[str, ...] = ()
+    wrong_day: int | None = None
+    corrected_day: int | None = None
+    wrong_belief: str | None = None
+    corrected_belief: str | None = None
+
+    def is_active(self, day: int) -> bool:
+        """Whether it goes on that day; both ends count."""
+        return self.start_day <= day <= self.end_day
+
+
+class Story(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """The arcs of one persona, the date of day 1, and the sessions as this story has them."""
+
+    epoch: date
+    sessions: tuple[Session, ...]
+    arcs: tuple[Arc, ...]
+    has_gaps: bool = False
+    """Whether days without a file are meant, although an arc is active."""
+
+    def active(self, day: int) -> tuple[str, ...]:
+        """Ids of the arcs that go on that day, in file order."""
+        return tuple(arc.id for arc in self.arcs if arc.is_active(day))
+
+    def is_active(self, day: int) -> bool:
+        """Whether any arc goes on that day; if none does, it is a quiet day."""
+        return any(arc.is_active(day) for arc in self.arcs)
+
+    @property
+    def last_day(self) -> int:
+        """The last day of any arc."""
+        return max(arc.end_day for arc in self.arcs)
+
+
+def read_story(folder: Path, arcs: str) -> Story:
+    """The story of this arcs file; UsageError if there is none, DataError if it is malformed."""
+    layout = Layout(folder, arcs)
+    persona = read_persona(folder)
+    if not layout.arcs_file.is_file():
+        raise UsageError(f"{layout.name(layout.arcs_file)} does not exist; check the name")
+    problems: list[BenchError] = []
+    document = read_document(layout.arcs_file, name=layout.name(layout.arcs_file))
+    story = parse_story(document, persona, problems, [])
+    raise_noted(problems)
+    assert story is not None  # noqa: S101 - nothing was noted, so there is one
+    return story
+
+
+def parse_story(
+    document: Document, persona: Persona | None, problems: list[BenchError], warnings: list[str]
+) -> Story | None:
+    """The story a document tells, or None with what is wrong with it noted.
+
+    The persona lends its sessions and its epoch; without one the story has neither.
+    """
+    if not isinstance(document.content, dict):
+        what = shown(document.content)
+        problems.append(
+            Malformed(document.name, f"holds {what}; write a mapping with a list called arcs")
+        )
+        return None
+    fields = Fields(document, (), "the story", problems)
+    epoch = fields.date_or_none("epoch") or (persona and persona.epoch) or EPOCH
+    sessions = _merged(persona.sessions if persona else (), fields, warnings)
+    has_gaps = fields.flag("gaps")
+    arcs = tuple(_arcs(fields, warnings))
+    if not fields.is_sound:
+        return None
+    return Story(epoch=epoch, sessions=sessions, arcs=arcs, has_gaps=has_gaps)
+
+
+def _merged(
+    declared: tuple[Session, ...], story: Fields, warnings: list[str]
+) -> tuple[Session, ...]:
+    """The persona's sessions; those the story lists are open just when the story says."""
+    found = {session.id: session for session in declared}
+    for fields in story.parts("sessions", "session"):
+        name = fields.text("id")
+        first_day = fields.whole_or_none("firstDay")
+        last_day = fields.whole_or_none("lastDay")
+        if name in found:
+            found[name] = found[name].but(first_day=first_day, last_day=last_day)
+        elif declared and name:
+            warnings.append(
+                f"{fields.where()}: session {name} is not one of the persona's and is ignored"
+            )
+    return tuple(found.values())
+
+
+def _arcs(story: Fields, warnings: list[str]) -> list[Arc]:
+    if not story.has("arcs"):
+        story.note("the story has no list called arcs; add one")
+        return []
+    found: list[Arc] = []
+    names: set[str] = set()
+    for fields in story.parts("arcs", "arc"):
+        arc = _arc(fields, warnings)
+        if arc is not None and arc.id in names:
+            warnings.append(f"{fields.where()}: two arcs are called {arc.id}; rename one")
+        if arc is not None:
+            names.add(arc.id)
+            found.append(arc)
+    if not found and story.is_sound:
+        story.note("the list called arcs is empty; add at least one arc", "arcs")
+    return found
+
+
+def _arc(fields: Fields, warnings: list[str]) -> Arc | None:
+    arc = Arc(
+        id=fields.text("id"),
+        type=fields.choice("type", ARC_TYPES),
+        title=fields.text("title"),
+        description=fields.text("description"),
+        start_day=_day(fields, "startDay"),
+        end_day=_day(fields, "endDay"),
+        directives=tuple(
+            Directive(day=part.whole("day"), event=part.text("event"))
+            for part in fields.parts("directives", f"directive of {fields.subject},")
+        ),
+        primary_session=fields.text_or_none("primarySession"),
+        referenced_sessions=fields.texts("referencedSessions"),
+        participants=fields.texts("participants"),
+        forbidden_sessions=fields.texts("forbiddenSessions"),
+        wrong_day=fields.whole_or_none("wrongDay"),
+        corrected_day=fields.whole_or_none("correctedDay"),
+        wrong_belief=fields.text_or_none("wrongBelief"),
+        corrected_belief=fields.text_or_none("correctedBelief"),
+    )
+    if not fields.is_sound:
+        return None
+    if arc.start_day > arc.end_day:
+        fields.note(
+            f"{fields.subject} ends on day {arc.end_day}, before it starts on day "
+            f"{arc.start_day}; swap or correct the two",
+            "endDay",
+        )
+    if arc.type == "correction":
+        _check_correction(fields, warnings)
+    return arc if fields.is_sound else None
+
+
+def _day(fields: Fields, key: str) -> int:
+    before = len(fields.problems)
+    day = fields.whole(key)
+    if day < 1 and len(fields.problems) == before:
+        fields.note(f"{key} of {fields.subject} is {day}; the first story day is 1", key)
+    return day
+
+
+def _check_correction(fields: Fields, warnings: list[str]) -> None:
+    for key in ("wrongDay", "correctedDay"):
+        if not fields.has(key):
+            fields.note(f"{fields.subject} is a correction and has no {key}; add the day")
+    warnings.extend(
+        f"{fields.where()}: {fields.subject} is a correction and has no {key}"
+        for key in ("wrongBelief", "correctedBelief")
+        if not fields.has(key)
+    )

@@ -1,0 +1,148 @@
+"""What a persona did and said on a day, beside its log: tool calls and conversations.
+
+`tools-<suffix>/day-0001.yaml` holds the calls of a day, `conversations-<suffix>/conv-0001`
+its dialogue, as `.json` (an array of role and content) or `.md` (bold `User:` and
+`Assistant:` lines). A story need have neither.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import msgspec
+
+from recall_bench.core.history import Turn
+from recall_bench.core.record import Record
+from recall_bench.datasets.fields import Fields, raise_noted, shown
+from recall_bench.datasets.layout import Layout
+from recall_bench.errors import BenchError, Malformed, UsageError
+from recall_bench.yaml12 import decoded, read_document
+
+_TOOLS = re.compile(r"day-([0-9]{4,})\.ya?ml")
+_CONVERSATION = re.compile(r"conv-([0-9]{4,})\.(?:json|md)")
+_LABEL = re.compile(r"^\*\*(User|Assistant)(?::\*\*|\*\*:)[ \t]*\r?$", re.MULTILINE)
+
+
+class ToolCall(Record, frozen=True, kw_only=True):
+    """One call the agent made."""
+
+    session: str
+    """`internal` for what it did on its own."""
+    tool: str
+    content: str
+
+
+class ToolDay(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """The calls of one day, in order."""
+
+    day: int
+    calls: tuple[ToolCall, ...]
+    dated: date | None = None
+    """As the file has it, which need not be the date the day's log uses."""
+    day_of_week: str | None = None
+    persona: str | None = None
+
+
+class Conversation(Record, frozen=True, kw_only=True):
+    """The dialogue of one day; speakers are `user` and `assistant`."""
+
+    day: int
+    turns: tuple[Turn, ...]
+
+
+class _Message(msgspec.Struct):
+    role: str
+    content: str
+
+
+def tool_calls(folder: Path, arcs: str) -> Iterator[ToolDay]:
+    """The tool calls of a story, day by day; UsageError if it has none, Malformed as met."""
+    layout = Layout(folder, arcs)
+    files = _files(layout, layout.tools, _TOOLS, "tool calls")
+    return (_tool_day(day, path, layout.name(path)) for day, path in files)
+
+
+def conversations(folder: Path, arcs: str) -> Iterator[Conversation]:
+    """The conversations of a story, day by day; UsageError if it has none, Malformed as met."""
+    layout = Layout(folder, arcs)
+    files = _files(layout, layout.conversations, _CONVERSATION, "conversations")
+    return (_conversation(day, path, layout.name(path)) for day, path in files)
+
+
+def _files(
+    layout: Layout, folder: Path, pattern: re.Pattern[str], what: str
+) -> list[tuple[int, Path]]:
+    if not folder.is_dir():
+        raise UsageError(f"{layout.name(folder)} does not exist; {layout.arcs} has no {what}")
+    found: dict[int, Path] = {}
+    for path in sorted(folder.iterdir()):
+        match = pattern.fullmatch(path.name)
+        if match is None:
+            continue
+        day = int(match[1])
+        if day in found:
+            raise Malformed(
+                layout.name(path), f"{found[day].name} is for the same day; remove one of the two"
+            )
+        found[day] = path
+    return sorted(found.items())
+
+
+def _tool_day(day: int, path: Path, name: str) -> ToolDay:
+    document = read_document(path, name=name)
+    if not isinstance(document.content, dict):
+        raise Malformed(name, f"holds {shown(document.content)}; write a mapping with a calls list")
+    problems: list[BenchError] = []
+    fields = Fields(document, (), "the file", problems)
+    if fields.whole("day") != day and fields.is_sound:
+        fields.note(f"the day is not {day}, as the name says; correct one of the two", "day")
+    if not fields.has("calls"):
+        fields.note("the file has no list called calls; add it")
+    found = ToolDay(
+        day=day,
+        calls=tuple(
+            ToolCall(
+                session=call.text("session"), tool=call.text("tool"), content=call.text("content")
+            )
+            for call in fields.parts("calls", "call")
+        ),
+        dated=fields.date_or_none("date"),
+        day_of_week=fields.text_or_none("day_of_week"),
+        persona=fields.text_or_none("persona"),
+    )
+    raise_noted(problems)
+    return found
+
+
+def _conversation(day: int, path: Path, name: str) -> Conversation:
+    text = decoded(path.read_bytes(), name, "utf-8-sig")
+    turns = _json_turns(text, name) if path.suffix == ".json" else _markdown_turns(text, name)
+    if not turns:
+        raise Malformed(name, "holds no turn; add one or remove the file")
+    return Conversation(day=day, turns=turns)
+
+
+def _json_turns(text: str, name: str) -> tuple[Turn, ...]:
+    try:
+        messages = msgspec.json.decode(text, type=list[_Message])
+    except msgspec.DecodeError as error:
+        raise Malformed(name, f"is not a list of role and content ({error}); correct it") from error
+    for index, message in enumerate(messages):
+        if message.role not in {"user", "assistant"}:
+            raise Malformed(
+                name, f"turn {index + 1} is by {message.role!r}; write user or assistant"
+            )
+    return tuple(Turn(speaker=message.role, text=message.content) for message in messages)
+
+
+def _markdown_turns(text: str, name: str) -> tuple[Turn, ...]:
+    before, *parts = _LABEL.split(text)
+    if before.strip():
+        raise Malformed(
+            f"{name}, line 1", "text stands before the first **User:** or **Assistant:**; label it"
+        )
+    return tuple(
+        Turn(speaker=speaker.lower(), text=said.strip())
+        for speaker, said in zip(parts[::2], parts[1::2], strict=True)
+    )
