@@ -1,1 +1,88 @@
-"""Measure what an agent remembers."""
+"""Measure what an agent remembers.
+
+Everything the command line does is here, typed; a name is imported when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recall_bench.core.history import Episode as Episode
+    from recall_bench.core.history import Turn as Turn
+    from recall_bench.core.memory import Answer as Answer
+    from recall_bench.core.memory import Memory as Memory
+    from recall_bench.core.memory import MemorySystem as MemorySystem
+    from recall_bench.core.memory import Passage as Passage
+    from recall_bench.core.memory import Snapshots as Snapshots
+    from recall_bench.core.memory import SystemCard as SystemCard
+    from recall_bench.core.plan import Calendar as Calendar
+    from recall_bench.core.plan import Checkpoint as Checkpoint
+    from recall_bench.core.plan import Lifecycle as Lifecycle
+    from recall_bench.core.plan import Plan as Plan
+    from recall_bench.core.plan import Trial as Trial
+    from recall_bench.core.question import CATEGORIES as CATEGORIES
+    from recall_bench.core.question import Item as Item
+    from recall_bench.core.question import Question as Question
+    from recall_bench.core.question import Scenario as Scenario
+    from recall_bench.core.question import Truth as Truth
+    from recall_bench.core.ranges import parse_range as parse_range
+    from recall_bench.core.ranges import parse_ranges as parse_ranges
+    from recall_bench.core.verdict import Exhibit as Exhibit
+    from recall_bench.core.verdict import Judge as Judge
+    from recall_bench.core.verdict import JudgeCard as JudgeCard
+    from recall_bench.core.verdict import Verdict as Verdict
+    from recall_bench.errors import BenchError as BenchError
+    from recall_bench.errors import DataError as DataError
+    from recall_bench.errors import JudgeFault as JudgeFault
+    from recall_bench.errors import SystemBusy as SystemBusy
+    from recall_bench.errors import SystemFault as SystemFault
+    from recall_bench.errors import SystemGone as SystemGone
+    from recall_bench.errors import UsageError as UsageError
+    from recall_bench.library import Finished as Finished
+    from recall_bench.library import draw_heatmap as draw_heatmap
+    from recall_bench.library import export_run as export_run
+    from recall_bench.library import heatmap_json as heatmap_json
+    from recall_bench.library import list_personas as list_personas
+    from recall_bench.library import load_persona as load_persona
+    from recall_bench.library import open_run as open_run
+    from recall_bench.library import questions_in_range as questions_in_range
+    from recall_bench.library import read_settings as read_settings
+    from recall_bench.library import result_json as result_json
+    from recall_bench.library import run as run
+    from recall_bench.library import text_report as text_report
+    from recall_bench.profile import Settings as Settings
+    from recall_bench.reporting.folder import RunFolder as RunFolder
+    from recall_bench.reporting.grid import heatmap_grid as heatmap_grid
+    from recall_bench.reporting.summary import Summary as Summary
+    from recall_bench.reporting.summary import summarise as summarise
+
+_HOMES = {
+    "core.history": "Episode Turn",
+    "core.memory": "Answer Memory MemorySystem Passage Snapshots SystemCard",
+    "core.plan": "Calendar Checkpoint Lifecycle Plan Trial",
+    "core.question": "CATEGORIES Item Question Scenario Truth",
+    "core.ranges": "parse_range parse_ranges",
+    "core.verdict": "Exhibit Judge JudgeCard Verdict",
+    "errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
+    "library": (
+        "Finished draw_heatmap export_run heatmap_json list_personas load_persona open_run "
+        "questions_in_range read_settings result_json run text_report"
+    ),
+    "profile": "Settings",
+    "reporting.folder": "RunFolder",
+    "reporting.grid": "heatmap_grid",
+    "reporting.summary": "Summary summarise",
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605 - a list of names, made from the table above
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'recall_bench' has no attribute {name!r}")
+    return getattr(import_module(f"recall_bench.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -156,7 +156,9 @@ class _Generate(_Section):
     history_window: int | None = None
 
 
-class _Profile(_Section):
+class Profile(_Section):
+    """The shape of the file, section by section."""
+
     persona: _Persona | None = None
     env: _Env | None = None
     models: _Models | None = None
@@ -165,14 +167,16 @@ class _Profile(_Section):
     generate: _Generate | None = None
 
 
-def read_profile(path: Path, load_yaml: Any) -> Settings:  # noqa: ANN401 - a YAML reader
+def read_profile(path: Path) -> Settings:
     """The settings a profile holds. Relative paths in it are relative to it."""
+    from recall_bench.yaml12 import load_yaml
+
     raw = load_yaml(path)
     if not isinstance(raw, dict):
-        raise UsageError(f"{path}: a profile is a mapping with sections {_names(_Profile)}")
-    _refuse_unknown(raw, _Profile, str(path))
+        raise UsageError(f"{path}: a profile is a mapping with sections {_names(Profile)}")
+    _refuse_unknown(raw, Profile, str(path))
     try:
-        profile = msgspec.convert(raw, _Profile)
+        profile = msgspec.convert(raw, Profile)
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: {_in_words(error)}") from error
     if profile.env is not None and profile.env.file is not None:
@@ -227,7 +231,7 @@ _RENAMED = {
 }
 
 
-def _given(profile: _Profile, base: Path) -> dict[str, Any]:
+def _given(profile: Profile, base: Path) -> dict[str, Any]:
     given: dict[str, Any] = {}
     if profile.persona is not None:
         given["personas"] = (profile.persona.id,)

@@ -61,23 +61,23 @@ def resolve_stories(settings: Settings) -> Mapping[str, Story]:
             f"--personas: {data} has no persona {' or '.join(map(repr, unknown))}; "
             f"it has {', '.join(known)}"
         )
-    return {name: Story(folder=data / name, arcs=_arcs(data / name, settings)) for name in wanted}
+    return {name: story_in(data / name, settings.arcs) for name in wanted}
 
 
-def _arcs(folder: Path, settings: Settings) -> str:
+def story_in(folder: Path, arcs: str | None) -> Story:
     """The story named; else the usual one; else the only one."""
     from recall_bench.datasets.persona import stories
 
-    if settings.arcs is not None:
-        return settings.arcs
+    if arcs is not None:
+        return Story(folder=folder, arcs=arcs)
     told = stories(folder)
     if DEFAULT_ARCS in told or not told:
-        return DEFAULT_ARCS
+        return Story(folder=folder, arcs=DEFAULT_ARCS)
     if len(told) > 1:
         raise UsageError(
             f"{folder.name} has several stories; name one with --arcs: {', '.join(told)}"
         )
-    return told[0]
+    return Story(folder=folder, arcs=told[0])
 
 
 def resolve_system(settings: Settings) -> MemorySystem:

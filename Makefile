@@ -1,0 +1,46 @@
+# Everything below needs only Python 3.11 or later and make.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install --constraint constraints.txt
+
+.PHONY: help demo test lint format benchmarks clean
+
+help:
+	@echo "make demo        run the benchmark on the embedded persona"
+	@echo "make test        lint, types and every test: what CI runs"
+	@echo "make lint        lint, formatting and types alone"
+	@echo "make format      format the source"
+	@echo "make benchmarks  print every speed claim, measured here"
+
+demo: $(VENV)/.base
+	$(BIN)/recall-bench run --groups-enabled --into recall-runs/demo
+
+test: lint
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+benchmarks: $(VENV)/.dev
+	$(BIN)/python benchmarks/engine.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable '.[dev]'
+	touch $@ $(VENV)/.base
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache recall-runs

@@ -1,0 +1,164 @@
+"""What a run costs beside the system and the judge: seconds and peak memory.
+
+    python benchmarks/engine.py [small] [large] [six]
+
+Each size is the whole command, `recall-bench run --adapter none --judge stub`, in a process
+of its own on a persona folder made for it: loading, checking, asking, grading, the durable
+journal and every result file, but no picture. The baseline, in the same minute on the same
+folder, is the plain way to write a harness: keep every record in memory, append each to a log
+that is opened and closed for it, and dump one JSON document at the end.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+WORDS = (
+    "tide ledger quay notice berth anchor report signal cargo winter rope lamp gate figure "
+    "morning answer keeper harbour weight table letter number market engine corner promise"
+).split()
+
+
+@dataclass(frozen=True)
+class Size:
+    """One row: how much there is to do, and what the public harness needed for as much."""
+
+    name: str
+    personas: int
+    days: int
+    step: int
+    questions: int
+    trials: int
+    kilobytes_a_day: int
+    public_harness: str
+
+
+SIZES = (
+    Size("small", 1, 180, 7, 298, 4_100, 26, "2.2 s / 141 MB"),
+    Size("large", 1, 1000, 7, 1_756, 106_118, 43, "13.8 s / 740 MB"),
+    Size("six", 6, 1000, 7, 1_756, 636_708, 43, "crash after 96 s / 1,570 MB"),
+)
+
+
+def askings(size: Size) -> list[int]:
+    """At how many checkpoints each question is due, so that the trials come out exactly."""
+    checkpoints = -(-size.days // size.step)
+    total = size.trials // size.personas
+    share = total / (size.questions * (checkpoints + 1) / 2)
+    counts = [
+        max(1, min(checkpoints, round((1 + n * checkpoints / size.questions) * share)))
+        for n in range(size.questions)
+    ]
+    n = 0
+    while (short := total - sum(counts)) != 0:
+        change = 1 if short > 0 else -1
+        if 1 <= counts[n] + change <= checkpoints:
+            counts[n] += change
+        n = (n + 1) % size.questions
+    return counts
+
+
+def build(size: Size, data: Path) -> None:
+    """A persona folder of this size in the public format, with text of our own."""
+    chance = random.Random(size.days)
+    checkpoints = [
+        min(day, size.days) for day in range(size.step, size.days + size.step, size.step)
+    ]
+    for number in range(size.personas):
+        persona = f"persona-{number + 1}"
+        folder = data / persona
+        memories, qa = folder / f"memories-{size.days}d", folder / f"qa-{size.days}d"
+        memories.mkdir(parents=True)
+        qa.mkdir()
+        (folder / "persona.yaml").write_text(
+            f"id: {persona}\nname: Null\nrole: test load\ndomain: benchmarks\n"
+            "team_size: 1\nprofile: none\ncommunication_style: none\n"
+        )
+        (folder / f"arcs-{size.days}d.yaml").write_text(
+            'epoch: "2026-01-01"\narcs:\n  - {id: all, type: project, title: all, '
+            f"description: all, startDay: 1, endDay: {size.days}, primarySession: principal}}\n"
+        )
+        for day in range(1, size.days + 1):
+            text = " ".join(chance.choices(WORDS, k=size.kilobytes_a_day * 160))
+            (memories / f"day-{day:04}.md").write_text(f"# session: principal\n\n{text}.\n")
+        rows = []
+        for index, times in enumerate(askings(size)):
+            rows.append(
+                f"- id: {persona}-q{index:04}\n  question: What about {index}?\n  answer: ok\n"
+                f"  category: factual-recall\n  difficulty: easy\n"
+                f"  relevant_days: [{checkpoints[len(checkpoints) - times]}]\n"
+            )
+        (qa / "questions.yaml").write_text("".join(rows))
+
+
+def measured(command: list[str]) -> tuple[float, float]:
+    """Seconds and peak megabytes of a child process."""
+    started = time.perf_counter()
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert child.stderr is not None
+    complaint = child.stderr.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        sys.exit(f"{' '.join(command)} ended with {child.returncode}:\n{complaint.decode()}")
+    return time.perf_counter() - started, usage.ru_maxrss / 1024
+
+
+def plain_harness(trials: int, folder: Path) -> None:
+    """The baseline: every record in memory, one opened and closed append each, one dump."""
+    log, results = folder / "questions.jsonl", []
+    for number in range(trials):
+        record = {
+            "timestamp": time.time(),
+            "personaId": "persona-1",
+            "qa": {"id": f"q{number}", "question": "What?", "referenceAnswer": "ok"},
+            "systemAnswer": "ok",
+            "score": {"correctness": 0, "completeness": 0, "hallucination": 0},
+            "composite": 0,
+            "latencyMs": 0,
+        }
+        results.append(record)
+        folder.mkdir(exist_ok=True)
+        with log.open("a") as file:
+            file.write(json.dumps(record) + "\n")
+    (folder / "result.json").write_text(json.dumps(results, indent=2))
+
+
+def main(wanted: list[str]) -> None:
+    if wanted[:1] == ["--baseline"]:
+        plain_harness(int(wanted[1]), Path(wanted[2]))
+        return
+    print(
+        f"{'trials':>8}  {'recall-bench':>18}  {'plain harness':>18}  {'ratio':>6}  "
+        "public harness *"
+    )
+    for size in SIZES:
+        if wanted and size.name not in wanted:
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            data, run = Path(scratch, "data"), Path(scratch, "run")
+            build(size, data)
+            command = [sys.executable, "-m", "recall_bench", "run", "--adapter", "none"]
+            command += ["--judge", "stub", "--data", str(data), "--ranges", f"every:{size.step}"]
+            command += ["--into", str(run), "--no-heatmap-png"]
+            ours = measured(command)
+            asked = sum(1 for _ in (run / "questions.jsonl").open())
+            assert asked == size.trials, f"asked {asked}, meant {size.trials}"
+            plain = [sys.executable, __file__, "--baseline", str(size.trials), scratch]
+            theirs = measured(plain)
+        print(
+            f"{size.trials:>8,}  {ours[0]:>7.1f} s {ours[1]:>5.0f} MB  "
+            f"{theirs[0]:>7.1f} s {theirs[1]:>5.0f} MB  {ours[0] / theirs[0]:>6.2f}  "
+            f"{size.public_harness}"
+        )
+    print("* the public harness as measured elsewhere, on another machine; not from this run")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

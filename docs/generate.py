@@ -1,0 +1,134 @@
+"""Writes the reference pages from the code they describe.
+
+python docs/generate.py           write them
+python docs/generate.py --check   fail if one is out of date
+"""
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import msgspec
+
+from recall_bench import errors, plugins, profile
+from recall_bench.cli.main import COMMANDS, cli
+from recall_bench.core import event
+
+PAGES = Path(__file__).parent / "reference"
+_NOTE = "*Made by `python docs/generate.py` from the code; do not edit.*\n"
+
+
+def command_line() -> str:
+    """Every command's own help."""
+    parts = ["# Command line\n", _NOTE]
+    context = click.Context(cli, info_name="recall-bench")
+    for name in COMMANDS:
+        command = cli.get_command(context, name)
+        assert command is not None
+        with click.Context(command, info_name=f"recall-bench {name}", max_content_width=96) as ctx:
+            ctx.terminal_width = 96
+            parts.append(f"## {name}\n\n```text\n{command.get_help(ctx)}\n```\n")
+    return "\n".join(parts)
+
+
+def error_tree() -> str:
+    """The errors and exit codes."""
+    return f"# Errors and exit codes\n\n{_NOTE}\n```text\n{inspect.getdoc(errors)}\n```\n"
+
+
+def profile_keys() -> str:
+    """Every key of a profile, by section."""
+    parts = ["# Profile\n", _NOTE, "A YAML file; every key is optional, flags win over it.\n"]
+    for section in msgspec.structs.fields(profile.Profile):
+        kind = next(t for t in section.type.__args__ if t is not type(None))
+        parts.append(f"## {section.encode_name}\n\n| key | type |\n|---|---|")
+        parts += [
+            f"| `{key.encode_name}` | {_type_words(key.type)} |"
+            for key in msgspec.structs.fields(kind)
+        ]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _type_words(kind: object) -> str:
+    members = [t for t in getattr(kind, "__args__", (kind,)) if t is not type(None)]
+    words = {"str": "text", "int": "whole number", "bool": "true or false", "float": "number"}
+    named = [getattr(t, "__name__", str(t)) for t in members]
+    return " or ".join(words.get(name, name.lower()) for name in named)
+
+
+def events() -> str:
+    """Every event of the journal, with its fields and what they mean."""
+    parts = ["# Journal events\n", _NOTE, "One JSON object a line in `journal.jsonl`.\n"]
+    tree = ast.parse(inspect.getsource(event))
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and (tag := _tag(node)):
+            parts.append(f"## {tag}\n\n{ast.get_docstring(node)}\n")
+            parts.append("| field | type | |\n|---|---|---|")
+            parts.append("| `at` | time, UTC | |")
+            parts += _fields(node)
+            parts.append("")
+    return "\n".join(parts)
+
+
+def _tag(node: ast.ClassDef) -> str | None:
+    for keyword in node.keywords:
+        if keyword.arg == "tag" and isinstance(keyword.value, ast.Constant):
+            return str(keyword.value.value)
+    return None
+
+
+def _fields(node: ast.ClassDef) -> Iterator[str]:
+    for member, after in zip(node.body, [*node.body[1:], None], strict=True):
+        if isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name):
+            said = ""
+            if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+                said = str(after.value.value)
+            kind = ast.unparse(member.annotation).replace("|", "or")
+            yield f"| `{member.target.id}` | `{kind}` | {said} |"
+
+
+def built_ins() -> str:
+    """What is installed under a name."""
+    parts = ["# Built-in systems and judges\n", _NOTE]
+    for kind in plugins.KINDS:
+        parts.append(f"## {kind}\n\n| name | |\n|---|---|")
+        for entry in plugins.installed(kind):
+            said = (inspect.getdoc(entry.load()) or "").split("\n\n")[0].replace("\n", " ")
+            parts.append(f"| `{entry.name}` | {said} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def pages() -> dict[Path, str]:
+    """Each reference page and what it should say."""
+    return {
+        PAGES / "command-line.md": command_line(),
+        PAGES / "errors.md": error_tree(),
+        PAGES / "profile.md": profile_keys(),
+        PAGES / "events.md": events(),
+        PAGES / "built-ins.md": built_ins(),
+    }
+
+
+def main() -> None:
+    """Write or check."""
+    stale = [path for path, text in pages().items() if not _says(path, text)]
+    if "--check" in sys.argv:
+        if stale:
+            names = ", ".join(path.name for path in stale)
+            sys.exit(f"out of date: {names}; run python docs/generate.py")
+        return
+    for path in stale:
+        path.write_text(pages()[path], encoding="utf-8")
+
+
+def _says(path: Path, text: str) -> bool:
+    return path.exists() and path.read_text(encoding="utf-8") == text
+
+
+if __name__ == "__main__":
+    main()

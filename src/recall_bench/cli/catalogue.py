@@ -1,0 +1,44 @@
+"""`list` and `ranges`: what there is to run."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command("list")
+@click.option("--data", type=click.Path(path_type=Path), help="Folder that holds the personas.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_command(data: Path | None, as_json: bool) -> None:
+    """List the personas in a data folder, or those that come with the package."""
+    from recall_bench.library import list_personas
+
+    found = list_personas(data)
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        return
+    for persona in found:
+        click.echo(f"{persona.id}  {persona.name}, {persona.role}")
+        for story in persona.stories:
+            size = (
+                f"{story.days} days, {story.questions} questions" if story.days else "no days yet"
+            )
+            click.echo(f"    {story.arcs}  {size}")
+
+
+@click.command("ranges")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def ranges_command(as_json: bool) -> None:
+    """List the names of checkpoints and how many days each covers."""
+    from recall_bench.core.ranges import FULL, NAMED
+
+    if as_json:
+        import json
+
+        rows = [{"label": label, "days": days} for label, days in NAMED.items()]
+        click.echo(json.dumps(rows, indent=2))
+        return
+    for label, days in NAMED.items():
+        click.echo(f"{label:>5}  {'every day there is' if days == FULL else f'{days} days'}")
+    click.echo("Also: any count (45, 45d, 3mo, 2y) and steps (every:7).")

@@ -1,0 +1,64 @@
+"""The command line: words in, one library call, words out. Only `main` knows exit codes."""
+
+import sys
+from importlib import import_module
+
+import click
+
+from recall_bench.errors import BenchError
+
+COMMANDS = {
+    "run": ("run", "Live through every persona, ask at every checkpoint, grade the answers."),
+    "list": ("catalogue", "List the personas in a data folder."),
+    "ranges": ("catalogue", "List the names of checkpoints."),
+    "heatmap": ("heatmap", "Draw a run's heatmap again."),
+    "export": ("export", "Write a run's result files again from its journal."),
+}
+"""Each command's module and one-line help, so that `--help` imports none of them."""
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module when the command is used, and not before."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Every command, in the order people need them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command called by this name, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"recall_bench.cli.{COMMANDS[cmd_name][0]}")
+        command = getattr(module, f"{cmd_name}_command")
+        return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """The table of commands, from what is known without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="recall-bench")
+def cli() -> None:
+    """Measure what an agent remembers."""
+
+
+def main() -> None:
+    """Run the command; print what went wrong as one sentence, without a traceback."""
+    try:
+        code = cli(standalone_mode=False)
+    except click.ClickException as error:
+        click.echo(f"error: {error.format_message()}", err=True)
+        sys.exit(error.exit_code)
+    except click.Abort:
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except BenchError as error:
+        for line in str(error).splitlines():
+            click.echo(f"error: {line}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+    sys.exit(code if isinstance(code, int) else 0)

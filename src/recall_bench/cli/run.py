@@ -1,0 +1,113 @@
+"""`run`: the benchmark itself."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recall_bench.cli.listed import ListedCommand
+from recall_bench.core.plan import Calendar, Lifecycle
+
+if TYPE_CHECKING:
+    from recall_bench.library import Finished
+    from recall_bench.profile import Settings
+
+_PATH = click.Path(path_type=Path)
+_COUNT = click.IntRange(min=1)
+
+
+def _option(*names: str, **settings: Any) -> Any:  # noqa: ANN401 - click's own signature
+    """An option that is absent unless given, so that a profile can supply it."""
+    return click.option(*names, default=settings.pop("default", None), **settings)
+
+
+@click.command("run", cls=ListedCommand)
+@_option("--adapter", help="Built-in name, file.py[:factory], module:factory, grpc://host:port.")
+@_option("--data", type=_PATH, help="Folder that holds the personas (default: the embedded one).")
+@_option("--profile", type=_PATH, help="YAML profile; flags win over it.")
+@_option("--judge", help="offline, stub, file.py[:name] or module:name.")
+@_option("--appellate-judge", help="Second judge that reviews what the first one failed.")
+@_option("--judge-memory-window", type=click.IntRange(min=0), help="Days around the evidence.")
+@_option("--personas", multiple=True, help="Personas to run (default: all).")
+@_option("--ranges", multiple=True, help="Checkpoints: 30d 90d 6mo 1y full, counts, every:7.")
+@_option("--arcs", help="Which story to tell, by its arcs file.")
+@_option("--sample", type=click.IntRange(min=0), help="Older questions per checkpoint at most.")
+@_option("--groups-enabled/--no-groups-enabled", help="Ask the two group categories too.")
+@_option("--seed", type=int, help="Order and sample of the questions.")
+@_option("--repeats", type=_COUNT, help="Put every question so many times.")
+@_option("--lifecycle", type=click.Choice([str(way) for way in Lifecycle]), help="See the docs.")
+@_option("--calendar", type=click.Choice([str(way) for way in Calendar]), help="Date of a day.")
+@_option("--allow-gaps/--no-allow-gaps", help="Accept days that are missing from the story.")
+@_option("--parallelism", type=_COUNT, help="Questions and verdicts at a time.")
+@_option("--timeout", "timeout_ms", type=_COUNT, help="Milliseconds for one answer.")
+@_option("--grpc-timeout", "grpc_timeout_ms", type=_COUNT, help="Milliseconds for one gRPC call.")
+@_option("--ingest-timeout", "ingest_timeout_ms", type=_COUNT, help="Milliseconds for one day.")
+@_option("--judge-timeout", "judge_timeout_ms", type=_COUNT, help="Milliseconds for one verdict.")
+@_option("--error-budget", type=click.FloatRange(0, 1), help="Failed share that voids a score.")
+@_option("--dry-run/--no-dry-run", help="Only the first checkpoint of each persona.")
+@_option("--skip-preflight/--no-skip-preflight", help="Do not try the output paths first.")
+@_option("--into", type=_PATH, help="Run folder; the same folder continues.")
+@_option("--resume", type=_PATH, help="Go on with this run folder (or a file in it).")
+@_option("--skip-catchup-ingest/--no-skip-catchup-ingest", help="Trust what the system attests.")
+@_option("--retry-errors/--no-retry-errors", help="Put failed questions again.")
+@_option("--json-out", type=_PATH, help="Where result.json goes.")
+@_option("--question-log", type=_PATH, help="Where questions.jsonl goes.")
+@click.option("--no-question-log", is_flag=True, help="Write no questions.jsonl.")
+@_option("--progress-jsonl", type=_PATH, help="Where progress.jsonl goes.")
+@_option("--failure-log", type=_PATH, help="Where failures.jsonl goes.")
+@click.option("--no-heatmap-png", is_flag=True, help="Draw no pictures.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--heatmap", "as_grid", is_flag=True, help="Print the heatmap as JSON.")
+def run_command(
+    profile: Path | None,
+    as_json: bool,
+    as_grid: bool,
+    no_question_log: bool,
+    no_heatmap_png: bool,
+    **flags: Any,  # noqa: ANN401 - one value for each option
+) -> int:
+    """Live through every persona, ask at every checkpoint, and grade the answers.
+
+    With no arguments it runs the embedded persona against the built-in hybrid memory.
+    """
+    from recall_bench.library import read_settings
+
+    given = {name: value for name, value in flags.items() if value is not None and value != ()}
+    for name, kind in (("lifecycle", Lifecycle), ("calendar", Calendar)):
+        if name in given:
+            given[name] = kind(given[name])
+    if no_question_log:
+        given["write_question_log"] = False
+    if no_heatmap_png:
+        given["heatmap_png"] = False
+    settings = read_settings(profile, given)
+    return _carried_out(settings, "grid" if as_grid else "json" if as_json else "text")
+
+
+def _carried_out(settings: "Settings", shape: str) -> int:
+    from recall_bench.assemble import assemble
+    from recall_bench.cli.watch import Watch, display
+    from recall_bench.library import carry_out
+
+    job = assemble(settings)
+    for warning in job.warnings:
+        click.echo(f"note: {warning}", err=True)
+    click.echo(f"run folder: {job.folder}", err=True)
+    with display() as shown:
+        finished = carry_out(job, Watch(job, shown))
+    _print(finished, shape)
+    if finished.stopped_by is not None:
+        click.echo(f"error: {finished.stopped_by}", err=True)
+    return finished.exit_code
+
+
+def _print(finished: "Finished", shape: str) -> None:
+    from recall_bench.library import heatmap_json, result_json, text_report
+
+    if shape == "grid":
+        click.echo(heatmap_json(finished.summary))
+    elif shape == "json":
+        for part in result_json(finished.folder):
+            click.echo(part, nl=False)
+    else:
+        click.echo(text_report(finished.folder, finished.summary))

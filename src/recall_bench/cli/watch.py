@@ -1,0 +1,154 @@
+"""A run as it happens: a bar for people at a terminal, a line a checkpoint for logs."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol
+
+import click
+
+from recall_bench.core.event import Event, Ingested, Judged, NotAnswered, NotJudged
+from recall_bench.core.plan import Trial
+from recall_bench.core.standing import Standings, State
+from recall_bench.job import Job
+from recall_bench.library import write_progress_file
+from recall_bench.reporting.summary import summarise_checkpoint
+from recall_bench.reporting.text import progress_line
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+_FINAL = (State.NOT_ANSWERED, State.JUDGED)
+
+
+class Display(Protocol):
+    """Where progress is shown."""
+
+    def advance(self, done: int, owed: int, doing: str) -> None:
+        """So many trials of so many have their outcome."""
+        ...
+
+    def say(self, line: str) -> None:
+        """One line that stays."""
+        ...
+
+
+class Watch:
+    """Follows a run's events, says when a checkpoint is done, and keeps progress.jsonl fresh."""
+
+    def __init__(self, job: Job, display: Display) -> None:
+        self._job = job
+        self._display = display
+        self._left: dict[tuple[str, str], int] = {}
+        self._done = self._owed = 0
+        self._refreshed = monotonic()
+        self._pause_s = 10.0
+
+    def __call__(self, event: Event, standings: Standings) -> None:
+        """Take notice of one event, which the standings know already."""
+        match event:
+            case Judged(trial=trial) | NotAnswered(trial=trial):
+                self._finished(trial, standings)
+            case NotJudged(trial=trial, fault=fault, message=message):
+                self._display.say(f"  [bench] {trial}: not judged, {fault}: {message}")
+            case Ingested(scenario=scenario, day=day):
+                self._meet(scenario, standings)
+                self._display.advance(self._done, self._owed, f"{scenario}, day {day}")
+            case _:
+                pass
+
+    def _meet(self, scenario: str, standings: Standings) -> None:
+        """Count what a scenario owes the first time it is heard of."""
+        standing = standings.scenarios[scenario]
+        for row, sheet in enumerate(standing.sheets):
+            key = scenario, sheet.checkpoint.label
+            if key in self._left:
+                return
+            owed = len(sheet.asked) * standing.repeats
+            self._left[key] = sum(
+                standing.standing(row, repeat, item).state not in _FINAL
+                for repeat, item in standing.owed(row)
+            )
+            self._owed += owed
+            self._done += owed - self._left[key]
+
+    def _finished(self, trial: Trial, standings: Standings) -> None:
+        key = trial.scenario, trial.checkpoint
+        if key not in self._left:
+            self._meet(trial.scenario, standings)
+        else:
+            self._left[key] -= 1
+            self._done += 1
+        self._display.advance(self._done, self._owed, f"{trial.scenario}, {trial.checkpoint}")
+        if self._left[key] == 0:
+            self._checkpoint_done(trial, standings)
+
+    def _checkpoint_done(self, trial: Trial, standings: Standings) -> None:
+        standing = standings.scenarios[trial.scenario]
+        row = standing.row[trial.checkpoint]
+        self._display.say(
+            progress_line(
+                summarise_checkpoint(standing, row),
+                persona=trial.scenario,
+                index=row + 1,
+                total=len(standing.sheets),
+            )
+        )
+        if monotonic() - self._refreshed > self._pause_s:
+            started = monotonic()
+            write_progress_file(self._job)
+            self._refreshed = monotonic()
+            # Rereading the journal takes longer as it grows: never more than a twentieth of
+            # the time goes into keeping the file fresh.
+            self._pause_s = max(10.0, 20 * (self._refreshed - started))
+
+
+class Lines:
+    """Plain lines on stderr."""
+
+    def advance(self, done: int, owed: int, doing: str) -> None:
+        """Logs have no use for a moving bar."""
+
+    def say(self, line: str) -> None:
+        """Print the line."""
+        click.echo(line, err=True)
+
+
+@contextmanager
+def display() -> Iterator[Display]:
+    """A progress bar if stderr is a terminal, plain lines otherwise."""
+    if not sys.stderr.isatty():
+        yield Lines()
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    ) as progress:
+        yield _Bar(progress, progress.add_task("starting", total=None))
+
+
+class _Bar:
+    def __init__(self, progress: "Progress", task: "TaskID") -> None:
+        self._progress = progress
+        self._task = task
+
+    def advance(self, done: int, owed: int, doing: str) -> None:
+        self._progress.update(self._task, completed=done, total=owed, description=doing)
+
+    def say(self, line: str) -> None:
+        self._progress.console.print(line, markup=False, highlight=False)

@@ -1,0 +1,276 @@
+"""Everything the command line does, one call away."""
+
+import asyncio
+import json
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import anyio
+
+from recall_bench.assemble import assemble
+from recall_bench.core.event import Event
+from recall_bench.core.plan import Calendar
+from recall_bench.core.question import Item, Scenario
+from recall_bench.core.ranges import parse_range
+from recall_bench.core.record import Record
+from recall_bench.core.standing import Standings
+from recall_bench.errors import BenchError, UsageError
+from recall_bench.job import Job
+from recall_bench.profile import Settings, overlaid, read_profile
+from recall_bench.reporting.export import export
+from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.summary import Status, Summary, summarise
+from recall_bench.resolve import EMBEDDED
+
+Observer = Callable[[Event, Standings], None]
+
+
+class StoryEntry(Record, frozen=True, kw_only=True):
+    """One story of a persona, as `list` shows it."""
+
+    arcs: str
+    days: int
+    questions: int
+
+
+class PersonaEntry(Record, frozen=True, kw_only=True):
+    """One persona, as `list` shows it."""
+
+    id: str
+    name: str
+    role: str
+    domain: str
+    stories: tuple[StoryEntry, ...]
+
+
+def list_personas(data: Path | None = None) -> list[PersonaEntry]:
+    """The personas in a data folder, or those that come with the package."""
+    from recall_bench.datasets.persona import persona_ids, read_persona, stories
+
+    root = data or EMBEDDED
+    if not root.is_dir():
+        raise UsageError(f"--data: {root} is not a folder; name the one that holds the personas")
+    found = []
+    for name in persona_ids(root):
+        persona = read_persona(root / name)
+        told = tuple(_story_entry(root / name, arcs) for arcs in stories(root / name))
+        found.append(
+            PersonaEntry(
+                id=persona.id,
+                name=persona.name,
+                role=persona.role,
+                domain=persona.domain,
+                stories=told,
+            )
+        )
+    return found
+
+
+def _story_entry(folder: Path, arcs: str) -> StoryEntry:
+    from recall_bench.datasets.persona import inspect
+
+    card = inspect(folder, arcs=arcs).card
+    return StoryEntry(
+        arcs=arcs, days=card.episodes if card else 0, questions=card.items if card else 0
+    )
+
+
+def load_persona(
+    folder: Path, *, arcs: str | None = None, calendar: Calendar = Calendar.METADATA
+) -> Scenario:
+    """One persona's story with its questions, days verbatim."""
+    from recall_bench.datasets.persona import load
+    from recall_bench.resolve import story_in
+
+    story = story_in(folder, arcs)
+    return load(story.folder, arcs=story.arcs, calendar=calendar)
+
+
+def questions_in_range(scenario: Scenario, label: str | int) -> tuple[Item, ...]:
+    """The questions whose answers hold at a checkpoint such as `90d`."""
+    days = parse_range(label).days
+    return tuple(item for item in scenario.items if item.is_open(days))
+
+
+def read_settings(profile: Path | None = None, given: Mapping[str, Any] | None = None) -> Settings:
+    """Defaults, overlaid by a profile, overlaid by what was given."""
+    settings = Settings() if profile is None else read_profile(profile)
+    return overlaid(settings, dict(given or {}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """A run that came to a stop, and how."""
+
+    folder: RunFolder
+    summary: Summary
+    warnings: tuple[str, ...]
+    stopped_by: BenchError | None = None
+    """What ended it early: a system that could not be reached, or an interruption."""
+
+    @property
+    def exit_code(self) -> int:
+        """As the table in `recall_bench.errors` has it."""
+        if self.stopped_by is not None:
+            return self.stopped_by.exit_code
+        overall = self.summary.overall
+        if overall.open or self.summary.unstarted:
+            return 4
+        if self.summary.validity.status is Status.INVALID and overall.not_answered:
+            return 5
+        return 6 if overall.owed > overall.judged + overall.not_answered else 0
+
+
+class Interrupted(BenchError):
+    """The run was told to stop; the same command goes on with it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__("interrupted; the same command goes on from here")
+        self.exit_code = 128 + number
+
+
+def run(
+    settings: Settings | None = None,
+    observe: Observer | None = None,
+    **given: Any,  # noqa: ANN401 - the fields of Settings
+) -> Finished:
+    """Run a benchmark to its end, or to what stops it, and write its files.
+
+    Give `Settings`, or their fields by name: `run(adapter="bm25", ranges=("30d",))`.
+    """
+    job = assemble(overlaid(settings or Settings(), given))
+    return carry_out(job, observe)
+
+
+def carry_out(job: Job, observe: Observer | None = None) -> Finished:
+    """Run an assembled job, then write every view of it."""
+    stopped_by: BenchError | None = None
+    try:
+        anyio.run(_interruptible, job, observe or _ignore)
+    except KeyboardInterrupt:
+        stopped_by = Interrupted(signal.SIGINT)
+    except BenchError as error:
+        if not job.journal.exists():
+            raise
+        stopped_by = error
+    folder = RunFolder.open(job.folder)
+    write_views(job.settings, folder)
+    return Finished(
+        folder=folder,
+        summary=summarise(folder),
+        warnings=tuple(job.warnings),
+        stopped_by=stopped_by,
+    )
+
+
+def _ignore(event: Event, standings: Standings) -> None:
+    """Nobody is watching."""
+
+
+async def _interruptible(job: Job, observe: Observer) -> None:
+    """Run the job; a signal to stop cancels it, so that memories are closed first."""
+    received: list[int] = []
+    with anyio.CancelScope() as scope, _signals(scope, received):
+        await job.run(observe)
+    if received:
+        raise Interrupted(received[0])
+
+
+@contextmanager
+def _signals(scope: anyio.CancelScope, received: list[int]) -> Iterator[None]:
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+
+    def stop(number: int) -> None:
+        received.append(number)
+        scope.cancel()
+
+    wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for number in wanted:
+        loop.add_signal_handler(number, stop, number)
+    try:
+        yield
+    finally:
+        for number in wanted:
+            loop.remove_signal_handler(number)
+
+
+def write_views(settings: Settings, folder: RunFolder) -> None:
+    """Every file a run leaves beside its journal, where the settings want it."""
+    questions = settings.question_log or folder.path / "questions.jsonl"
+    export(
+        folder,
+        result=settings.json_out or folder.path / "result.json",
+        progress=settings.progress_jsonl or folder.path / "progress.jsonl",
+        questions=questions if settings.write_question_log else None,
+        failures=settings.failure_log or folder.path / "failures.jsonl",
+    )
+    if settings.heatmap_png:
+        for name in ("heatmap.png", "heatmap.svg"):
+            draw_heatmap(folder.path, folder.path / name)
+
+
+def export_run(run_folder: Path, to: Path | None = None) -> tuple[Path, ...]:
+    """Write a run's result files again from its journal; their paths."""
+    folder = RunFolder.open(run_folder)
+    target = to or run_folder
+    paths = {
+        "result": target / "result.json",
+        "progress": target / "progress.jsonl",
+        "questions": target / "questions.jsonl",
+        "failures": target / "failures.jsonl",
+    }
+    export(folder, **paths)
+    return tuple(paths.values())
+
+
+def draw_heatmap(source: Path, output: Path) -> None:
+    """The heatmap of a run folder, a result.json or a progress.jsonl, as .png or .svg."""
+    from recall_bench.reporting.heatmap import draw
+    from recall_bench.reporting.imported import heatmap_of
+
+    draw(heatmap_of(source), output)
+
+
+def write_progress_file(job: Job) -> None:
+    """Bring a running job's progress.jsonl up to date."""
+    folder = RunFolder.open(job.folder)
+    export(folder, progress=job.settings.progress_jsonl or folder.path / "progress.jsonl")
+
+
+def text_report(folder: RunFolder, summary: Summary | None = None) -> str:
+    """What `run` prints: the facts, the scores by checkpoint, the heatmap in letters."""
+    from recall_bench.reporting.text import report
+
+    return report(folder, summary or summarise(folder))
+
+
+def heatmap_json(summary: Summary) -> str:
+    """The heatmap as categories, ranges, scores and counts."""
+    from recall_bench.reporting.grid import heatmap_grid
+
+    return json.dumps(heatmap_grid(summary))
+
+
+def result_json(folder: RunFolder) -> Iterator[str]:
+    """The whole result.json, piece by piece: a large one does not fit into one string."""
+    with TemporaryDirectory() as scratch:
+        path = Path(scratch, "result.json")
+        export(folder, result=path)
+        with path.open(encoding="utf-8") as file:
+            while piece := file.read(1 << 20):
+                yield piece
+
+
+def open_run(path: Path) -> RunFolder:
+    """A run folder, finished or not, to look at."""
+    return RunFolder.open(path)

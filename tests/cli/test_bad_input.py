@@ -1,0 +1,208 @@
+"""Bad input gets one sentence that names it, the right exit code, and nothing is written over."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Invoke, question, write_persona
+
+Break = Callable[[Path], object]
+
+
+def questions(text: str) -> Break:
+    return lambda persona: _write(persona / "qa-10d" / "questions.yaml", text)
+
+
+def with_question(**fields: str) -> Break:
+    """The gardener's questions with one more whose fields are changed."""
+
+    def change(persona: Path) -> None:
+        row = {
+            "id": "extra",
+            "question": "Which bed took the leeks?",
+            "answer": "Bed 7.",
+            "category": "factual-recall",
+            "difficulty": "easy",
+            "relevant_days": "[1]",
+        } | fields
+        lines = [f"  {key}: {value}" for key, value in row.items() if value]
+        text = "".join(question("gardener", day) for day in range(1, 11))
+        _write(persona / "qa-10d" / "questions.yaml", text + "- " + "\n".join(lines)[2:] + "\n")
+
+    return change
+
+
+def without_days(*days: int) -> Break:
+    def change(persona: Path) -> None:
+        for day in days:
+            (persona / "memories-10d" / f"day-{day:04}.md").unlink()
+
+    return change
+
+
+def renamed(before: str, after: str) -> Break:
+    return lambda persona: (persona / before).rename(persona / after)
+
+
+def arcs(text: str) -> Break:
+    return lambda persona: _write(persona / "arcs-10d.yaml", text)
+
+
+def day(content: bytes) -> Break:
+    return lambda persona: (persona / "memories-10d" / "day-0004.md").write_bytes(content)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+FAULTS = {
+    "YAML syntax": (questions("- id: [unclosed\n"), 3, "questions.yaml"),
+    "empty file": (questions(""), 3, "questions.yaml"),
+    "a mapping instead of a list": (questions("id: q\n"), 3, "questions.yaml"),
+    "an item that is null": (questions("- null\n"), 3, "questions.yaml, line 1"),
+    "an item that is a string": (questions("- hello\n"), 3, "questions.yaml, line 1"),
+    "no relevant_days": (with_question(relevant_days=""), 3, "relevant_days"),
+    "relevant_days a scalar": (with_question(relevant_days="5"), 3, "relevant_days"),
+    "relevant_days empty": (with_question(relevant_days="[]"), 3, "relevant_days"),
+    "relevant_days in words": (with_question(relevant_days="[five]"), 3, "relevant_days"),
+    "relevant day outside the corpus": (with_question(relevant_days="[9999]"), 3, "9999"),
+    "unknown category": (with_question(category="factual-recal"), 3, "factual-recall"),
+    "unknown difficulty": (with_question(difficulty="heavy"), 3, "difficulty"),
+    "question missing": (with_question(question=""), 3, "question"),
+    "answer missing": (with_question(answer=""), 3, "answer"),
+    "answer a number": (with_question(answer="7"), 3, "answer"),
+    "duplicate id": (with_question(id="gardener-q001"), 3, "gardener-q001"),
+    "misspelt key": (with_question(irelevant_after="5"), 3, "irrelevant_after"),
+    "a day missing that a question needs": (without_days(4), 3, "day-0004.md"),
+    "the end of the story missing": (without_days(6, 7, 8, 9, 10), 3, "questions.yaml"),
+    "no day at all": (without_days(*range(1, 11)), 3, "memories-10d"),
+    "a day with too few digits": (
+        renamed("memories-10d/day-0004.md", "memories-10d/day-4.md"),
+        3,
+        "day-4.md",
+    ),
+    "an empty day": (day(b" \n"), 3, "day-0004.md"),
+    "a binary day": (day(b"\xff\xfe\0"), 3, "day-0004.md"),
+    "no memories folder": (renamed("memories-10d", "memories"), 2, "memories-10d"),
+    "no questions": (renamed("qa-10d/questions.yaml", "qa-10d/other.yaml"), 2, "questions.yaml"),
+    "no persona.yaml": (renamed("persona.yaml", "other.yaml"), 2, "persona"),
+    "broken arcs": (arcs("arcs: [\n"), 3, "arcs-10d.yaml"),
+    "arcs without arcs": (arcs("epoch: '2025-04-01'\n"), 3, "arcs-10d.yaml"),
+    "a bad epoch": (arcs("epoch: soon\narcs: []\n"), 3, "epoch"),
+}
+
+
+@pytest.mark.parametrize(("fault", "code", "named"), FAULTS.values(), ids=FAULTS.keys())
+def test_bad_data_is_refused_before_anything_is_asked(
+    invoke: Invoke, data: Path, fault: Break, code: int, named: str
+) -> None:
+    fault(data / "gardener")
+
+    shown = invoke("run", "--data", data, "--ranges", "5d", "--adapter", "none", "--into", "r")
+
+    assert shown.code == code, shown.err
+    assert named in shown.err
+    assert all(line.startswith("error: ") for line in shown.err.splitlines())
+    assert not Path("r", "journal.jsonl").exists()
+
+
+def test_every_problem_of_every_persona_is_listed_at_once(invoke: Invoke, data: Path) -> None:
+    second = write_persona(data, "warden")
+    without_days(4)(data / "gardener")
+    with_question(relevant_days="[9999]", category="nonsense")(second)
+
+    shown = invoke("run", "--data", data, "--adapter", "nobody", "--ranges", "abc")
+
+    for named in ("day-0004.md", "9999", "nonsense", "nobody", "'abc'"):
+        assert named in shown.err
+
+
+OPTIONS = {
+    "unknown persona": (("--personas", "nobody"), "it has gardener"),
+    "second persona unknown": (("--personas", "gardener", "nobody"), "nobody"),
+    "no data folder": (("--data", "nowhere"), "nowhere is not a folder"),
+    "unknown arcs": (("--arcs", "arcs-99d.yaml"), "arcs-99d.yaml"),
+    "ranges in words": (("--ranges", "abc"), "'abc' is not a range"),
+    "ranges of nothing": (("--ranges", "0d"), "'0d' is not a range"),
+    "parallelism 0": (("--parallelism", "0"), "--parallelism"),
+    "parallelism -1": (("--parallelism", "-1"), "--parallelism"),
+    "parallelism in words": (("--parallelism", "abc"), "--parallelism"),
+    "timeout in words": (("--timeout", "abc"), "--timeout"),
+    "timeout 0": (("--timeout", "0"), "--timeout"),
+    "sample in words": (("--sample", "abc"), "--sample"),
+    "seed in words": (("--seed", "abc"), "--seed"),
+    "repeats 0": (("--repeats", "0"), "--repeats"),
+    "a misspelt option": (("--sed", "3"), "--seed"),
+    "an unknown lifecycle": (("--lifecycle", "eternal"), "fresh"),
+    "an unknown adapter": (("--adapter", "hybird"), "installed: bm25"),
+    "an adapter file that is not there": (("--adapter", "none.py"), "none.py"),
+    "an unknown judge": (("--judge", "nobody"), "installed: offline, stub"),
+    "a judge file that is not there": (("--judge", "none.py"), "none.py"),
+    "a model judge": (("--judge", "openai:gpt"), "openai:gpt"),
+    "an unwritable result": (("--json-out", "data/gardener/persona.yaml/x.json"), "--json-out"),
+    "a folder for a result": (("--json-out", "data"), "--json-out"),
+    "a profile that is not there": (("--profile", "none.yaml"), "none.yaml"),
+    "resuming nothing": (("--resume", "nowhere"), "--resume"),
+    "catch-up skipped where it cannot be": (("--skip-catchup-ingest",), "--lifecycle growing"),
+    "a wrong address": (("--adapter", "http://h"), "http://h"),
+}
+
+
+@pytest.mark.parametrize(("flags", "named"), OPTIONS.values(), ids=OPTIONS.keys())
+def test_a_bad_option_is_one_sentence_and_exit_2(
+    invoke: Invoke, data: Path, flags: tuple[str, ...], named: str
+) -> None:
+    shown = invoke("run", "--data", data, "--ranges", "5d", *flags)
+
+    assert shown.code == 2, shown.err
+    assert named in shown.err
+    assert len(shown.err.splitlines()) == 1
+    assert not Path("recall-runs").exists()
+
+
+PROFILES = {
+    "unknown section": ("runs: {}\n", "did you mean 'run'?"),
+    "unknown key": ("run: {paralelism: 3}\n", "did you mean 'parallelism'?"),
+    "wrong type": ("run: {seed: many}\n", "run.seed"),
+    "not a mapping": ("- 1\n", "a profile is a mapping"),
+    "broken YAML": ("run: {\n", "profile.yaml, line"),
+    "a bad lifecycle": ("run: {lifecycle: eternal}\n", "run.lifecycle"),
+    "a bad value": ("run: {parallelism: 0}\n", "parallelism"),
+    "bad steps": ("run: {ranges: {start: 1}}\n", "ranges"),
+}
+
+
+@pytest.mark.parametrize(("text", "named"), PROFILES.values(), ids=PROFILES.keys())
+def test_a_bad_profile_names_the_key_and_the_nearest_right_one(
+    invoke: Invoke, text: str, named: str
+) -> None:
+    Path("profile.yaml").write_text(text)
+
+    shown = invoke("run", "--profile", "profile.yaml")
+
+    assert shown.code in (2, 3)
+    assert named in shown.err
+
+
+def test_a_gap_may_be_meant(invoke: Invoke, data: Path) -> None:
+    """Day 4 goes missing, and the question about it with it."""
+    persona = data / "gardener"
+    without_days(4)(persona)
+    questions("".join(question("gardener", n) for n in range(1, 11) if n != 4))(persona)
+    command = ("run", "--data", data, "--ranges", "10d", "--adapter", "none", "--no-heatmap-png")
+
+    assert invoke(*command).code == 3
+    assert invoke(*command, "--allow-gaps").code == 0
+
+
+@pytest.mark.parametrize("source", ["nowhere", "empty", "empty/result.json"])
+def test_a_heatmap_of_nothing_is_an_error(invoke: Invoke, source: str) -> None:
+    Path("empty").mkdir()
+
+    shown = invoke("heatmap", source, "--output", "x.png")
+
+    assert shown.code in (2, 3)
+    assert len(shown.err.splitlines()) == 1
+    assert not Path("x.png").exists()

@@ -1,0 +1,297 @@
+"""No failure of a system or a judge becomes a score, loses finished work, or hangs a run."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Invoke, Shown
+
+WriteAdapter = Callable[..., Path]
+
+
+@pytest.fixture
+def run(invoke: Invoke, data: Path) -> Callable[..., Shown]:
+    def start(*flags: object) -> Shown:
+        ranges = () if "--ranges" in flags else ("--ranges", "5d,10d")
+        return invoke("run", "--data", data, *ranges, "--into", "r", "--no-heatmap-png", *flags)
+
+    return start
+
+
+def events(kind: str) -> list[dict[str, object]]:
+    rows = [json.loads(line) for line in Path("r/journal.jsonl").read_text().splitlines()]
+    return [row for row in rows if row["type"] == kind]
+
+
+def metadata() -> dict[str, object]:
+    found = json.loads(Path("r/result.json").read_text())["metadata"]
+    assert isinstance(found, dict)
+    return found
+
+
+Run = Callable[..., Shown]
+
+
+def test_one_failing_question_is_an_error_on_record_and_a_zero(
+    run: Run, adapter: WriteAdapter
+) -> None:
+    once = """
+    self.calls = getattr(self, "calls", 0) + 1
+    if self.calls == 1 and len(self.lines) > 50:
+        raise ValueError("index is corrupt")
+    return "Bed 7."
+    """
+    shown = run("--adapter", adapter(query=once), "--error-budget", "0.1")
+
+    assert shown.code == 0, shown.err
+    [failed] = events("not_answered")
+    assert failed["fault"] == "SystemFault"
+    assert "index is corrupt" in str(failed["message"])
+    assert "[TIMEOUT]" not in Path("r/questions.jsonl").read_text()
+    assert metadata()["errors"] == {"SystemFault": 1}
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ("raise ValueError('no')", "SystemFault"),
+        ("return None", "NotAnAnswer"),
+        ("return 42", "NotAnAnswer"),
+        ("return {'no': 'answer'}", "NotAnAnswer"),
+        ("raise SystemExit(3)", "SystemFault"),
+        ("while True: pass", "SystemTimeout"),
+        ("import time; time.sleep(600)", "SystemTimeout"),
+    ],
+)
+def test_a_system_that_always_fails_is_invalid_and_not_bad(
+    run: Run, adapter: WriteAdapter, body: str, fault: str
+) -> None:
+    shown = run("--adapter", adapter(query=body), "--timeout", "50", "--ranges", "1d,2d")
+
+    assert shown.code == 5, shown.err
+    assert "INVALID" in shown.out
+    assert {str(event["fault"]) for event in events("not_answered")} == {fault}
+    assert events("judged") == []
+    assert metadata()["validity"] == "invalid"
+
+
+@pytest.mark.parametrize("stage", ["setup", "ingest_day", "finalize_ingestion"])
+def test_a_system_that_cannot_be_fed_is_unfinished_and_goes_on_when_mended(
+    run: Run, adapter: WriteAdapter, stage: str
+) -> None:
+    broken = adapter(**{stage: "raise ValueError('broken')"})
+    shown = run("--adapter", f"{broken}", "--ranges", "5d")
+
+    assert shown.code == 4
+    assert "broken" in shown.out + shown.err
+    assert Path("r/result.json").exists()
+    assert events("answered") == []
+
+
+def test_a_failing_teardown_costs_no_result(run: Run, adapter: WriteAdapter) -> None:
+    shown = run("--adapter", adapter(teardown="raise ValueError('cannot stop')"))
+
+    assert shown.code == 0, shown.err
+    assert len(events("judged")) == 15
+    assert "cannot stop" in str(events("feed_failed"))
+
+
+def test_a_system_that_vanishes_leaves_the_rest_open_and_the_same_command_goes_on(
+    run: Run, adapter: WriteAdapter, tmp_path: Path
+) -> None:
+    (tmp_path / "up").touch()
+    body = """
+    import os
+    if len(self.lines) > 50 and not os.path.exists("up"):
+        raise ConnectionRefusedError("nobody there")
+    return "Bed 7."
+    """
+    path = adapter(query=body)
+    (tmp_path / "up").unlink()
+
+    gone = run("--adapter", path)
+    assert gone.code == 4
+    assert "nobody there" in gone.err
+    assert len(events("judged")) == 5
+    assert events("not_answered") == []
+
+    (tmp_path / "up").touch()
+    back = run("--adapter", path)
+    assert back.code == 0, back.err
+    assert len(events("judged")) == 15
+    assert len(events("answered")) == 15
+
+
+def test_failed_questions_can_be_put_again(run: Run, adapter: WriteAdapter, tmp_path: Path) -> None:
+    body = """
+    import os
+    if not os.path.exists("up"):
+        raise ValueError("down")
+    return "Bed 7."
+    """
+    path = adapter(query=body)
+    assert run("--adapter", path).code == 5
+
+    (tmp_path / "up").touch()
+    assert run("--adapter", path).code == 5
+    mended = run("--adapter", path, "--retry-errors")
+
+    assert mended.code == 0, mended.err
+    assert len(events("judged")) == 15
+
+
+@pytest.mark.parametrize("broken", ["42", "class Adapter: pass", "raise ImportError('x')", "def"])
+def test_what_is_no_adapter_is_said_before_anything_is_fed(
+    run: Run, tmp_path: Path, broken: str
+) -> None:
+    (tmp_path / "bad.py").write_text(broken)
+
+    shown = run("--adapter", "bad.py")
+
+    assert shown.code == 2
+    assert "bad.py" in shown.err
+    assert not Path("r/journal.jsonl").exists()
+
+
+BABBLE = {
+    "nothing": "return None",
+    "a string": "return '{\"correctness\": 3}'",
+    "a mark missing": "return {'correctness': 3}",
+    "not a number": ("return {'correctness': float('nan'), 'completeness': 1, 'hallucination': 1}"),
+    "numbers in quotes": "return {'correctness': '3', 'completeness': '2', 'hallucination': '1'}",
+    "off the scale": "return {'correctness': 300, 'completeness': -20, 'hallucination': 7}",
+}
+
+
+def judge(tmp_path: Path, body: str) -> Path:
+    path = tmp_path / "judge.py"
+    path.write_text(f"def judge(exhibit):\n    {body}\n")
+    return path
+
+
+@pytest.mark.parametrize("body", BABBLE.values(), ids=BABBLE.keys())
+def test_a_judge_that_babbles_gives_no_score(run: Run, tmp_path: Path, body: str) -> None:
+    shown = run("--adapter", "none", "--judge", judge(tmp_path, body))
+
+    assert shown.code == 6, shown.err
+    assert not re.search(r"\bnan\b", shown.out.lower())
+    assert {str(event["fault"]) for event in events("not_judged")} == {"UnreadableVerdict"}
+    assert len(events("answered")) == 15
+
+
+def test_a_judge_that_raises_once_costs_one_verdict_until_the_next_run(
+    run: Run, tmp_path: Path
+) -> None:
+    body = (
+        "import os\n"
+        "    if 'leeks' in exhibit.item.text and not os.path.exists('calm'):\n"
+        "        raise RuntimeError('tired')\n"
+        "    return {'correctness': 3, 'completeness': 2, 'hallucination': 1}"
+    )
+    path = judge(tmp_path, body)
+
+    first = run("--adapter", "none", "--judge", path)
+    assert first.code == 6
+    assert len(events("judged")) == 13
+
+    (tmp_path / "calm").touch()
+    second = run("--adapter", "none", "--judge", path)
+    assert second.code == 0, second.err
+    assert len(events("answered")) == len(events("judged")) == 15
+
+
+def test_a_judge_that_hangs_is_cut_off(run: Run, tmp_path: Path) -> None:
+    path = judge(tmp_path, "import time; time.sleep(2)")
+
+    shown = run(*("--adapter", "none", "--judge", path, "--judge-timeout", "20", "--ranges", "1d"))
+
+    assert shown.code == 6
+    assert {str(event["fault"]) for event in events("not_judged")} == {"JudgeTimeout"}
+
+
+def test_an_appellate_judge_that_fails_is_on_record(run: Run, tmp_path: Path) -> None:
+    path = judge(tmp_path, "raise RuntimeError('tired')")
+
+    shown = run("--adapter", "none", "--appellate-judge", path)
+
+    assert shown.code == 0, shown.err
+    assert all("tired" in str(event["review_fault"]) for event in events("judged"))
+    assert "15" in shown.out
+
+
+@pytest.mark.parametrize("garbage", ["", "garbage\n", "null\n", '{"type": "checkpoint"', "[]\n"])
+def test_a_damaged_view_is_made_again_from_the_journal(run: Run, garbage: str) -> None:
+    run("--adapter", "none")
+    good = Path("r/progress.jsonl").read_bytes()
+    Path("r/progress.jsonl").write_text(garbage)
+    Path("r/result.json").write_text(garbage)
+
+    shown = run("--adapter", "none", "--resume", "r/progress.jsonl")
+
+    assert shown.code == 0, shown.err
+    assert Path("r/progress.jsonl").read_bytes() == good
+
+
+def test_a_torn_journal_goes_on_from_its_last_whole_line(run: Run) -> None:
+    run("--adapter", "none")
+    journal = Path("r/journal.jsonl")
+    whole = journal.read_bytes()
+    journal.write_bytes(whole[: len(whole) * 2 // 3])
+
+    shown = run("--adapter", "none")
+
+    assert shown.code == 0, shown.err
+    assert len(events("answered")) == len(events("judged")) == 15
+
+
+def test_a_journal_damaged_in_the_middle_is_refused_and_left_alone(run: Run) -> None:
+    run("--adapter", "none")
+    journal = Path("r/journal.jsonl")
+    lines = journal.read_text().splitlines(keepends=True)
+    lines[9] = '{"type": "answered", "overallScore": 999}\n'
+    journal.write_text("".join(lines))
+    before = journal.read_bytes()
+
+    shown = run("--adapter", "none")
+
+    assert shown.code == 3
+    assert "journal.jsonl, line 10" in shown.err
+    assert journal.read_bytes() == before
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_stops_cleanly_and_the_same_command_goes_on(
+    run: Run, data: Path, adapter: WriteAdapter, tmp_path: Path, number: int, code: int
+) -> None:
+    slow = "import time\nprint('asked', flush=True)\ntime.sleep(0.2)\nreturn 'Bed 7.'"
+    path = adapter(query=slow, teardown="open('torn-down', 'w').close()")
+    words = ["run", "--data", data, "--ranges", "5d,10d", "--into", "r", "--adapter", path]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "recall_bench", *map(str, words), "--no-heatmap-png"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+    )
+    assert child.stdout is not None
+    child.stdout.readline()
+    os.kill(child.pid, number)
+    _, complaint = child.communicate(timeout=60)
+
+    assert child.returncode == code, complaint
+    assert b"the same command goes on" in complaint
+    assert (tmp_path / "torn-down").exists()
+    assert json.loads((tmp_path / "r/result.json").read_text())["metadata"]["unfinished"]
+
+    adapter(query="return 'Bed 7.'")
+    assert "another system" in run("--adapter", path).err

@@ -1,0 +1,70 @@
+"""A run in a child process that is killed, for the tests of resuming.
+
+Forked from one warm process, so that a hundred deaths take seconds.
+"""
+
+import io
+import os
+import re
+import signal
+import sys
+from collections import Counter
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+from recall_bench.cli.main import main
+from recall_bench.core.event import Answered, Event, Judged, NotAnswered
+from recall_bench.journal import Journal, read
+
+FILES = ("result.json", "questions.jsonl", "failures.jsonl", "progress.jsonl")
+
+_WALL = re.compile(
+    rb'"(timestamp|startedAt|endedAt|latencyMs|durationMs|ingestMs|queryMs|totalIngestionMs'
+    rb'|totalQueryMs)": ?("[^"]*"|[-0-9.e]+|null)'
+)
+
+
+def in_child(words: list[str], *, events: int | None = None, seconds: float | None = None) -> int:
+    """Run the command in a fork; kill -9 after so many events or seconds. Its wait status."""
+    child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1]
+    if events is not None:
+        _kill_after(events)
+    if seconds is not None:
+        signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+    sys.argv = ["recall-bench", *words]
+    code = 99
+    try:
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            main()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else 98
+    finally:
+        os._exit(code)
+
+
+def _kill_after(events: int) -> None:
+    append, left = Journal.append, [events]
+
+    def counted(journal: Journal, event: Event) -> None:
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left[0] -= 1
+        append(journal, event)
+
+    Journal.append = counted  # type: ignore[method-assign]
+
+
+def views(folder: Path) -> dict[str, bytes]:
+    """Every result file, wall times aside."""
+    return {name: _WALL.sub(rb'"\1": 0', (folder / name).read_bytes()) for name in FILES}
+
+
+def done_twice(folder: Path) -> list[str]:
+    """Trials that were asked or judged more than once."""
+    events = list(read(folder / "journal.jsonl"))
+    asked = Counter(str(e.trial) for e in events if isinstance(e, Answered | NotAnswered))
+    judged = Counter(str(e.trial) for e in events if isinstance(e, Judged))
+    return [name for name, times in (*asked.items(), *judged.items()) if times > 1]

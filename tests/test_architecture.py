@@ -1,0 +1,102 @@
+"""Who may import whom. A failure here is a design question, not a lint."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import recall_bench
+
+ROOT = Path(recall_bench.__file__).parent
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "core": {"errors"},
+    "journal": {"core", "errors"},
+    "plugins": {"errors"},
+    "yaml12": {"errors"},
+    "datasets": {"core", "errors", "yaml12"},
+    "systems": {"core", "errors"},
+    "judging": {"core", "errors"},
+    "metrics": {"core", "errors"},
+    "running": {"core", "errors"},
+    "personas": set(),
+    "reporting": {"core", "errors", "journal", "metrics"},
+    "profile": {"core", "errors", "yaml12"},
+    "testing": {"core", "errors"},
+    "resolve": {"core", "datasets", "errors", "judging", "plugins", "profile", "systems"},
+    "job": {"core", "datasets", "errors", "journal", "profile", "resolve", "running"},
+    "assemble": {"core", "datasets", "errors", "job", "profile", "resolve", "running"},
+    "library": {
+        "assemble",
+        "core",
+        "datasets",
+        "errors",
+        "job",
+        "journal",
+        "profile",
+        "reporting",
+        "resolve",
+        "systems",
+    },
+    "cli": {"assemble", "core", "errors", "job", "library", "profile", "reporting"},
+    "__main__": {"cli"},
+    "__init__": {"core", "errors", "library", "profile", "reporting"},
+}
+
+MODULES = sorted(ROOT.rglob("*.py"))
+
+
+def part(module: str) -> str:
+    """`recall_bench.core.plan` belongs to `core`."""
+    return module.split(".")[1]
+
+
+def imports(path: Path) -> set[str]:
+    """Every `recall_bench` module named anywhere in the file, functions and all."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= (
+                {f"recall_bench.{alias.name}" for alias in node.names}
+                if node.module == "recall_bench"
+                else {node.module or ""}
+            )
+    return {name for name in names if name.startswith("recall_bench.")}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_down(path: Path) -> None:
+    own = part(".".join(("recall_bench", *path.relative_to(ROOT).with_suffix("").parts)))
+
+    assert {part(name) for name in imports(path)} - {own} <= MAY_IMPORT[own]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "systems").rglob("*.py")), ids=lambda path: path.name
+)
+def test_systems_cannot_see_the_truth(path: Path) -> None:
+    names = {
+        alias.name
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+    assert not names & {"Truth", "Item", "Scenario", "Exhibit"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_and_functions_stay_readable(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+
+    assert len(text.splitlines()) <= 400
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            # A command's options are its documentation, not its logic.
+            body = node.body[0].lineno if node.name.endswith("_command") else node.lineno
+            assert (node.end_lineno or 0) - body <= 40, node.name
+            assert len(node.args.args) <= 6, node.name

@@ -1,0 +1,43 @@
+"""`--help` answers at once because it imports next to nothing."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {
+    "anyio",
+    "bm25s",
+    "filelock",
+    "grpc",
+    "msgspec",
+    "numpy",
+    "rich",
+    "vl_convert",
+    "wordllama",
+    "yaml",
+}
+
+
+def imported_by(statement: str) -> set[str]:
+    report = f"import sys; {statement}; print(*sorted(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", report], capture_output=True, text=True, check=True
+    )
+    return {name.split(".")[0] for name in done.stdout.split()}
+
+
+@pytest.mark.parametrize(
+    ("statement", "allowed"),
+    [
+        ("import recall_bench", set()),
+        ("import recall_bench.cli.main", set()),
+        ("import recall_bench.cli.run", {"msgspec"}),
+    ],
+)
+def test_nothing_heavy_is_imported_early(statement: str, allowed: set[str]) -> None:
+    assert imported_by(statement) & HEAVY <= allowed
+
+
+def test_the_list_names_things_that_would_be_noticed() -> None:
+    assert "msgspec" in imported_by("import recall_bench.core.record")

@@ -1,0 +1,115 @@
+"""Everything the command line does is one import away, and the list of names is a promise."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+import recall_bench
+from recall_bench.core.event import Answered
+from tests.cli.conftest import write_persona
+
+
+def test_the_public_names() -> None:
+    """A name leaves this list only with a major version."""
+    assert recall_bench.__all__ == [
+        "Answer",
+        "BenchError",
+        "CATEGORIES",
+        "Calendar",
+        "Checkpoint",
+        "DataError",
+        "Episode",
+        "Exhibit",
+        "Finished",
+        "Item",
+        "Judge",
+        "JudgeCard",
+        "JudgeFault",
+        "Lifecycle",
+        "Memory",
+        "MemorySystem",
+        "Passage",
+        "Plan",
+        "Question",
+        "RunFolder",
+        "Scenario",
+        "Settings",
+        "Snapshots",
+        "Summary",
+        "SystemBusy",
+        "SystemCard",
+        "SystemFault",
+        "SystemGone",
+        "Trial",
+        "Truth",
+        "Turn",
+        "UsageError",
+        "Verdict",
+        "draw_heatmap",
+        "export_run",
+        "heatmap_grid",
+        "heatmap_json",
+        "list_personas",
+        "load_persona",
+        "open_run",
+        "parse_range",
+        "parse_ranges",
+        "questions_in_range",
+        "read_settings",
+        "result_json",
+        "run",
+        "summarise",
+        "text_report",
+    ]
+
+
+def test_every_public_name_is_there_documented_and_typed() -> None:
+    source = Path(recall_bench.__file__ or "").read_text(encoding="utf-8")
+    typed = {
+        alias.asname
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+    for name in recall_bench.__all__:
+        thing = getattr(recall_bench, name)
+        assert name in typed
+        assert name == "CATEGORIES" or thing.__doc__, name
+
+
+def test_a_name_that_is_not_there_says_so() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'memory'"):
+        _ = recall_bench.memory  # type: ignore[attr-defined]
+
+
+def test_a_benchmark_from_python(tmp_path: Path) -> None:
+    folder = write_persona(tmp_path / "data")
+
+    finished = recall_bench.run(
+        adapter="bm25",
+        data=tmp_path / "data",
+        ranges=("5d", "10d"),
+        into=tmp_path / "run",
+        heatmap_png=False,
+    )
+
+    assert finished.exit_code == 0
+    assert finished.summary.overall.judged == 15
+    assert "gardener" in recall_bench.text_report(finished.folder)
+    grid = recall_bench.heatmap_grid(finished.summary)
+    assert grid["ranges"] == ["5d", "10d"]
+    assert json.loads("".join(recall_bench.result_json(finished.folder)))["adapterName"] == "bm25"
+    assert recall_bench.open_run(tmp_path / "run").finished
+    assert [persona.id for persona in recall_bench.list_personas(folder.parent)] == ["gardener"]
+    assert (tmp_path / "run" / "journal.jsonl").read_text().count(f'"{Answered.__name__.lower()}"')
+
+
+def test_questions_are_filtered_by_range(tmp_path: Path) -> None:
+    scenario = recall_bench.load_persona(write_persona(tmp_path))
+
+    asked = recall_bench.questions_in_range(scenario, "3d")
+
+    assert [item.id for item in asked] == ["gardener-q001", "gardener-q002", "gardener-q003"]

@@ -1,0 +1,63 @@
+"""Plugins are found by name among what is installed, and loaded only when wanted."""
+
+from importlib.metadata import EntryPoint, EntryPoints
+
+import pytest
+
+from recall_bench import plugins
+from recall_bench.errors import AmbiguousPlugin, UnknownPlugin
+
+
+@pytest.fixture
+def _offers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An honest plugin, two that clash, and one that explodes on import."""
+    entries = EntryPoints(
+        EntryPoint(name=name, value=value, group="recall_bench.judges")
+        for name, value in [
+            ("json", "json:loads"),
+            ("twice", "a:b"),
+            ("twice", "c:d"),
+            ("broken", "no_such_module:x"),
+        ]
+    )
+    monkeypatch.setattr(plugins, "entry_points", lambda group: entries)
+
+
+@pytest.mark.usefixtures("_offers")
+def test_a_name_becomes_its_factory() -> None:
+    assert plugins.load("judges", "json")("[1]") == [1]
+
+
+@pytest.mark.usefixtures("_offers")
+def test_listing_imports_nothing() -> None:
+    names = [entry.name for entry in plugins.installed("judges")]
+
+    assert names == ["broken", "json", "twice", "twice"]
+
+
+@pytest.mark.usefixtures("_offers")
+def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(
+        UnknownPlugin, match="no judges plugin named 'jason'; installed: broken, json"
+    ):
+        plugins.load("judges", "jason")
+
+
+@pytest.mark.usefixtures("_offers")
+def test_two_plugins_with_one_name_are_refused() -> None:
+    with pytest.raises(AmbiguousPlugin, match="a:b and c:d"):
+        plugins.load("judges", "twice")
+
+
+def test_the_built_ins_are_plugins_like_any_other() -> None:
+    assert [entry.name for entry in plugins.installed("systems")] == [
+        "bm25",
+        "full-context",
+        "hybrid",
+        "none",
+        "oracle",
+        "random",
+        "recency",
+        "vector",
+    ]
+    assert [entry.name for entry in plugins.installed("judges")] == ["offline", "stub"]
