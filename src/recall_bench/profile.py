@@ -171,6 +171,8 @@ def read_profile(path: Path) -> Settings:
     """The settings a profile holds. Relative paths in it are relative to it."""
     from recall_bench.yaml12 import load_yaml
 
+    if not path.is_file():
+        raise UsageError(f"--profile: there is no file {path}")
     raw = load_yaml(path)
     if not isinstance(raw, dict):
         raise UsageError(f"{path}: a profile is a mapping with sections {_names(Profile)}")

@@ -1,6 +1,6 @@
 """What is asked, and what is true. The two never travel together to a system."""
 
-from datetime import date
+from datetime import date, timedelta
 from enum import StrEnum
 from hashlib import sha256
 from itertools import pairwise
@@ -148,8 +148,8 @@ class Scenario(Record, frozen=True, kw_only=True):
         return self.episodes[-1].day if self.episodes else 0
 
     def date_of(self, day: int) -> StoryTime:
-        """When story day `day` is: as its episode says, or by the calendar where none exists."""
+        """When story day `day` is, counted on from the last episode there was by then."""
         for episode in reversed(self.episodes):
             if episode.day <= day:
-                return episode.at if episode.day == day else story_day(self.epoch, day)
+                return episode.at + timedelta(days=day - episode.day)
         return story_day(self.epoch, day)
