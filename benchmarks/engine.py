@@ -77,7 +77,7 @@ def build(size: Size, data: Path) -> None:
         memories.mkdir(parents=True)
         qa.mkdir()
         (folder / "persona.yaml").write_text(
-            f"id: {persona}\nname: Null\nrole: test load\ndomain: benchmarks\n"
+            f"id: {persona}\nname: Moss\nrole: test load\ndomain: benchmarks\n"
             "team_size: 1\nprofile: none\ncommunication_style: none\n"
         )
         (folder / f"arcs-{size.days}d.yaml").write_text(

@@ -14,47 +14,84 @@ if TYPE_CHECKING:
 
 _PATH = click.Path(path_type=Path)
 _COUNT = click.IntRange(min=1)
+_NUMBER = click.IntRange(min=0)
 
 
 def _option(*names: str, **settings: Any) -> Any:  # noqa: ANN401 - click's own signature
     """An option that is absent unless given, so that a profile can supply it."""
-    return click.option(*names, default=settings.pop("default", None), **settings)
+    if "type" in settings and isinstance(settings["type"], click.IntRange):
+        settings["metavar"] = "N"
+    return click.option(*names, default=None, **settings)
 
 
 @click.command("run", cls=ListedCommand)
-@_option("--adapter", help="Built-in name, file.py[:factory], module:factory, grpc://host:port.")
-@_option("--data", type=_PATH, help="Folder that holds the personas (default: the embedded one).")
+@_option(
+    "--adapter",
+    help="Built-in name, file.py[:factory], module:factory or grpc://host:port [hybrid].",
+)
+@_option("--data", type=_PATH, help="Folder that holds the personas [the embedded one].")
 @_option("--profile", type=_PATH, help="YAML profile; flags win over it.")
-@_option("--judge", help="offline, stub, file.py[:name] or module:name.")
+@_option("--judge", help="offline, stub, file.py[:name] or module:name [offline].")
 @_option("--appellate-judge", help="Second judge that reviews what the first one failed.")
-@_option("--judge-memory-window", type=click.IntRange(min=0), help="Days around the evidence.")
-@_option("--personas", multiple=True, help="Personas to run (default: all).")
-@_option("--ranges", multiple=True, help="Checkpoints: 30d 90d 6mo 1y full, counts, every:7.")
-@_option("--arcs", help="Which story to tell, by its arcs file.")
-@_option("--sample", type=click.IntRange(min=0), help="Older questions per checkpoint at most.")
-@_option("--groups-enabled/--no-groups-enabled", help="Ask the two group categories too.")
-@_option("--seed", type=int, help="Order and sample of the questions.")
-@_option("--repeats", type=_COUNT, help="Put every question so many times.")
-@_option("--lifecycle", type=click.Choice([str(way) for way in Lifecycle]), help="See the docs.")
-@_option("--calendar", type=click.Choice([str(way) for way in Calendar]), help="Date of a day.")
+@_option(
+    "--judge-memory-window",
+    type=_NUMBER,
+    help="Show the judge so many days either side of the evidence [0: none].",
+)
+@_option("--personas", multiple=True, help="Personas to run [all].")
+@_option(
+    "--ranges", multiple=True, help="Checkpoints: names, day counts, steps [30d 90d 6mo 1y full]."
+)
+@_option("--arcs", help="The story, by its arcs file [arcs-1000d.yaml, or the only one].")
+@_option("--sample", type=_NUMBER, help="Older questions at each checkpoint at most [all].")
+@_option("--groups-enabled/--no-groups-enabled", help="Ask the two group categories too [no].")
+@_option("--seed", type=int, help="Order and sample of the questions [42].")
+@_option("--repeats", type=_COUNT, help="Put every question so many times [1].")
+@_option(
+    "--lifecycle",
+    type=click.Choice([str(way) for way in Lifecycle]),
+    help="How a memory reaches a checkpoint [forked if it can be copied, else fresh].",
+)
+@_option(
+    "--calendar",
+    type=click.Choice([str(way) for way in Calendar]),
+    help="Where a day's date comes from [metadata].",
+)
 @_option("--allow-gaps/--no-allow-gaps", help="Accept days that are missing from the story.")
-@_option("--parallelism", type=_COUNT, help="Questions and verdicts at a time.")
-@_option("--timeout", "timeout_ms", type=_COUNT, help="Milliseconds for one answer.")
-@_option("--grpc-timeout", "grpc_timeout_ms", type=_COUNT, help="Milliseconds for one gRPC call.")
-@_option("--ingest-timeout", "ingest_timeout_ms", type=_COUNT, help="Milliseconds for one day.")
-@_option("--judge-timeout", "judge_timeout_ms", type=_COUNT, help="Milliseconds for one verdict.")
-@_option("--error-budget", type=click.FloatRange(0, 1), help="Failed share that voids a score.")
+@_option("--parallelism", type=_COUNT, help="Questions, and verdicts, at a time [1].")
+@_option("--timeout", "timeout_ms", type=_COUNT, help="Milliseconds for an answer [30000].")
+@_option(
+    "--grpc-timeout", "grpc_timeout_ms", type=_COUNT, help="Milliseconds for a gRPC call [120000]."
+)
+@_option(
+    "--ingest-timeout",
+    "ingest_timeout_ms",
+    type=_COUNT,
+    help="Milliseconds to take in a day, or to settle [1800000].",
+)
+@_option(
+    "--judge-timeout", "judge_timeout_ms", type=_COUNT, help="Milliseconds for a verdict [120000]."
+)
+@_option(
+    "--error-budget",
+    type=click.FloatRange(0, 1),
+    help="Share of failed trials that makes scores invalid [0.05].",
+)
 @_option("--dry-run/--no-dry-run", help="Only the first checkpoint of each persona.")
 @_option("--skip-preflight/--no-skip-preflight", help="Do not try the output paths first.")
-@_option("--into", type=_PATH, help="Run folder; the same folder continues.")
+@_option(
+    "--into",
+    type=_PATH,
+    help="Run folder; the same folder continues [one by plan in recall-runs/].",
+)
 @_option("--resume", type=_PATH, help="Go on with this run folder (or a file in it).")
 @_option("--skip-catchup-ingest/--no-skip-catchup-ingest", help="Trust what the system attests.")
 @_option("--retry-errors/--no-retry-errors", help="Put failed questions again.")
-@_option("--json-out", type=_PATH, help="Where result.json goes.")
-@_option("--question-log", type=_PATH, help="Where questions.jsonl goes.")
+@_option("--json-out", type=_PATH, help="Where result.json goes [the run folder].")
+@_option("--question-log", type=_PATH, help="Where questions.jsonl goes [the run folder].")
 @click.option("--no-question-log", is_flag=True, help="Write no questions.jsonl.")
-@_option("--progress-jsonl", type=_PATH, help="Where progress.jsonl goes.")
-@_option("--failure-log", type=_PATH, help="Where failures.jsonl goes.")
+@_option("--progress-jsonl", type=_PATH, help="Where progress.jsonl goes [the run folder].")
+@_option("--failure-log", type=_PATH, help="Where failures.jsonl goes [the run folder].")
 @click.option("--no-heatmap-png", is_flag=True, help="Draw no pictures.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--heatmap", "as_grid", is_flag=True, help="Print the heatmap as JSON.")

@@ -19,6 +19,9 @@ from recall_bench.reporting.text import progress_line
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+_FRESH_S = 30.0
+"""How old progress.jsonl may be while checkpoints are being finished."""
+
 _FINAL = (State.NOT_ANSWERED, State.JUDGED)
 
 
@@ -43,7 +46,7 @@ class Watch:
         self._left: dict[tuple[str, str], int] = {}
         self._done = self._owed = 0
         self._refreshed = monotonic()
-        self._pause_s = 10.0
+        self._pause_s = _FRESH_S
 
     def __call__(self, event: Event, standings: Standings) -> None:
         """Take notice of one event, which the standings know already."""
@@ -101,7 +104,7 @@ class Watch:
             self._refreshed = monotonic()
             # Rereading the journal takes longer as it grows: never more than a twentieth of
             # the time goes into keeping the file fresh.
-            self._pause_s = max(10.0, 20 * (self._refreshed - started))
+            self._pause_s = max(_FRESH_S, 20 * (self._refreshed - started))
 
 
 class Lines:

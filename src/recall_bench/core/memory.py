@@ -39,6 +39,8 @@ class SystemCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The settings that can change an answer."""
     max_concurrency: int = 1
     """How many questions one memory stands at once."""
+    computes: bool = False
+    """Answers by computation alone: it never waits, so there is nothing to time and cut off."""
 
 
 class Memory(Protocol):

@@ -2,6 +2,7 @@
 
 from datetime import date, timedelta
 from enum import StrEnum
+from functools import cache
 from hashlib import sha256
 from itertools import pairwise
 
@@ -114,6 +115,7 @@ class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
+@cache
 def opaque_id(scenario: str, item: str) -> str:
     """A question's public name: stable, and silent about the dataset's own id."""
     return sha256(f"{scenario}\0{item}".encode()).hexdigest()[:12]

@@ -14,12 +14,12 @@ from recall_bench.core.history import Episode, Turn
 _FRONT_MATTER = re.compile(r"\A---\s*\n.*?\n---\s*(?:\n|\Z)", re.DOTALL)
 _HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\Z")
 _SESSION = re.compile(r"session:\s*(\S+)\Z", re.IGNORECASE)
-_RULE = re.compile(r"(?:[-*_]\s*){3,}\Z|\|?(?:\s*:?-{3,}:?\s*\|)+\s*(?::?-{3,}:?)?\s*\Z")
+_RULE = re.compile(r"[-*_|:\s]{3,}\Z")
 _ENTRY = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+")
 _QUOTE = re.compile(r"(?:>\s?)+")
 _FENCE = ("```", "~~~")
 
-_STOP = re.compile(r"[.!?…][\"'”’)\]*_`]*\s+(?=[\"'“‘(\[*_`$€£@#]*[A-Z0-9ÀÖØ-Þ])")
+_STOP = re.compile(r"[.!?…][\"'”’)\]*_`]*\s+(?=[\"'“‘(\[*_`$€£@#]*[A-Z0-9À-ÖØ-Þ])")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Inc|Ltd|Co|Corp|No|Nos|vs|approx|etc|Fig|Sec|Ave|Rd|Blvd"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun|e\.g|i\.e)"
@@ -39,6 +39,11 @@ class Sentence:
     """The headings it stands under, outermost first, the session's own left out."""
     lead: str = ""
     """What introduces it: the speaker of a turn, the line or entry a list hangs from."""
+
+    @property
+    def quoted(self) -> str:
+        """The sentence after what introduces it, so that it can stand alone."""
+        return f"{self.lead} {self.text}" if self.lead else self.text
 
 
 def read(episode: Episode) -> tuple[Sentence, ...]:
@@ -66,7 +71,7 @@ def _spoken(turns: tuple[Turn, ...]) -> Iterator[Sentence]:
     for number, turn in enumerate(turns):
         for line in turn.text.splitlines():
             for text in split(line.strip()):
-                yield Sentence(text=text, block=number, lead=turn.speaker)
+                yield Sentence(text=text, block=number, lead=f"{turn.speaker}:")
 
 
 def _written(text: str) -> Iterator[Sentence]:

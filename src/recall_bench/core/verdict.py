@@ -69,6 +69,8 @@ class JudgeCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     version: str
     model: str | None = None
     prompt_digest: str | None = None
+    computes: bool = False
+    """Judges by computation alone: it never waits, so there is nothing to time and cut off."""
 
 
 class Judge(Protocol):

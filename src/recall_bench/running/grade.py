@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from typing import Self
 
 import anyio
 
@@ -32,6 +34,28 @@ class Bench:
             self.appellate.study(scenario)
 
 
+@dataclass(frozen=True, slots=True)
+class _Chair:
+    """A judge, and how long a verdict may take: for ever where it only computes."""
+
+    judge: Judge
+    timeout_s: float | None
+
+    @classmethod
+    def of(cls, judge: Judge, plan: Plan) -> Self:
+        return cls(judge, None if judge.card.computes else plan.judge_timeout_s)
+
+    async def rule(self, exhibit: Exhibit) -> Verdict:
+        """The verdict, asked for again while the judge is busy; a JudgeFault if there is none."""
+        return await persistently(partial(self._once, exhibit))
+
+    async def _once(self, exhibit: Exhibit) -> Verdict:
+        if self.timeout_s is None:
+            return await self.judge.judge(exhibit)
+        overrun = JudgeTimeout(f"no verdict within {self.timeout_s:g} s")
+        return await within(self.timeout_s, self.judge.judge(exhibit), overrun)
+
+
 class Grading:
     """One scenario's answers before the bench."""
 
@@ -49,6 +73,8 @@ class Grading:
         self._plan = plan
         self._bench = bench
         self._record = record
+        self._first = _Chair.of(bench.judge, plan)
+        self._second = _Chair.of(bench.appellate, plan) if bench.appellate is not None else None
         self._episodes = {episode.day: episode for episode in scenario.episodes}
         self._asked_at = {
             sheet.checkpoint.label: (scenario.date_of(sheet.cutoff), sheet.cutoff)
@@ -90,27 +116,18 @@ class Grading:
         trial = answered.trial
         exhibit = self._exhibit(answered)
         try:
-            verdict = await self._rule(self._bench.judge, exhibit)
+            verdict = await self._first.rule(exhibit)
         except JudgeFault as fault:
             kind = type(fault).__name__
             return NotJudged(at=datetime.now(UTC), trial=trial, fault=kind, message=str(fault))
-        if self._bench.appellate is None or not verdict.is_failure:
+        if self._second is None or not verdict.is_failure:
             return Judged(at=datetime.now(UTC), trial=trial, verdict=verdict)
         try:
-            final = await self._rule(self._bench.appellate, exhibit)
+            final = await self._second.rule(exhibit)
         except JudgeFault as fault:
             reason = f"{type(fault).__name__}: {fault}"
             return Judged(at=datetime.now(UTC), trial=trial, verdict=verdict, review_fault=reason)
         return Judged(at=datetime.now(UTC), trial=trial, verdict=final, primary=verdict)
-
-    async def _rule(self, judge: Judge, exhibit: Exhibit) -> Verdict:
-        timeout_s = self._plan.judge_timeout_s
-
-        async def once() -> Verdict:
-            overrun = JudgeTimeout(f"no verdict within {timeout_s:g} s")
-            return await within(timeout_s, judge.judge(exhibit), overrun)
-
-        return await persistently(once)
 
     def _exhibit(self, answered: Answered) -> Exhibit:
         trial = answered.trial

@@ -42,6 +42,7 @@ class Sitting:
         self._left = iter(unasked)
         self._count = len(unasked)
         self._lost: list[SystemGone] = []
+        self._timeout_s = None if exam.system.card.computes else exam.plan.answer_timeout_s
 
     async def hold(self, seat: Seat) -> None:
         """Put every question, as many at a time as plan and system allow."""
@@ -88,26 +89,32 @@ class Sitting:
 
     async def _put(self, trial: Trial, question: Question, seat: Seat) -> Answered | NotAnswered:
         memory = seat.memory
-        outcome = await put(trial, question, memory, self._exam.plan.answer_timeout_s)
+        outcome = await put(trial, question, memory, self._timeout_s)
         if isinstance(outcome, NotAnswered) and outcome.fault == SystemStuck.__name__:
             # The memory was already stuck when this question reached it: the question has
             # not been heard by anyone, so it is put to the replacement.
             await seat.replace(memory)
-            outcome = await put(trial, question, seat.memory, self._exam.plan.answer_timeout_s)
+            outcome = await put(trial, question, seat.memory, self._timeout_s)
         return outcome
 
 
 async def put(
-    trial: Trial, question: Question, memory: Memory, timeout_s: float
+    trial: Trial, question: Question, memory: Memory, timeout_s: float | None
 ) -> Answered | NotAnswered:
-    """Ask once, or again while the system says it is busy; SystemGone passes through."""
+    """Ask once, or again while the system says it is busy; SystemGone passes through.
+
+    Without a timeout the answer is awaited however long it takes.
+    """
     started = 0.0
 
     async def once() -> Answered:
         nonlocal started
         started = time.perf_counter()
-        overrun = SystemTimeout(f"no answer within {timeout_s:g} s")
-        answer = await within(timeout_s, memory.answer(question), overrun)
+        if timeout_s is None:
+            answer = await memory.answer(question)
+        else:
+            overrun = SystemTimeout(f"no answer within {timeout_s:g} s")
+            answer = await within(timeout_s, memory.answer(question), overrun)
         seconds = time.perf_counter() - started
         return Answered(at=datetime.now(UTC), trial=trial, answer=answer, seconds=seconds)
 
