@@ -161,12 +161,10 @@ def carry_out(job: Job, observe: Observer | None = None) -> Finished:
             raise
         stopped_by = error
     folder = RunFolder.open(job.folder)
-    write_views(job.settings, folder)
+    summary = summarise(folder)
+    write_views(job.settings, folder, summary)
     return Finished(
-        folder=folder,
-        summary=summarise(folder),
-        warnings=tuple(job.warnings),
-        stopped_by=stopped_by,
+        folder=folder, summary=summary, warnings=tuple(job.warnings), stopped_by=stopped_by
     )
 
 
@@ -204,8 +202,11 @@ def _signals(scope: anyio.CancelScope, received: list[int]) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-def write_views(settings: Settings, folder: RunFolder) -> None:
+def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None:
     """Every file a run leaves beside its journal, where the settings want it."""
+    from recall_bench.reporting.heatmap import draw
+    from recall_bench.reporting.imported import heatmap_of_run
+
     questions = settings.question_log or folder.path / "questions.jsonl"
     export(
         folder,
@@ -215,8 +216,9 @@ def write_views(settings: Settings, folder: RunFolder) -> None:
         failures=settings.failure_log or folder.path / "failures.jsonl",
     )
     if settings.heatmap_png:
+        picture = heatmap_of_run(folder, summary)
         for name in ("heatmap.png", "heatmap.svg"):
-            draw_heatmap(folder.path, folder.path / name)
+            draw(picture, folder.path / name)
 
 
 def export_run(run_folder: Path, to: Path | None = None) -> tuple[Path, ...]:

@@ -1,0 +1,124 @@
+"""Shapes and words at given points, as one Vega-Lite chart."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+
+Style = tuple[float, bool, Literal["left", "center", "right"], str]
+"""Size, whether bold, where the anchor is, and the colour."""
+
+_NARROW = "iljtf.,:;'!|()[] "
+_WIDE = "mwMWOQGDCÄÖ%@—…"
+
+
+@dataclass(slots=True)
+class Canvas:
+    """Collects what is to be drawn; later things lie on earlier ones."""
+
+    layers: list[dict[str, object]] = field(default_factory=list)
+
+    def boxes(
+        self,
+        boxes: Sequence[Mapping[str, object]],
+        *,
+        radius: float = 0,
+        border: str | None = None,
+    ) -> None:
+        """Filled rectangles, each with `x`, `y`, `x2`, `y2` and `fill`."""
+        mark: dict[str, object] = {"type": "rect", "cornerRadius": radius}
+        if border is not None:
+            mark |= {"stroke": border, "strokeWidth": 1}
+        self._add(mark, boxes, x2={"field": "x2"}, y2={"field": "y2"})
+
+    def dots(self, dots: Sequence[Mapping[str, object]], *, size: float) -> None:
+        """Small discs, each with `x`, `y` and `fill`."""
+        self._add({"type": "point", "shape": "circle", "size": size, "strokeWidth": 0}, dots)
+
+    def words(self, words: Sequence[Mapping[str, object]], style: Style) -> None:
+        """Words, each with `x`, `y`, `text` and perhaps a `fill` of its own."""
+        size, is_bold, align, colour = style
+        mark = {
+            "type": "text",
+            "fontSize": size,
+            "fontWeight": "bold" if is_bold else "normal",
+            "align": align,
+            "baseline": "middle",
+            "font": FONT,
+        }
+        filled = [{"fill": colour, **word, "text": plain(str(word["text"]))} for word in words]
+        self._add(mark, filled, text={"field": "text", "type": "nominal"})
+
+    def chart(self, width: float, height: float, description: str) -> dict[str, object]:
+        """The finished chart, `description` being its text alternative."""
+        return {
+            "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+            "description": description,
+            "width": width,
+            "height": height,
+            "padding": 0,
+            "background": "#ffffff",
+            "autosize": {"type": "none"},
+            "config": {"view": {"stroke": None}, "font": FONT, "aria": False},
+            "layer": self.layers,
+        }
+
+    def _add(
+        self, mark: Mapping[str, object], values: Sequence[Mapping[str, object]], **channels: object
+    ) -> None:
+        if not values:
+            return
+        point = {"type": "quantitative", "scale": None, "axis": None}
+        self.layers.append(
+            {
+                "data": {"values": values},
+                "mark": mark,
+                "encoding": {
+                    "x": {"field": "x", **point},
+                    "y": {"field": "y", **point},
+                    "fill": {"field": "fill", "type": "nominal", "scale": None, "legend": None},
+                    **channels,
+                },
+            }
+        )
+
+
+def plain(text: str) -> str:
+    """The text without what no picture can hold: control characters are not even valid XML."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def width_of(text: str, size: float) -> float:
+    """About how wide the words will be; never much too little."""
+    ems = 0.0
+    for letter in text:
+        if letter in _NARROW:
+            ems += 0.31
+        elif letter in _WIDE:
+            ems += 0.86
+        elif ord(letter) > 0x2E7F:
+            ems += 1.0
+        else:
+            ems += 0.68 if letter.isupper() else 0.56
+    return ems * size
+
+
+def wrapped(text: str, size: float, width: float) -> list[str]:
+    """The text in lines no wider than `width`, broken at spaces, and inside words if need be.
+
+    A separating dot never ends a line.
+    """
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if width_of(longer, size) <= width:
+            lines[-1] = longer
+            continue
+        if lines[-1]:
+            lines.append("")
+        for letter in word:
+            if lines[-1] and width_of(lines[-1] + letter, size) > width:
+                lines.append("")
+            lines[-1] += letter
+    return [line.removesuffix(" ·") for line in lines]

@@ -1,0 +1,278 @@
+"""A run folder, read: what was planned, how every trial stands, and each result on demand.
+
+The journal may be far larger than memory. Opening it keeps two file offsets a trial and
+never an answer; `results` goes back to the file for the lines it needs, in the order of the
+schedule, so that two runs with the same outcomes read the same however they were carried out.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import BinaryIO, Self
+
+import msgspec
+
+from recall_bench.core.event import (
+    Answered,
+    Declared,
+    Event,
+    FeedFailed,
+    Ingested,
+    Judged,
+    NotAnswered,
+    NotJudged,
+    Result,
+    RunResumed,
+    RunStarted,
+    Settled,
+    decode,
+)
+from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.standing import ScenarioStanding, Standings
+from recall_bench.core.verdict import Verdict
+from recall_bench.errors import DataError, UsageError
+from recall_bench.journal import JOURNAL, lines
+
+_NOWHERE = -1
+_REVIEWED, _FAILED = 1, 2
+_CLOSE = "close"
+"""The stage of a feed failure that costs no trial."""
+
+
+class _Index:
+    """Where in the file the last word on each trial of one scenario stands."""
+
+    def __init__(self, standing: ScenarioStanding) -> None:
+        self.standing = standing
+        slots = len(standing.grid)
+        self.answered = array("q", [_NOWHERE]) * slots
+        self.outcome = array("q", [_NOWHERE]) * slots
+        self.fault = array("H", [0]) * slots
+        self.owed = bytearray(slots)
+        self.review = bytearray(slots)
+        self.settled: set[str] = set()
+        self.heard: list[datetime | None] = [None] * len(standing.sheets)
+        for row in range(len(standing.sheets)):
+            for repeat, item in standing.owed(row):
+                self.owed[standing.slot(row, repeat, item)] = 1
+
+
+class RunFolder:
+    """Everything a view may be drawn from. Open one with `RunFolder.open`."""
+
+    def __init__(self, path: Path, first: RunStarted) -> None:
+        self.path = path
+        self.plan: Plan = first.plan
+        self.standings = Standings(first.plan)
+        self.started: datetime = first.at
+        self.ended: datetime = first.at
+        """When the last event was recorded."""
+        self.stopped: set[str] = set()
+        """Scenarios whose feeding failed since the run was last started or continued."""
+        self._paused = timedelta()
+        self._codes = [first.code]
+        self._faults = [""]
+        self._index: dict[str, _Index] = {}
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Read the journal in `path` once; DataError names the line that cannot be read."""
+        journal = path / JOURNAL
+        folder: Self | None = None
+        try:
+            for number, (offset, line) in enumerate(lines(journal), start=1):
+                try:
+                    event = decode(line)
+                    if folder is None:
+                        folder = cls(path, _first(event))
+                    else:
+                        folder._note(event, offset)
+                except (msgspec.DecodeError, ValueError) as error:
+                    raise DataError(f"{journal}, line {number}: {error}") from error
+        except OSError as error:
+            raise UsageError(
+                f"{path}: is not a run folder; its {JOURNAL} cannot be read ({error.strerror})"
+            ) from error
+        if folder is None:
+            raise DataError(f"{journal}: holds no event yet; nothing was run here")
+        return folder
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run said it was done."""
+        return self.standings.ended
+
+    @property
+    def active_s(self) -> float:
+        """Seconds of work: pauses between an interruption and its continuation do not count."""
+        return max(0.0, (self.ended - self.started - self._paused).total_seconds())
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Versions of the harness that worked on this run, each once, first to last."""
+        return tuple(dict.fromkeys(self._codes))
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """The scenarios whose questions are known, in the order of the plan."""
+        return tuple(c.id for c in self.plan.scenarios if c.id in self.standings.scenarios)
+
+    @property
+    def unstarted(self) -> tuple[str, ...]:
+        """The scenarios the run has not come to yet."""
+        return tuple(c.id for c in self.plan.scenarios if c.id not in self.standings.scenarios)
+
+    def results(self, scenario: str) -> Iterator[Result]:
+        """One result for every trial the scenario owes: by checkpoint, repeat and asked order."""
+        for row in range(len(self.standings.scenarios[scenario].sheets)):
+            yield from self.results_at(scenario, row)
+
+    def results_at(self, scenario: str, row: int) -> Iterator[Result]:
+        """The results of one checkpoint, by repeat and asked order."""
+        standing, index = self.standings.scenarios[scenario], self._index[scenario]
+        label = standing.sheets[row].checkpoint.label
+        with (self.path / JOURNAL).open("rb") as file:
+            for repeat, number in standing.owed(row):
+                slot = standing.slot(row, repeat, number)
+                item = standing.items[number]
+                answered = self._event(file, index.answered[slot])
+                outcome = self._event(file, index.outcome[slot])
+                yield Result(
+                    trial=Trial(scenario=scenario, item=item.id, checkpoint=label, repeat=repeat),
+                    item=item,
+                    answered=answered if isinstance(answered, Answered) else None,
+                    outcome=outcome
+                    if isinstance(outcome, Judged | NotJudged | NotAnswered)
+                    else None,
+                )
+
+    def faults(self) -> dict[str, int]:
+        """How many trials ended in each kind of fault, by name."""
+        counts: Counter[int] = Counter()
+        for index in self._index.values():
+            counts.update(index.fault)
+        named = {self._faults[code]: count for code, count in counts.items() if code}
+        return dict(sorted(named.items()))
+
+    def reviews(self) -> tuple[int, int]:
+        """How many final verdicts an appellate judge reviewed, and how many it failed to."""
+        counts: Counter[int] = Counter()
+        for index in self._index.values():
+            counts.update(index.review)
+        return counts[_REVIEWED], counts[_FAILED]
+
+    def is_settled(self, scenario: str, label: str) -> bool:
+        """Whether the system finished taking in everything up to this checkpoint."""
+        return label in self._index[scenario].settled
+
+    def heard(self, scenario: str, row: int) -> datetime | None:
+        """When the last event about this checkpoint was recorded."""
+        return self._index[scenario].heard[row]
+
+    def feed_failures(self, scenario: str) -> tuple[FeedFailed, ...]:
+        """The last failure at each checkpoint with questions not put yet, by days."""
+        standing = self.standings.scenarios[scenario]
+        last = {
+            standing.row[failure.checkpoint]: failure
+            for failure in standing.failures
+            if failure.stage != _CLOSE
+        }
+        return tuple(
+            last[row]
+            for row in sorted(last)
+            if any(standing.unasked(row, repeat) for repeat in range(standing.repeats))
+        )
+
+    def _event(self, file: BinaryIO, offset: int) -> Event | None:
+        if offset == _NOWHERE:
+            return None
+        try:
+            file.seek(offset)
+            return decode(file.readline())
+        except (msgspec.DecodeError, ValueError, OSError) as error:
+            raise DataError(
+                f"{self.path / JOURNAL}, byte {offset}: changed while it was read ({error})"
+            ) from error
+
+    def _note(self, event: Event, offset: int) -> None:
+        if isinstance(event, Answered | Judged | NotAnswered | NotJudged):
+            self._note_trial(event, offset)
+        else:
+            self._note_course(event)
+        self.ended = event.at
+
+    def _note_trial(self, event: Answered | Judged | NotAnswered | NotJudged, offset: int) -> None:
+        trial = event.trial
+        index, row = self._place(trial.scenario, trial.checkpoint)
+        standing = index.standing
+        number = standing.index.get(trial.item, _NOWHERE)
+        slot = standing.slot(row, trial.repeat, number)
+        if number == _NOWHERE or not 0 <= trial.repeat < standing.repeats or not index.owed[slot]:
+            raise ValueError(f"{trial} is not a trial this run owes")
+        index.heard[row] = event.at
+        index.fault[slot] = index.review[slot] = 0
+        if isinstance(event, Answered):
+            index.answered[slot], index.outcome[slot] = offset, _NOWHERE
+        else:
+            index.outcome[slot] = offset
+        match event:
+            case Judged(primary=primary, review_fault=fault):
+                index.review[slot] = _review(primary, fault)
+            case NotAnswered(fault=fault):
+                index.answered[slot] = _NOWHERE
+                index.fault[slot] = self._fault(fault)
+            case NotJudged(fault=fault):
+                index.fault[slot] = self._fault(fault)
+        self.standings.note(event)
+
+    def _note_course(self, event: Event) -> None:
+        match event:
+            case Ingested() | Settled():
+                index, row = self._place(event.scenario, event.checkpoint)
+                index.heard[row] = event.at
+                if isinstance(event, Settled):
+                    index.settled.add(event.checkpoint)
+            case FeedFailed():
+                self._place(event.scenario, event.checkpoint)
+                if event.stage != _CLOSE:
+                    self.stopped.add(event.scenario)
+            case RunResumed(code=code):
+                self._codes.append(code)
+                self.stopped.clear()
+                self._paused += event.at - self.ended
+            case Declared(scenario=scenario, items=items):
+                if all(card.id != scenario for card in self.plan.scenarios):
+                    raise ValueError(f"{scenario!r} is not a scenario of this run's plan")
+                if scenario not in self._index:
+                    self._index[scenario] = _Index(self.standings.declare(scenario, items))
+            case RunStarted():
+                raise ValueError("a second run starts in this journal")
+        self.standings.note(event)
+
+    def _place(self, scenario: str, label: str) -> tuple[_Index, int]:
+        index = self._index.get(scenario)
+        if index is None:
+            raise ValueError(f"{scenario!r} is spoken of before its questions were declared")
+        row = index.standing.row.get(label)
+        if row is None:
+            raise ValueError(f"{scenario!r} has no checkpoint {label!r} in this run")
+        return index, row
+
+    def _fault(self, name: str) -> int:
+        if name not in self._faults:
+            self._faults.append(name)
+        return self._faults.index(name)
+
+
+def _review(primary: Verdict | None, fault: str | None) -> int:
+    if fault is not None:
+        return _FAILED
+    return 0 if primary is None else _REVIEWED
+
+
+def _first(event: Event) -> RunStarted:
+    if not isinstance(event, RunStarted):
+        raise ValueError("the first event is not the start of a run")  # noqa: TRY004
+    return event

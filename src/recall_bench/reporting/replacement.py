@@ -1,0 +1,80 @@
+"""A file that appears whole or not at all."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from recall_bench.errors import UsageError
+
+_BUFFER = 1 << 20
+
+
+class Replacement:
+    """What is written becomes the file on `commit`; without it the old one stays untouched."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._is_committed = False
+
+    def __enter__(self) -> Self:
+        try:
+            # A link keeps pointing where it pointed; a device or a pipe must not be renamed over.
+            self._target = self._path.resolve()
+            if self._target.exists() and not self._target.is_file():
+                raise UsageError(f"{self._path}: is not a file; name one to write to")
+            self._target.parent.mkdir(parents=True, exist_ok=True)
+            self._beside = self._target.with_name(f".{self._target.name}.{os.getpid()}.part")
+            self._file = self._beside.open("wb", buffering=_BUFFER)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        return self
+
+    def write(self, text: bytes) -> None:
+        """Append to the new content."""
+        try:
+            self._file.write(text)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def flush(self) -> None:
+        """Bring the new content to the disk, so that only the renaming is left to do."""
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def commit(self) -> None:
+        """Put the new content in the place of the old."""
+        self.flush()
+        try:
+            self._file.close()
+            self._beside.replace(self._target)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        self._is_committed = True
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._is_committed:
+            # A full disk fails again on closing; the first failure is the one to report.
+            with suppress(OSError):
+                self._file.close()
+            with suppress(OSError):
+                self._beside.unlink()
+
+    def _unwritable(self, error: OSError) -> UsageError:
+        return UsageError(f"{self._path}: cannot be written ({error.strerror or error})")
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write one file whole."""
+    with Replacement(path) as file:
+        file.write(content)
+        file.commit()

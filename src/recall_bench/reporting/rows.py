@@ -1,0 +1,266 @@
+"""One trial in the public file formats.
+
+The names are the public harness's. It calls the grounded mark `hallucination`, 1 meaning
+grounded: so do these rows, and nothing else. What is not known is left out, never guessed.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from recall_bench.core.event import Judged, NotAnswered, NotJudged, Result
+from recall_bench.core.memory import Passage
+from recall_bench.core.question import Item
+from recall_bench.core.verdict import Verdict
+
+T = TypeVar("T")
+
+
+class _Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+    pass
+
+
+class QuestionRow(_Row, frozen=True, kw_only=True, gc=False):
+    """A question with its truth; the reference is called one thing in results, another in logs."""
+
+    id: str
+    question: str
+    answer: str | UnsetType = UNSET
+    reference_answer: str | UnsetType = UNSET
+    category: str
+    difficulty: str | UnsetType = UNSET
+    relevant_days: list[int]
+    requires_synthesis: bool | UnsetType = UNSET
+    irrelevant_after: int | UnsetType = UNSET
+    choices: tuple[str, ...] | UnsetType = UNSET
+    expected_disclosure: str | UnsetType = UNSET
+    query_session: str | UnsetType = UNSET
+    forbidden_sessions: tuple[str, ...] | UnsetType = UNSET
+
+
+class ScoreRow(_Row, frozen=True, kw_only=True, gc=False):
+    """A verdict's marks, with its reason."""
+
+    correctness: int | UnsetType = UNSET
+    completeness: int | UnsetType = UNSET
+    hallucination: int | UnsetType = UNSET
+    reasoning: str | UnsetType = UNSET
+
+
+class ErrorRow(_Row, frozen=True, kw_only=True, gc=False):
+    """Why there is no verdict."""
+
+    kind: str
+    message: str
+
+
+class PassageRow(_Row, frozen=True, kw_only=True, gc=False):
+    """Something the system looked at."""
+
+    path: str | UnsetType = UNSET
+    score: float | UnsetType = UNSET
+    snippet: str
+    day: int | UnsetType = UNSET
+
+
+class ResultRow(_Row, frozen=True, kw_only=True, gc=False):
+    """One of `result.json`'s question results; a trial without an outcome has one too."""
+
+    qa: msgspec.Raw
+    repeat: int
+    system_answer: str | None
+    score: ScoreRow | None
+    composite_score: int | None
+    latency_ms: float | UnsetType
+    primary_score: ScoreRow | UnsetType
+    error: ErrorRow | UnsetType
+    review_error: str | UnsetType
+
+
+class LogRow(_Row, frozen=True, kw_only=True, gc=False):
+    """One line of `questions.jsonl`, or with the two judges' scores apart, of `failures.jsonl`."""
+
+    timestamp: datetime
+    plan: str
+    """The first digits of the plan's digest."""
+    persona_id: str
+    checkpoint: str
+    repeat: int
+    qa: msgspec.Raw
+    system_answer: str | None
+    score: ScoreRow | None
+    composite: int | None
+    used_appellate: bool
+    retrieval: list[PassageRow] | UnsetType
+    memory_context_provided: bool
+    latency_ms: float | UnsetType
+    tool_calls: tuple[dict[str, object], ...] | UnsetType
+    primary_score: ScoreRow | UnsetType | None
+    appellate_score: ScoreRow | UnsetType | None = UNSET
+    error: ErrorRow | UnsetType
+    review_error: str | UnsetType
+
+
+def described(item: Item) -> QuestionRow:
+    """A question as `result.json` holds it."""
+    return _question(item, answer=item.truth.reference)
+
+
+def logged(item: Item) -> QuestionRow:
+    """A question as the logs hold it."""
+    return _question(item, reference_answer=item.truth.reference)
+
+
+def _question(
+    item: Item, *, answer: str | UnsetType = UNSET, reference_answer: str | UnsetType = UNSET
+) -> QuestionRow:
+    truth, in_result = item.truth, answer is not UNSET
+    return QuestionRow(
+        id=item.id,
+        question=item.text,
+        answer=answer,
+        reference_answer=reference_answer,
+        category=truth.category,
+        difficulty=_known(truth.difficulty),
+        relevant_days=list(dict.fromkeys(cited.day for cited in truth.evidence)),
+        requires_synthesis=truth.requires_synthesis if in_result else UNSET,
+        irrelevant_after=_known(item.known_until) if in_result else UNSET,
+        choices=item.choices or UNSET,
+        expected_disclosure=_known(truth.disclosure),
+        query_session=_known(item.session),
+        forbidden_sessions=truth.forbidden_sessions or UNSET,
+    )
+
+
+class TrialRows:
+    """The rows of one result. What they share is worked out once."""
+
+    __slots__ = (
+        "_answer",
+        "_composite",
+        "_error",
+        "_latency_ms",
+        "_primary",
+        "_result",
+        "_review_error",
+        "_score",
+        "is_failure",
+    )
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+        self._answer: str | None = None
+        self._latency_ms: float | UnsetType = UNSET
+        self._score: ScoreRow | None = None
+        self._primary: ScoreRow | UnsetType = UNSET
+        self._composite: int | None = None
+        self._error: ErrorRow | UnsetType = UNSET
+        self._review_error: str | UnsetType = UNSET
+        self.is_failure = False
+        """Whether the trial's last word is a bad one: a failing verdict, or no answer."""
+        if result.answered is not None:
+            self._answer = result.answered.answer.text
+            self._latency_ms = milliseconds(result.answered.seconds)
+        match result.outcome:
+            case Judged() as judged:
+                self._take(judged)
+            case NotAnswered(fault=fault, message=message, seconds=seconds):
+                self._composite = 0
+                self._latency_ms = milliseconds(seconds)
+                self._error = ErrorRow(kind=fault, message=message)
+                self.is_failure = True
+            case NotJudged(fault=fault, message=message):
+                self._error = ErrorRow(kind=fault, message=message)
+
+    def _take(self, judged: Judged) -> None:
+        self._score = score(judged.verdict)
+        self._composite = judged.verdict.composite
+        self._review_error = _known(judged.review_fault)
+        self.is_failure = judged.verdict.is_failure
+        if judged.primary is not None:
+            self._primary = score(judged.primary)
+
+    def in_result(self, qa: msgspec.Raw) -> ResultRow:
+        """Its row among the question results."""
+        return ResultRow(
+            qa=qa,
+            repeat=self._result.trial.repeat,
+            system_answer=self._answer,
+            score=self._score,
+            composite_score=self._composite,
+            latency_ms=self._latency_ms,
+            primary_score=self._primary,
+            error=self._error,
+            review_error=self._review_error,
+        )
+
+    def in_questions(self, qa: msgspec.Raw, *, plan: str, sees_memory: bool) -> LogRow | None:
+        """Its line in the question log; None until it has come to an end."""
+        trial, outcome, answered = self._result.trial, self._result.outcome, self._result.answered
+        if outcome is None:
+            return None
+        return LogRow(
+            timestamp=outcome.at,
+            plan=plan,
+            persona_id=trial.scenario,
+            checkpoint=trial.checkpoint,
+            repeat=trial.repeat,
+            qa=qa,
+            system_answer=self._answer,
+            score=self._score,
+            composite=self._composite,
+            used_appellate=self._primary is not UNSET,
+            retrieval=UNSET if answered is None else _retrieval(answered.answer.passages),
+            memory_context_provided=sees_memory,
+            latency_ms=self._latency_ms,
+            tool_calls=UNSET if answered is None else answered.answer.tool_calls or UNSET,
+            primary_score=self._primary,
+            error=self._error,
+            review_error=self._review_error,
+        )
+
+    def in_failures(self, line: LogRow) -> LogRow:
+        """Its line in the failure log, from its line in the question log."""
+        is_reviewed = line.used_appellate
+        return msgspec.structs.replace(
+            line,
+            primary_score=line.primary_score if is_reviewed else line.score,
+            appellate_score=line.score if is_reviewed else None,
+        )
+
+
+def milliseconds(seconds: float) -> float:
+    """To the microsecond."""
+    return round(seconds * 1000, 3)
+
+
+def score(verdict: Verdict) -> ScoreRow:
+    """A verdict's marks under their public names."""
+    marks = verdict.marks
+    return ScoreRow(
+        correctness=marks.get("correctness", UNSET),
+        completeness=marks.get("completeness", UNSET),
+        hallucination=marks.get("grounded", UNSET),
+        reasoning=verdict.reason or UNSET,
+    )
+
+
+def _retrieval(passages: Sequence[Passage]) -> list[PassageRow] | UnsetType:
+    if not passages:
+        return UNSET
+    return [
+        PassageRow(
+            path=_known(passage.source),
+            score=_known(passage.score),
+            snippet=passage.text,
+            day=_known(passage.day),
+        )
+        for passage in passages
+    ]
+
+
+def _known(value: T | None) -> T | UnsetType:
+    return UNSET if value is None else value

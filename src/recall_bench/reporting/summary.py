@@ -1,0 +1,353 @@
+"""The numbers of a run: by checkpoint, category, difficulty and persona, and whether they hold.
+
+Everything here is counted from the standings; nothing reads an answer.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from recall_bench.core.event import FeedFailed
+from recall_bench.core.plan import Checkpoint, Plan
+from recall_bench.core.question import CATEGORIES, DIFFICULTIES, GROUP_CATEGORIES, Item
+from recall_bench.core.standing import CheckpointClock, ScenarioStanding, Standing
+from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.tally import Tally, tally_of, total
+
+BOUNDARY = "information-boundary"
+"""The category whose questions say how much may be disclosed."""
+
+STUB = "stub"
+"""The name of the judge that grades nothing."""
+
+_Cell = tuple[str, str | None, str | None]
+"""Category, difficulty and expected disclosure: trials that agree in all three count alike."""
+
+
+class Status(StrEnum):
+    """Whether the scores of a run may be quoted."""
+
+    VALID = "valid"
+    INVALID = "invalid"
+    """More trials failed than the plan allows."""
+    UNFINISHED = "unfinished"
+    """Trials are still to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validity:
+    """A status, and why in a few words where it is not `valid`."""
+
+    status: Status
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisclosureSummary:
+    """How the questions with one expected disclosure went, over all checkpoints."""
+
+    tally: Tally
+    unique: int
+    """How many different questions they are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointSummary:
+    """One column of every table: what was asked there and how it went."""
+
+    checkpoint: Checkpoint
+    cutoff: int
+    """The last story day fed."""
+    overall: Tally
+    categories: Mapping[str, Tally]
+    difficulties: Mapping[str, Tally]
+    disclosures: Mapping[str, Tally]
+    new: int
+    older: int
+    older_asked: int
+    clock: CheckpointClock
+    is_done: bool
+    """Whether nothing is left to do here."""
+
+    def category(self, name: str) -> Tally:
+        """The trials of one category, none if there are none."""
+        return self.categories.get(name, Tally())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonaSummary:
+    """One scenario: its checkpoints by days, and all of them together."""
+
+    id: str
+    checkpoints: tuple[CheckpointSummary, ...]
+    overall: Tally
+    disclosures: Mapping[str, DisclosureSummary]
+    questions: int
+    """The size of its question set, asked or not."""
+    feed_failures: tuple[FeedFailed, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A whole run."""
+
+    plan: Plan
+    validity: Validity
+    personas: tuple[PersonaSummary, ...]
+    unstarted: tuple[str, ...]
+    """Scenarios of the plan that the run has not come to."""
+    checkpoints: tuple[CheckpointSummary, ...]
+    """Over all personas, by days."""
+    overall: Tally
+    disclosures: Mapping[str, DisclosureSummary]
+    categories: tuple[str, ...]
+    """Every category a table should list, in order."""
+    faults: Mapping[str, int]
+    """How many trials ended in each kind of fault."""
+    reviews: int
+    reviews_failed: int
+
+    @property
+    def is_stub(self) -> bool:
+        """Whether the judge graded nothing."""
+        return self.plan.judge.name == STUB
+
+    @property
+    def askable(self) -> tuple[str, ...]:
+        """The categories without those this run does not ask."""
+        if self.plan.groups_enabled:
+            return self.categories
+        return tuple(name for name in self.categories if name not in GROUP_CATEGORIES)
+
+    @property
+    def done(self) -> int:
+        """Checkpoints with nothing left to do, over all personas."""
+        return sum(part.is_done for persona in self.personas for part in persona.checkpoints)
+
+    @property
+    def visits(self) -> int:
+        """Checkpoints the plan visits, over all personas."""
+        visited = 1 if self.plan.dry_run else len(self.plan.checkpoints)
+        return visited * len(self.plan.scenarios)
+
+    @property
+    def questions(self) -> int:
+        """The size of all question sets together, asked or not."""
+        return sum(persona.questions for persona in self.personas)
+
+
+def summarise(folder: RunFolder) -> Summary:
+    """Count everything in a run folder."""
+    personas = tuple(_persona(folder, scenario) for scenario in folder.scenarios)
+    overall = total(persona.overall for persona in personas)
+    done, failed = folder.reviews()
+    return Summary(
+        plan=folder.plan,
+        validity=_validity(folder, personas, overall),
+        personas=personas,
+        unstarted=folder.unstarted,
+        checkpoints=_together(personas),
+        overall=overall,
+        disclosures=_disclosures_together(personas),
+        categories=_categories(folder),
+        faults=folder.faults(),
+        reviews=done,
+        reviews_failed=failed,
+    )
+
+
+def summarise_checkpoint(
+    standing: ScenarioStanding, row: int, *, is_settled: bool = True
+) -> CheckpointSummary:
+    """Count one checkpoint of one scenario, as it stands."""
+    return _checkpoint(
+        standing, row, [_cell(item) for item in standing.items], is_settled=is_settled
+    )
+
+
+def _checkpoint(
+    standing: ScenarioStanding, row: int, cells: Sequence[_Cell], *, is_settled: bool
+) -> CheckpointSummary:
+    sheet = standing.sheets[row]
+    tallies = _tallies(standing, row, cells)
+    overall = replace(total(tallies.values()), eligible=len(sheet.eligible))
+    eligible = [cells[item] for item in sheet.eligible]
+    return CheckpointSummary(
+        checkpoint=sheet.checkpoint,
+        cutoff=sheet.cutoff,
+        overall=overall,
+        categories=_by_place(tallies, eligible, 0),
+        difficulties=_by_place(tallies, eligible, 1),
+        disclosures=_by_place(tallies, eligible, 2),
+        new=sheet.new,
+        older=sheet.older,
+        older_asked=len(sheet.asked) - sheet.new,
+        clock=replace(standing.clocks[row]),
+        is_done=overall.open == 0 and (overall.owed > 0 or is_settled),
+    )
+
+
+def _tallies(standing: ScenarioStanding, row: int, cells: Sequence[_Cell]) -> dict[_Cell, Tally]:
+    """The tally of each cell; trials that stand alike are unpacked once and counted."""
+    grid, asked = standing.grid, standing.sheets[row].asked
+    counts: Counter[tuple[_Cell, int]] = Counter()
+    alike: dict[int, Standing] = {}
+    for repeat in range(standing.repeats):
+        start = standing.slot(row, repeat, 0)
+        counts.update([(cells[item], grid[start + item]) for item in asked])
+        for byte, item in {grid[start + item]: item for item in asked}.items():
+            alike[byte] = standing.standing(row, repeat, item)
+    groups: dict[_Cell, dict[Standing, int]] = {}
+    for (cell, byte), count in counts.items():
+        groups.setdefault(cell, {})[alike[byte]] = count
+    return {cell: tally_of(group) for cell, group in groups.items()}
+
+
+def exceeds(tally: Tally, budget: float) -> bool:
+    """Whether more of these trials lack a verdict than the budget allows."""
+    return tally.failed > budget * tally.owed
+
+
+def _cell(item: Item) -> _Cell:
+    truth = item.truth
+    disclosed = truth.disclosure if truth.category == BOUNDARY else None
+    return truth.category, truth.difficulty, disclosed and disclosed.value
+
+
+def _by_place(
+    tallies: Mapping[_Cell, Tally], eligible: Sequence[_Cell], place: int
+) -> dict[str, Tally]:
+    merged = {
+        name: Tally(eligible=count)
+        for name, count in Counter(cell[place] for cell in eligible).items()
+        if name is not None
+    }
+    for cell, tally in tallies.items():
+        name = cell[place]
+        if name is not None:
+            merged[name] = merged.get(name, Tally()) + tally
+    return merged
+
+
+def _persona(folder: RunFolder, scenario: str) -> PersonaSummary:
+    standing = folder.standings.scenarios[scenario]
+    cells = [_cell(item) for item in standing.items]
+    checkpoints = tuple(
+        _checkpoint(
+            standing,
+            row,
+            cells,
+            is_settled=folder.finished or folder.is_settled(scenario, sheet.checkpoint.label),
+        )
+        for row, sheet in enumerate(standing.sheets)
+    )
+    return PersonaSummary(
+        id=scenario,
+        checkpoints=checkpoints,
+        overall=total(part.overall for part in checkpoints),
+        disclosures=_disclosures(standing, checkpoints),
+        questions=len(standing.items),
+        feed_failures=folder.feed_failures(scenario),
+    )
+
+
+def _disclosures(
+    standing: ScenarioStanding, checkpoints: Iterable[CheckpointSummary]
+) -> dict[str, DisclosureSummary]:
+    tallies: dict[str, Tally] = {}
+    for part in checkpoints:
+        for name, tally in part.disclosures.items():
+            tallies[name] = tallies.get(name, Tally()) + tally
+    asked = {item for sheet in standing.sheets for item in sheet.asked}
+    kinds = [_cell(standing.items[item])[2] for item in asked]
+    return {
+        name: DisclosureSummary(tally=tally, unique=kinds.count(name))
+        for name, tally in tallies.items()
+        if tally.owed
+    }
+
+
+def _disclosures_together(personas: Iterable[PersonaSummary]) -> dict[str, DisclosureSummary]:
+    merged: dict[str, DisclosureSummary] = {}
+    for persona in personas:
+        for name, part in persona.disclosures.items():
+            known = merged.get(name, DisclosureSummary(tally=Tally(), unique=0))
+            merged[name] = DisclosureSummary(
+                tally=known.tally + part.tally, unique=known.unique + part.unique
+            )
+    return merged
+
+
+def _together(personas: Iterable[PersonaSummary]) -> tuple[CheckpointSummary, ...]:
+    found: dict[str, list[CheckpointSummary]] = {}
+    for persona in personas:
+        for part in persona.checkpoints:
+            found.setdefault(part.checkpoint.label, []).append(part)
+    return tuple(
+        CheckpointSummary(
+            checkpoint=parts[0].checkpoint,
+            cutoff=max(part.cutoff for part in parts),
+            overall=total(part.overall for part in parts),
+            categories=_named_together([part.categories for part in parts]),
+            difficulties=_named_together([part.difficulties for part in parts]),
+            disclosures=_named_together([part.disclosures for part in parts]),
+            new=sum(part.new for part in parts),
+            older=sum(part.older for part in parts),
+            older_asked=sum(part.older_asked for part in parts),
+            clock=CheckpointClock(
+                ingest_s=sum(part.clock.ingest_s for part in parts),
+                settle_s=sum(part.clock.settle_s for part in parts),
+                query_s=sum(part.clock.query_s for part in parts),
+                days_fed=sum(part.clock.days_fed for part in parts),
+            ),
+            is_done=all(part.is_done for part in parts),
+        )
+        for parts in found.values()
+    )
+
+
+def _named_together(groups: Iterable[Mapping[str, Tally]]) -> dict[str, Tally]:
+    merged: dict[str, Tally] = {}
+    for group in groups:
+        for name, tally in group.items():
+            merged[name] = merged.get(name, Tally()) + tally
+    return merged
+
+
+def _categories(folder: RunFolder) -> tuple[str, ...]:
+    found = dict.fromkeys(
+        item.truth.category
+        for scenario in folder.scenarios
+        for item in folder.standings.scenarios[scenario].items
+    )
+    return listed(found, CATEGORIES)
+
+
+def listed(found: Iterable[str], usual: tuple[str, ...]) -> tuple[str, ...]:
+    """The usual names, then the others found; the usual ones only if any of them was."""
+    names = dict.fromkeys(found)
+    others = tuple(name for name in names if name not in usual)
+    return others if others and len(others) == len(names) else (*usual, *others)
+
+
+def difficulties_of(part: CheckpointSummary) -> tuple[str, ...]:
+    """Every difficulty a table should list, in order."""
+    return listed(part.difficulties, DIFFICULTIES)
+
+
+def _validity(folder: RunFolder, personas: Iterable[PersonaSummary], overall: Tally) -> Validity:
+    pending = {persona.id for persona in personas if persona.overall.open} | set(folder.unstarted)
+    is_over = folder.finished or pending <= folder.stopped
+    budget = folder.plan.error_budget
+    if is_over and exceeds(overall, budget):
+        return Validity(
+            status=Status.INVALID,
+            reason=f"{overall.failed} of {overall.owed} trials failed, budget {budget * 100:.4g} %",
+        )
+    if pending:
+        reason = f"{overall.open} of {overall.owed} trials open"
+        if folder.unstarted:
+            reason += f", not started: {', '.join(folder.unstarted)}"
+        return Validity(status=Status.UNFINISHED, reason=reason)
+    return Validity(status=Status.VALID)

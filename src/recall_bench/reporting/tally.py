@@ -1,0 +1,102 @@
+"""How a group of trials went, and the means that follow.
+
+The system's failures cost the system, ours cost the run: a trial the system did not answer
+counts as no points, a trial we have no verdict on is missing and counts as nothing.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from recall_bench.core.standing import Standing, State
+from recall_bench.core.verdict import FULL_MARKS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """The trials owed in one place: a checkpoint, a category of it, a whole run."""
+
+    owed: int = 0
+    judged: int = 0
+    not_answered: int = 0
+    not_judged: int = 0
+    awaiting: int = 0
+    """Answered, the verdict still to come. Part of `open`."""
+    points: int = 0
+    ungrounded: int = 0
+    """Judged trials whose answer made something up."""
+    eligible: int = 0
+    """Questions the story supports by then, whether or not they were to be asked."""
+
+    def __add__(self, other: Self) -> "Tally":
+        """Both groups together: means are weighted by what each counted."""
+        return Tally(
+            owed=self.owed + other.owed,
+            judged=self.judged + other.judged,
+            not_answered=self.not_answered + other.not_answered,
+            not_judged=self.not_judged + other.not_judged,
+            awaiting=self.awaiting + other.awaiting,
+            points=self.points + other.points,
+            ungrounded=self.ungrounded + other.ungrounded,
+            eligible=self.eligible + other.eligible,
+        )
+
+    @property
+    def counted(self) -> int:
+        """The trials the mean is over: judged, and not answered at no points."""
+        return self.judged + self.not_answered
+
+    @property
+    def missing(self) -> int:
+        """Owed trials the mean knows nothing of."""
+        return self.owed - self.counted
+
+    @property
+    def open(self) -> int:
+        """Trials still to do: not put yet, or awaiting their verdict."""
+        return self.owed - self.counted - self.not_judged
+
+    @property
+    def failed(self) -> int:
+        """Trials without a verdict, whoever is to blame."""
+        return self.owed - self.judged
+
+    @property
+    def mean(self) -> float | None:
+        """Points a trial, six at best; None where nothing was measured."""
+        return self.points / self.counted if self.counted else None
+
+    @property
+    def share(self) -> float | None:
+        """The mean as a share of full marks; None where nothing was measured."""
+        return None if self.mean is None else self.mean / FULL_MARKS
+
+    @property
+    def hallucination_rate(self) -> float | None:
+        """The share of judged answers that made something up; None where none was judged."""
+        return self.ungrounded / self.judged if self.judged else None
+
+
+def total(tallies: Iterable[Tally]) -> Tally:
+    """All groups together; an empty tally if there is none."""
+    return sum(tallies, start=Tally())
+
+
+def tally_of(standings: Mapping[Standing, int]) -> Tally:
+    """The tally of trials given as how many of them stand how."""
+    states = dict.fromkeys(State, 0)
+    points = ungrounded = 0
+    for standing, count in standings.items():
+        states[standing.state] += count
+        if standing.state is State.JUDGED:
+            points += standing.composite * count
+            ungrounded += count if standing.grounded == 0 else 0
+    return Tally(
+        owed=sum(states.values()),
+        judged=states[State.JUDGED],
+        not_answered=states[State.NOT_ANSWERED],
+        not_judged=states[State.NOT_JUDGED],
+        awaiting=states[State.ANSWERED],
+        points=points,
+        ungrounded=ungrounded,
+    )

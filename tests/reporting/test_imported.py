@@ -1,0 +1,285 @@
+"""One run gives one heatmap, whichever of its files it is read from; wrong files say why."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recall_bench.core.question import CATEGORIES, Item
+from recall_bench.core.verdict import JudgeCard
+from recall_bench.errors import DataError, UsageError
+from recall_bench.reporting.export import export
+from recall_bench.reporting.heatmap import HeatmapData, draw
+from recall_bench.reporting.imported import heatmap_of
+from tests.conftest import shared_data
+from tests.reporting.conftest import (
+    ADA,
+    ALL_OF_ADA,
+    INVENTED,
+    PERFECT,
+    POOR,
+    Story,
+    ada_story,
+    plan_of,
+    trial,
+)
+
+Json = dict[str, Any]
+
+
+def all_three(story: Story) -> tuple[HeatmapData, HeatmapData, HeatmapData]:
+    result, progress = story.folder / "result.json", story.folder / "progress.jsonl"
+    export(story.open(), result=result, progress=progress)
+    return heatmap_of(story.folder), heatmap_of(result), heatmap_of(progress)
+
+
+def test_folder_result_and_progress_agree(tmp_path: Path) -> None:
+    scenarios: dict[str, Sequence[Item]] = {"ada": ADA, "bob": ADA}
+    story = Story(tmp_path, scenarios, plan_of(scenarios))
+    for each in ALL_OF_ADA:
+        story.both(each, INVENTED if each.item == "dog" else PERFECT)
+        if each.item == "dog":
+            story.not_answered(trial("dog", each.checkpoint, scenario="bob"))
+        else:
+            story.both(trial(each.item, each.checkpoint, scenario="bob"), POOR)
+    story.end()
+
+    folder, result, progress = all_three(story)
+
+    assert folder.invalid == "2 of 10 trials failed, budget 5 %"
+    for other in (result, progress):
+        assert folder.hallucination == pytest.approx(other.hallucination)
+        assert folder == replace(other, hallucination=folder.hallucination)
+
+
+def test_a_run_in_progress_says_how_far_it_is_everywhere(story: Story) -> None:
+    story.both(trial("cat"))
+    story.both(trial("dog"))
+
+    for data in all_three(story):
+        assert (data.done, data.visits) == (1, 2)
+        assert data.columns == ("2d", "4d")
+        assert data.overall[0].score == 6.0
+        assert data.overall[1].score is None
+
+
+def test_a_persona_not_started_is_still_to_do_everywhere(tmp_path: Path) -> None:
+    story = Story(tmp_path, {"ada": ADA}, plan_of({"ada": ADA, "bob": ADA}))
+    for each in ALL_OF_ADA:
+        story.both(each)
+
+    for data in all_three(story):
+        assert (data.done, data.visits) == (2, 4)
+        assert "2 personas: ada, bob" in data.subtitle[0]
+
+
+def test_a_stub_judge_is_known_everywhere(tmp_path: Path) -> None:
+    story = ada_story(tmp_path, judge=JudgeCard(name="stub", version="1"))
+
+    assert [data.is_stub for data in all_three(story)] == [True, True, True]
+
+
+def test_a_dry_run_shows_only_what_it_visits(tmp_path: Path) -> None:
+    story = ada_story(tmp_path, dry_run=True)
+    story.both(trial("cat"))
+    story.both(trial("dog"))
+    story.end()
+
+    for data in all_three(story):
+        assert data.columns == ("2d",)
+        assert (data.done, data.visits) == (1, 1)
+
+
+def test_the_caption_names_system_persona_judge_date_and_dataset(finished: Story) -> None:
+    for data in all_three(finished):
+        words = " ".join((data.title, *data.subtitle))
+        for fact in ("scripted 1", "ada", "judge exact 1", "2026-05-24", "3 questions"):
+            assert fact in words
+        assert finished.plan.dataset_digest[:12] in words
+
+
+def categories(scores: dict[str, tuple[float, int]], eligible: int = 5) -> list[Json]:
+    return [
+        {
+            "category": name,
+            "meanScore": scores.get(name, (0, 0))[0],
+            "questionCount": scores.get(name, (0, 0))[1],
+            "eligibleCount": eligible if name in scores else 0,
+        }
+        for name in CATEGORIES
+    ]
+
+
+def part(label: str, days: int, mean: float, count: int, **more: Any) -> Json:
+    return {
+        "range": {"label": label, "days": days},
+        "daysIngested": days,
+        "questionsEvaluated": count,
+        "overallScore": mean,
+        "hallucinationRate": 25,
+        "categoryScores": categories({"synthesis": (mean, count)} if count else {}),
+        "difficultyScores": {},
+        **more,
+    }
+
+
+def original(*parts: Json, persona: str = "ea", **metadata: Any) -> Json:
+    """A result as the public harness writes it: ranges as configured, not by days."""
+    return {
+        "timestamp": "2026-05-24T19:49:30.797Z",
+        "adapterName": "MemPalace",
+        "ranges": [{"label": "60d", "days": 60}, {"label": "30d", "days": 30}],
+        "personas": [{"personaId": persona, "adapterName": "MemPalace", "rangeResults": parts}],
+        "heatmap": [],
+        "metadata": {"judgeModel": "some-model", "groupsEnabled": False, **metadata},
+    }
+
+
+def read(tmp_path: Path, result: Json) -> HeatmapData:
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(result), encoding="utf-8")
+    return heatmap_of(path)
+
+
+def test_columns_go_by_days_and_cells_by_label(tmp_path: Path) -> None:
+    data = read(tmp_path, original(part("60d", 60, 2.0, 4), part("30d", 30, 5.0, 3)))
+
+    assert data.columns == ("30d", "60d")
+    row = data.cells[data.categories.index("synthesis")]
+    assert [(cell.score, cell.count) for cell in row] == [(5.0, 3), (2.0, 4)]
+    assert data.hallucination == (25.0, 25.0)
+
+
+def test_a_mean_over_nothing_is_no_measurement(tmp_path: Path) -> None:
+    data = read(tmp_path, original(part("30d", 30, 0, 0, hallucinationRate=0)))
+
+    assert data.overall[0].score is None
+    assert data.hallucination[0] is None
+    assert data.cells[0][0].eligible == 0
+
+
+def test_a_result_that_lacks_checkpoints_says_so(tmp_path: Path) -> None:
+    data = read(tmp_path, original(part("30d", 30, 5.0, 3)))
+
+    assert (data.done, data.visits) == (1, 2)
+
+
+@pytest.mark.parametrize("key", ["answer", "referenceAnswer"])
+def test_either_name_of_the_reference_is_accepted(tmp_path: Path, key: str) -> None:
+    row = {"qa": {"id": "q", "question": "?", key: "yes"}, "systemAnswer": "no", "score": None}
+
+    data = read(tmp_path, original(part("30d", 30, 5.0, 3, questionResults=[row])))
+
+    assert data.overall[0].score == 5.0
+
+
+def test_a_run_without_a_judge_that_scored_nothing_is_a_stub(tmp_path: Path) -> None:
+    nothing = part("30d", 30, 0, 3, hallucinationRate=100)
+
+    assert read(tmp_path, original(nothing, judgeModel=None)).is_stub
+    assert not read(tmp_path, original(nothing)).is_stub
+    assert not read(tmp_path, original(part("30d", 30, 1.0, 3), judgeModel=None)).is_stub
+    assert not read(tmp_path, original(part("30d", 30, 0, 0), judgeModel=None)).is_stub
+    assert not read(tmp_path, original(judgeModel=None)).is_stub
+
+
+def test_personas_are_pooled_by_their_questions(tmp_path: Path) -> None:
+    result = original(part("30d", 30, 6.0, 1))
+    result["personas"] += original(part("30d", 30, 2.0, 3), persona="it")["personas"]
+
+    data = read(tmp_path, result)
+
+    assert (data.overall[0].score, data.overall[0].count) == (3.0, 4)
+    assert data.overall[0].eligible == 10
+
+
+HEADER: Json = {
+    "type": "header",
+    "timestamp": "2026-05-24T19:49:30.797Z",
+    "adapterName": "MemPalace",
+    "ranges": [{"label": "30d", "days": 30}, {"label": "60d", "days": 60}],
+    "groupsEnabled": False,
+}
+
+
+def progress(tmp_path: Path, *records: Json, tail: str = "") -> HeatmapData:
+    path = tmp_path / "progress.jsonl"
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    path.write_text(text + tail, encoding="utf-8")
+    return heatmap_of(path)
+
+
+def checkpoint(label: str, days: int, mean: float, count: int) -> Json:
+    return {"type": "checkpoint", "personaId": "ea", **part(label, days, mean, count)}
+
+
+def test_a_repeated_checkpoint_holds_as_last_written(tmp_path: Path) -> None:
+    data = progress(
+        tmp_path,
+        HEADER,
+        checkpoint("30d", 30, 1.0, 3),
+        HEADER,
+        checkpoint("30d", 30, 5.0, 3),
+    )
+
+    assert data.overall[0].score == 5.0
+    assert (data.done, data.visits) == (1, 2)
+
+
+def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
+    data = progress(tmp_path, HEADER, checkpoint("30d", 30, 1.0, 3), tail='{"type":"check')
+
+    assert data.done == 1
+
+
+@pytest.mark.parametrize(
+    ("records", "problem"),
+    [
+        ([], "no header line"),
+        ([checkpoint("30d", 30, 1.0, 3)], "no header line"),
+        ([HEADER, {"type": "checkpoint"}], "line 2: .*missing required field"),
+        ([HEADER, {"personaId": "ea", "systemAnswer": "x"}], "line 2: "),
+        ([HEADER, checkpoint("30d", 30, 9.02, 3)], r"line 2: .*<= 6.*overallScore"),
+    ],
+)
+def test_a_malformed_progress_file_says_what_is_wrong(
+    tmp_path: Path, records: list[Json], problem: str
+) -> None:
+    with pytest.raises(DataError, match=problem):
+        progress(tmp_path, *records)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"timestamp": 1}', "\xff", "{", '{"personas": [{}]}']
+)
+def test_a_malformed_result_says_what_is_wrong(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "result.json"
+    path.write_text(content, encoding="latin-1")
+
+    with pytest.raises(DataError, match=r"result\.json: is not a result\.json \(.+\)"):
+        heatmap_of(path)
+
+
+def test_a_path_to_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="does not exist"):
+        heatmap_of(tmp_path / "result.json")
+
+
+def test_the_published_progress_file_can_be_drawn(tmp_path: Path) -> None:
+    data = heatmap_of(shared_data("conformance/original-progress.jsonl"))
+
+    draw(data, tmp_path / "heatmap.png")
+
+    assert len(data.columns) == 30
+    assert data.columns[-1] == "180d"
+    assert (data.done, data.visits) == (30, 30)
+    assert len(data.categories) == 8
+    assert sum(cell.count for cell in data.overall) == 1639
+    assert data.cells[0][0].score == 6.0
+    assert data.cells[1][0].eligible == 0
+    assert data.hallucination[2] == pytest.approx(100 * 2 / 24)
+    assert not data.is_stub
+    assert (tmp_path / "heatmap.png").stat().st_size > 10_000

@@ -1,0 +1,206 @@
+"""The text report says what was run, whether it holds, and never prints a number it has not."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.plan import Checkpoint
+from recall_bench.core.question import Item
+from recall_bench.core.verdict import JudgeCard
+from recall_bench.reporting.summary import summarise
+from recall_bench.reporting.text import (
+    STUB_WARNING,
+    duration,
+    progress_line,
+    report,
+    text_heatmap,
+    verdict_on,
+)
+from tests.reporting.conftest import (
+    ADA,
+    ALL_OF_ADA,
+    INVENTED,
+    PERFECT,
+    POOR,
+    Story,
+    ada_story,
+    plan_of,
+    question,
+    trial,
+)
+
+
+def reported(story: Story, *, width: int = 100) -> str:
+    folder = story.open()
+    return report(folder, summarise(folder), width=width)
+
+
+def test_the_header_names_system_judge_data_and_time(finished: Story) -> None:
+    text = reported(finished)
+
+    assert "scripted 1" in text
+    assert "Judge        exact 1" in text
+    assert f"dataset {finished.plan.dataset_digest[:12]}" in text
+    assert f"plan {finished.plan.digest[:12]}" in text
+    assert "5 owed · 5 judged · 0 not answered · 0 not judged · 0 open" in text
+    assert "Lifecycle    fresh" in text
+    assert "2026-05-24 12:00:01 UTC, took 12s" in text
+
+
+def test_a_valid_run_shows_its_score(finished: Story) -> None:
+    assert "Result       5.20 of 6 (86.7 %) · hallucination 0.0 %" in reported(finished)
+
+
+def test_a_stub_judge_is_announced_at_the_top(tmp_path: Path) -> None:
+    story = ada_story(tmp_path, judge=JudgeCard(name="stub", version="1"))
+
+    assert reported(story).splitlines()[2] == STUB_WARNING
+
+
+def test_an_invalid_run_shows_no_score_but_why(story: Story) -> None:
+    story.both(trial("cat"))
+    story.both(trial("dog"))
+    for each in ALL_OF_ADA[2:]:
+        story.not_answered(each)
+    story.end()
+
+    text = reported(story)
+
+    assert "Result       INVALID (3 of 5 trials failed, budget 5 %)" in text
+    assert "of 6 (" not in text.split("ada ·")[0]
+    early, late = (line for line in text.splitlines() if line.startswith(("2d ", "4d ")))
+    assert "6.00" in early
+    assert "INVALID" in late
+
+
+def test_an_unfinished_run_says_how_much_is_open(story: Story) -> None:
+    story.both(trial("cat"))
+
+    text = reported(story)
+
+    assert "UNFINISHED (4 of 5 trials open); so far 6.00 of 6" in text
+    assert "INVALID" not in text
+
+
+def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
+    scenarios: dict[str, Sequence[Item]] = {"ada": ()}
+    story = Story(tmp_path, scenarios, plan_of(scenarios))
+    story.end()
+
+    assert verdict_on(summarise(story.open())) == "no score: nothing was measured"
+    assert reported(story)
+
+
+def test_failures_are_listed_by_kind_and_feeding_with_its_message(story: Story) -> None:
+    story.not_answered(trial("cat"))
+    story.not_answered(trial("dog"), "NotAnAnswer")
+    story.feed_failed("ada", "4d", message="connection\n\x1b[31mrefused " + "x" * 1000)
+
+    text = reported(story)
+
+    assert "Failures     NotAnAnswer 1, SystemTimeout 1" in text
+    assert "Feed failed  ada at 4d, day 3 (ingest): SystemFault: connection" in text
+    assert "\x1b" not in text
+    assert "x" * 400 not in text
+
+
+def test_the_heatmap_has_means_counts_and_the_two_rows_below(story: Story) -> None:
+    story.both(trial("cat"), INVENTED)
+    story.both(trial("dog"), POOR)
+
+    rows = text_heatmap(summarise(story.open()).checkpoints, ("factual-recall", "synthesis"))
+
+    assert [" ".join(line.split()) for line in rows.splitlines() if "─" not in line] == [
+        "mean of 6 (n) 2d 4d",
+        "factual-recall 5.0 (1) --",
+        "synthesis -- --",
+        "OVERALL 3.5 (2) --",
+        "hallucination 50.0 % --",
+    ]
+
+
+def test_group_categories_are_left_out_where_they_are_not_asked(story: Story) -> None:
+    text = reported(story)
+
+    assert "information-boundary" not in text
+    assert "group questions off" in text
+
+
+def many_checkpoints(folder: Path, count: int) -> Story:
+    checkpoints = tuple(Checkpoint(label=f"{day}d", days=day) for day in range(1, count + 1))
+    items = tuple(question(f"q{i}", known_from=1) for i in range(30))
+    scenarios: dict[str, Sequence[Item]] = {"ada": items}
+    story = Story(folder, scenarios, plan_of(scenarios, checkpoints=checkpoints))
+    for checkpoint in checkpoints:
+        for item in items:
+            story.both(trial(item.id, checkpoint.label))
+    story.end()
+    return story
+
+
+@pytest.mark.parametrize("count", [1, 5, 143])
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_no_line_is_wider_than_the_page(tmp_path: Path, count: int, width: int) -> None:
+    lines = reported(many_checkpoints(tmp_path, count), width=width).splitlines()
+
+    assert max(len(line) for line in lines) <= width
+
+
+def test_five_checkpoints_are_all_shown(tmp_path: Path) -> None:
+    text = reported(many_checkpoints(tmp_path, 5), width=80)
+
+    assert "checkpoints shown" not in text
+
+
+def test_a_selection_of_many_checkpoints_says_it_is_one_and_has_the_last(tmp_path: Path) -> None:
+    story = many_checkpoints(tmp_path, 143)
+
+    heatmap = text_heatmap(summarise(story.open()).checkpoints, ("factual-recall",), width=80)
+
+    assert heatmap.splitlines()[0].split()[-1] == "143d"
+    assert heatmap.splitlines()[-1].endswith("of 143 checkpoints shown)")
+
+
+def test_several_personas_are_followed_by_all_of_them(tmp_path: Path) -> None:
+    scenarios: dict[str, Sequence[Item]] = {"ada": ADA, "bob": ADA}
+    story = Story(tmp_path, scenarios, plan_of(scenarios))
+    story.both(trial("cat"), PERFECT)
+    story.both(trial("cat", scenario="bob"), POOR)
+
+    text = reported(story)
+
+    assert "All 2 personas" in text
+    assert text.count("OVERALL") == 3
+    assert "4.0 (2)" in text.split("All 2 personas")[1]
+
+
+def test_a_progress_line_tells_one_checkpoint(story: Story) -> None:
+    story.ingest("ada", 1, "2d")
+    story.ingest("ada", 2, "2d")
+    story.both(trial("cat"), PERFECT)
+    story.not_answered(trial("dog"))
+    part = summarise(story.open()).checkpoints[0]
+
+    line = progress_line(part, persona="ada", index=1, total=12)
+
+    assert line == (
+        "  [bench] [ 1/12] ada     2d +   2d ingest=  1.0s q=2 (new=2 hist=0/0) "
+        "query= 30.1s score=50.0% unanswered=1"
+    )
+
+
+def test_a_progress_line_without_questions_has_no_score(tmp_path: Path) -> None:
+    scenarios: dict[str, Sequence[Item]] = {"ada": ()}
+    story = Story(tmp_path, scenarios, plan_of(scenarios))
+    part = summarise(story.open()).checkpoints[0]
+
+    assert progress_line(part, persona="ada", index=1, total=1).endswith("score=--")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.2, "0s"), (3, "3s"), (123, "2m 03s"), (3723, "1h 02m 03s"), (59.9, "1m 00s")],
+)
+def test_durations_read_as_people_say_them(seconds: float, words: str) -> None:
+    assert duration(seconds) == words

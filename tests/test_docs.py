@@ -1,0 +1,86 @@
+"""The documents tell the truth: reference is generated, commands run, examples work."""
+
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+
+from recall_bench import errors
+from recall_bench.cli.main import COMMANDS
+from tests.cli.conftest import ADAPTER, Invoke, write_persona
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def shell_lines(path: Path) -> list[str]:
+    lines = "".join(blocks(path, "sh")).splitlines()
+    return [line.split("#")[0].strip() for line in lines if line.strip()]
+
+
+def test_the_reference_is_up_to_date() -> None:
+    pages = runpy.run_path(str(ROOT / "docs" / "generate.py"))["pages"]()
+
+    for path, text in pages.items():
+        assert path.read_text(encoding="utf-8") == text, (
+            f"run python docs/generate.py ({path.name})"
+        )
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_python_examples_run(path: Path) -> None:
+    for block in blocks(path, "python"):
+        exec(compile(block, str(path), "exec"), {})
+
+
+def test_every_command_and_error_is_in_the_reference() -> None:
+    commands = (ROOT / "docs/reference/command-line.md").read_text(encoding="utf-8")
+    tree = (ROOT / "docs/reference/errors.md").read_text(encoding="utf-8")
+
+    assert all(f"## {name}\n" in commands for name in COMMANDS)
+    for name, thing in vars(errors).items():
+        if isinstance(thing, type) and issubclass(thing, errors.BenchError):
+            assert name in tree
+
+
+def test_the_readme_fits_on_a_screen() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 60
+
+
+def test_make_targets_named_in_the_readme_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    named = [line.split()[1] for line in shell_lines(ROOT / "README.md") if line[:4] == "make"]
+
+    assert named == ["demo", "test"]
+    assert all(f"\n{target}:" in makefile for target in named)
+
+
+@pytest.mark.slow
+def test_every_command_in_the_readme_and_the_tutorial_runs(invoke: Invoke) -> None:
+    """Run in order in one empty folder, with the files their words take for granted."""
+    Path("my_adapter.py").write_text(ADAPTER)
+    write_persona(Path("my-personas"))
+    Path("p.yaml").write_text("run: {ranges: [5d, 10d]}\n")
+    demo = re.search(r"^demo:.*\n\t\$\(BIN\)/(.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert demo is not None
+    tutorial = ROOT / "docs/tutorial/first-run.md"
+
+    for line in [demo[1], *shell_lines(ROOT / "README.md"), *shell_lines(tutorial)]:
+        program, *words = shlex.split(line)
+        if program == "make":
+            continue
+        assert program == "recall-bench"
+        shown = invoke(*words)
+        assert shown.code == 0, f"{line}: {shown.err}"
