@@ -1,0 +1,177 @@
+"""What a perfect memory would quote: the few sentences that together support each reference.
+
+Datasets name the days an answer rests on, not the sentences. Within those days, sentences are
+taken one by one, each time the one that adds most of the reference's words and numbers that no
+other has given yet; rare words count for more, words the question already gives for less. What
+a reference leaves uncovered is inferred, not stated (a count, an interval, a yes), so then
+every cited day has its sentence nearest to the question heard as well.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log
+
+from recall_bench.core.history import Episode
+from recall_bench.core.memory import Passage
+from recall_bench.core.question import Evidence, Expects, Item, Scenario, opaque_id
+from recall_bench.core.sentences import Sentence, read
+
+MOST = 6
+"""No reference gets more sentences than this."""
+
+_GIVEN = 0.25
+"""What a word of the reference is worth when the question gives it away."""
+_LEAST = 0.08
+"""A sentence that adds a smaller share of the reference than this is not worth quoting."""
+_INFERRED = 1 / 3
+"""A reference with more than this share uncovered is inferred from what is stated."""
+
+_WORD = re.compile(r"\d+(?:[.,:/-]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)?")
+_EMPTY = frozenset(
+    "a about after all also an and any are as at be because been before being but by can could did"
+    " do does for from had has have he her him his how i if in into is it its me my no not of on or"
+    " our she so than that the their them then there these they this those to was we were what"
+    " when where which while who whom whose why will with would you your".split()
+)
+
+
+def supporting_passages(scenario: Scenario) -> dict[str, tuple[Passage, ...]]:
+    """For each question id, the sentences to quote, most telling first.
+
+    A question that expects no answer, or cites no day, has none.
+    """
+    library = _Library(scenario.episodes)
+    return {
+        opaque_id(scenario.id, item.id): tuple(_supporting(item, library))
+        for item in scenario.items
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidate:
+    passage: Passage
+    block: int
+    words: frozenset[str]
+    place: frozenset[str]
+    """Its own words and those it stands under."""
+
+
+class _Library:
+    """The sentences of each episode, read when first cited."""
+
+    def __init__(self, episodes: Iterable[Episode]) -> None:
+        self._episodes = {episode.day: episode for episode in episodes}
+        self._read: dict[int, tuple[_Candidate, ...]] = {}
+
+    def cited(self, evidence: Evidence) -> list[_Candidate]:
+        """The sentences of one cited day or turn."""
+        day = evidence.day
+        if day not in self._read:
+            episode = self._episodes[day]
+            self._read[day] = tuple(_candidate(each, episode) for each in read(episode))
+        return [c for c in self._read[day] if evidence.turn in (None, c.block)]
+
+
+def _candidate(sentence: Sentence, episode: Episode) -> _Candidate:
+    text = sentence.quoted
+    words = _words(text)
+    return _Candidate(
+        passage=Passage(text=text, day=episode.day, source=sentence.session or episode.id),
+        block=sentence.block,
+        words=words,
+        place=words | _standing(sentence.session, sentence.heading),
+    )
+
+
+def _supporting(item: Item, library: _Library) -> list[Passage]:
+    if item.truth.expects is not Expects.ANSWER:
+        return []
+    cited = [library.cited(evidence) for evidence in dict.fromkeys(item.truth.evidence)]
+    scale = _Scale(item, [candidate for sentences in cited for candidate in sentences])
+    chosen = scale.covering()
+    if scale.uncovered(chosen) > _INFERRED:
+        for sentences in cited:
+            if sentences and not any(candidate in sentences for candidate in chosen):
+                chosen.append(max(sentences, key=scale.affinity))
+    return list(dict.fromkeys(candidate.passage for candidate in chosen))[:MOST]
+
+
+class _Scale:
+    """What sentences are worth for one item."""
+
+    def __init__(self, item: Item, candidates: Sequence[_Candidate]) -> None:
+        self._asked = _words(item.text)
+        wanted = _words(item.truth.reference)
+        spread = Counter(
+            word for each in candidates for word in each.words & (self._asked | wanted)
+        )
+        self._rarity = {
+            word: log(1 + len(candidates) / (1 + spread[word]))
+            for word in sorted(self._asked | wanted)
+        }
+        self._wanted = {
+            word: rarity * (_GIVEN if word in self._asked else 1.0)
+            for word, rarity in self._rarity.items()
+            if word in wanted
+        }
+        self._total = sum(self._wanted.values())
+        self._asked_total = sum(self._rarity[word] for word in sorted(self._asked)) or 1.0
+        self._telling = {
+            each: 1 + self.affinity(each)
+            for each in candidates
+            if not wanted.isdisjoint(each.words)
+        }
+
+    def covering(self) -> list[_Candidate]:
+        """Sentences that cover the reference, the most telling first."""
+        chosen: list[_Candidate] = []
+        missing = dict(self._wanted)
+        while missing and len(chosen) < MOST:
+            best = max(self._telling, key=lambda each: self._gain(each, missing), default=None)
+            if best is None or _added(best, missing) < _LEAST * self._total:
+                break
+            chosen.append(best)
+            missing = {word: worth for word, worth in missing.items() if word not in best.words}
+        return chosen
+
+    def uncovered(self, chosen: Sequence[_Candidate]) -> float:
+        """The share of the reference that none of the sentences gives."""
+        given = frozenset[str]().union(*(each.words for each in chosen))
+        left = sum(worth for word, worth in self._wanted.items() if word not in given)
+        return left / self._total if self._total else 1.0
+
+    def affinity(self, candidate: _Candidate) -> float:
+        """The share of the question that the sentence and its place repeat."""
+        shared = sorted(self._asked & candidate.place)
+        return sum(self._rarity[word] for word in shared) / self._asked_total
+
+    def _gain(self, candidate: _Candidate, missing: dict[str, float]) -> tuple[float, int]:
+        worth = _added(candidate, missing) * self._telling[candidate]
+        return worth, -len(candidate.passage.text)
+
+
+def _added(candidate: _Candidate, missing: dict[str, float]) -> float:
+    return sum(worth for word, worth in missing.items() if word in candidate.words)
+
+
+@lru_cache(maxsize=64)
+def _standing(session: str | None, heading: str) -> frozenset[str]:
+    return _words(f"{session or ''} {heading}")
+
+
+def _words(text: str) -> frozenset[str]:
+    found = (_folded(match[0].lower()) for match in _WORD.finditer(text))
+    return frozenset(word for word in found if word not in _EMPTY)
+
+
+@lru_cache(maxsize=50_000)
+def _folded(word: str) -> str:
+    """The word without its possessive and its commonest endings."""
+    word = word.split("'", 1)[0].split("’", 1)[0]
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word.removesuffix(ending)
+    return word

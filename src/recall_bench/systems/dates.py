@@ -1,0 +1,148 @@
+"""The dates a question names, in its own words, as spans of days."""
+
+import re
+from calendar import monthrange
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_MONTH = "|".join((*_MONTHS, "Sept", *(name[:3] for name in _MONTHS)))
+_COUNTED = {
+    word: number
+    for number, word in enumerate(
+        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=1
+    )
+}
+_UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+
+_NAMED = re.compile(
+    rf"""
+    \b(?P<iso>\d{{4}}-\d{{2}}-\d{{2}})\b
+  | \b(?P<iso_month>\d{{4}}-\d{{2}})\b(?!-)
+  | \b(?P<m1>{_MONTH})\b\.?\s+(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\s*:\d)
+      (?:,?\s+(?P<y1>\d{{4}}))?\b
+  | \b(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<m2>{_MONTH})\b(?:,?\s+(?P<y2>\d{{4}}))?
+  | \b(?P<m3>{_MONTH})\b\.?,?\s+(?P<y3>\d{{4}})\b
+  | \b(?:[Ii]n|[Oo]f|[Bb]y|[Ss]ince|[Dd]uring|[Uu]ntil|[Ee]arly|[Ll]ate|[Mm]id|[Ll]ast)[\s-]+
+      (?P<m4>{_MONTH})\b(?!\.?,?\s+\d)
+  | \b(?P<near>[Tt]oday|[Yy]esterday)\b
+  | \b(?P<which>[Tt]his|[Ll]ast|[Pp]ast)\s+(?P<unit>week|month|year)\b
+  | \b(?P<ago>\d{{1,3}}|[Aa]|[Aa]n|{"|".join(_COUNTED)})\s+
+      (?P<ago_unit>day|week|month|year)s?\s+ago\b
+    """,
+    re.VERBOSE,
+)
+_THROUGH = re.compile(r"\s*(?:to|through|until|till|up to|[-–—])\s*\Z")
+_BETWEEN = re.compile(r"\bbetween\s*\Z", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Some days in a row, both ends included."""
+
+    first: date
+    last: date
+
+
+def spans(question: str, today: date) -> tuple[Span, ...]:
+    """The stretches of days the question names; relative words count from today.
+
+    A month or day without its year is the latest that has begun. What is no date (the 31st of
+    June) is no span.
+    """
+    found: list[tuple[Span, int, int]] = []
+    for match in _NAMED.finditer(question):
+        span = _span(match, today)
+        if span is None:
+            continue
+        if found and _is_range(question, found[-1][1], found[-1][2], match.start()):
+            earlier, start, _ = found.pop()
+            if earlier.first <= span.last:
+                span = Span(earlier.first, span.last)
+            found.append((span, start, match.end()))
+        else:
+            found.append((span, match.start(), match.end()))
+    return tuple(span for span, _, _ in found)
+
+
+def _is_range(question: str, start: int, end: int, following: int) -> bool:
+    gap = question[end:following]
+    if _THROUGH.match(gap):
+        return True
+    return gap.strip() == "and" and _BETWEEN.search(question[:start]) is not None
+
+
+def _span(match: re.Match[str], today: date) -> Span | None:
+    part = match.groupdict()
+    try:
+        return (
+            _relative(part, today)
+            if part["near"] or part["unit"] or part["ago"]
+            else _stated(part, today)
+        )
+    except (ValueError, OverflowError):
+        return None
+
+
+def _stated(part: dict[str, str | None], today: date) -> Span:
+    if iso := part["iso"]:
+        year, month, day = map(int, iso.split("-"))
+        return _one(date(year, month, day))
+    if iso_month := part["iso_month"]:
+        year, month = map(int, iso_month.split("-"))
+        return _month(year, month)
+    if name := part["m1"] or part["m2"]:
+        return _dated(name, int(part["d1"] or part["d2"] or 0), part["y1"] or part["y2"], today)
+    number = _number(str(part["m3"] or part["m4"]))
+    if year_named := part["y3"]:
+        return _month(int(year_named), number)
+    return _month(today.year if number <= today.month else today.year - 1, number)
+
+
+def _dated(name: str, day: int, year: str | None, today: date) -> Span:
+    month = _number(name)
+    if year:
+        return _one(date(int(year), month, day))
+    has_begun = (month, day) <= (today.month, today.day)
+    return _one(date(today.year if has_begun else today.year - 1, month, day))
+
+
+def _relative(part: dict[str, str | None], today: date) -> Span:
+    if near := part["near"]:
+        return _one(today - timedelta(days=near.lower() == "yesterday"))
+    if unit := part["unit"]:
+        return _calendar(str(part["which"]).lower(), unit, today)
+    amount, unit = str(part["ago"]).lower(), str(part["ago_unit"])
+    number = int(amount) if amount.isdigit() else _COUNTED.get(amount, 1)
+    day = today - timedelta(days=number * _UNIT_DAYS[unit])
+    # "Three weeks ago" is meant no more exactly than the week.
+    slack = timedelta(days=_UNIT_DAYS[unit] // 2)
+    return Span(day - slack, day + slack)
+
+
+def _calendar(which: str, unit: str, today: date) -> Span:
+    if which == "past":
+        return Span(today - timedelta(days=_UNIT_DAYS[unit]), today)
+    if unit == "week":
+        first = today - timedelta(days=today.weekday() + 7 * (which == "last"))
+        return Span(first, first + timedelta(days=6))
+    if unit == "year":
+        year = today.year - (which == "last")
+        return Span(date(year, 1, 1), date(year, 12, 31))
+    end = today.replace(day=1) - timedelta(days=1) if which == "last" else today
+    return Span(end.replace(day=1), end)
+
+
+def _number(name: str) -> int:
+    return next(i for i, month in enumerate(_MONTHS, 1) if month.startswith(name[:3]))
+
+
+def _one(day: date) -> Span:
+    return Span(day, day)
+
+
+def _month(year: int, month: int) -> Span:
+    return Span(date(year, month, 1), date(year, month, monthrange(year, month)[1]))

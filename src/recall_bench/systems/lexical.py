@@ -1,0 +1,203 @@
+"""Word search: the terms of every passage, counted once, and bm25s over them.
+
+bm25s has no way to add to an index, and building one anew walks over every passage in Python:
+ten seconds for a thousand days, at each of up to 143 checkpoints. So passages are counted when
+they come in, new counts are merged into the old in arrays, and the matrix of scores bm25s works
+on is computed from them in one expression. A test holds it equal to the one bm25s builds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_WORD = r"(?u)\b(?:\w\w+|\d)\b"
+
+_ASKING = frozenset("also could many may might much must shall us whose would".split())
+"""Words of questions that the stop words of bm25s lack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25:
+    """The two knobs of the formula; the defaults are those of the Anserini toolkit."""
+
+    k1: float = 0.9
+    """How soon saying a word again stops counting."""
+    b: float = 0.4
+    """How much a long passage is held against it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How often each term stands in each passage of an episode, by term and then by passage."""
+
+    terms: NDArray[np.int32]
+    passages: NDArray[np.int32]
+    counts: NDArray[np.float32]
+    lengths: NDArray[np.int32]
+    """Terms in each passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The terms of a question, stop words left out."""
+
+    known: tuple[int, ...]
+    """As the vocabulary numbers them, in order, repeats kept."""
+    strangers: int
+    """How many of its words the vocabulary has never met."""
+
+
+class Vocabulary:
+    """Stems and their numbers. It only grows, so a memory and its copies may share one."""
+
+    def __init__(self) -> None:
+        import Stemmer
+        from bm25s.stopwords import STOPWORDS_EN_PLUS
+        from bm25s.tokenization import Tokenizer
+
+        self._stemmer = Stemmer.Stemmer("english")
+        self._tokenizer = Tokenizer(splitter=_WORD, stopwords=None, stemmer=self._stemmer)
+        self._stop_words = _ASKING.union(STOPWORDS_EN_PLUS)
+
+    def count(self, texts: Sequence[str]) -> Counts:
+        """Count the terms of some passages, numbering the new ones."""
+        import numpy as np
+
+        bags = list(self._tokenizer.streaming_tokenize(texts, update_vocab=True, allow_empty=False))
+        lengths = np.fromiter((len(bag) for bag in bags), np.int32, len(bags))
+        flat = np.fromiter((term for bag in bags for term in bag), np.int64, int(lengths.sum()))
+        places = np.repeat(np.arange(len(bags)), lengths)
+        pairs, counts = np.unique((flat << 32) | places, return_counts=True)
+        return Counts(
+            terms=(pairs >> 32).astype(np.int32),
+            passages=(pairs & 0xFFFFFFFF).astype(np.int32),
+            counts=counts.astype(np.float32),
+            lengths=lengths,
+        )
+
+    def query(self, question: str) -> Query:
+        """Read a question. The vocabulary stays as it is."""
+        words = [
+            word
+            for word in self._tokenizer.splitter(question.lower())
+            if word not in self._stop_words
+        ]
+        numbers = [self._tokenizer.stem_to_sid.get(stem) for stem in self._stemmer.stemWords(words)]
+        known = tuple(number for number in numbers if number is not None)
+        return Query(known=known, strangers=len(words) - len(known))
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """For each term the passages it stands in, in order. Never changed, only extended."""
+
+    starts: NDArray[np.int64]
+    """Where each term's passages start; one more entry ends the last."""
+    passages: NDArray[np.int32]
+    counts: NDArray[np.float32]
+    lengths: NDArray[np.int32]
+
+    @classmethod
+    def empty(cls) -> Postings:
+        """No passages yet."""
+        import numpy as np
+
+        return cls(
+            starts=np.zeros(1, np.int64),
+            passages=np.empty(0, np.int32),
+            counts=np.empty(0, np.float32),
+            lengths=np.empty(0, np.int32),
+        )
+
+    def extended(self, pages: Sequence[Counts]) -> Postings:
+        """With later passages added: time linear in all there are, no sorting of the old."""
+        import numpy as np
+
+        lengths = [self.lengths, *(page.lengths for page in pages)]
+        offsets = np.cumsum([len(part) for part in lengths])
+        terms = np.concatenate([np.empty(0, np.int32), *(page.terms for page in pages)])
+        order = np.argsort(terms, kind="stable")
+        added = np.concatenate(
+            [self.passages[:0], *(p.passages + o for p, o in zip(pages, offsets, strict=False))]
+        )[order]
+        counts = np.concatenate([self.counts[:0], *(page.counts for page in pages)])[order]
+
+        size = max(len(self.starts) - 1, int(terms.max(initial=-1)) + 1)
+        old = np.zeros(size, np.int64)
+        old[: len(self.starts) - 1] = np.diff(self.starts)
+        new = np.bincount(terms, minlength=size)
+        starts = np.concatenate([[0], np.cumsum(old + new)])
+        old_at = np.arange(len(self.passages)) + np.repeat(np.cumsum(new) - new, old)
+        new_at = np.arange(len(added)) + np.repeat(np.cumsum(old), new)
+        merged = Postings(
+            starts=starts,
+            passages=np.empty(len(old_at) + len(new_at), np.int32),
+            counts=np.empty(len(old_at) + len(new_at), np.float32),
+            lengths=np.concatenate(lengths),
+        )
+        merged.passages[old_at], merged.passages[new_at] = self.passages, added
+        merged.counts[old_at], merged.counts[new_at] = self.counts, counts
+        return merged
+
+    def present(self, query: Query) -> list[int]:
+        """The query's terms that stand in at least one of these passages."""
+        return [
+            term
+            for term in query.known
+            if term + 1 < len(self.starts) and self.starts[term] < self.starts[term + 1]
+        ]
+
+    def containing(self, term: int) -> NDArray[np.int32]:
+        """The passages the term stands in, in order."""
+        return self.passages[self.starts[term] : self.starts[term + 1]]
+
+
+class WordIndex:
+    """BM25 over the passages of some postings."""
+
+    def __init__(self, postings: Postings, formula: Bm25) -> None:
+        import logging
+
+        import bm25s
+        import numpy as np
+
+        logging.getLogger("bm25s").setLevel(logging.WARNING)
+        self._postings = postings
+        lengths = postings.lengths
+        spread = np.diff(postings.starts)
+        self._idf = np.log1p((len(lengths) - spread + 0.5) / (spread + 0.5)).astype(np.float32)
+        self._idf_unseen = float(np.log1p((len(lengths) + 0.5) / 0.5))
+        mean = float(lengths.mean()) if lengths.any() else 1.0
+        k1, b = formula.k1, formula.b
+        damping = (k1 * (1 - b + b * lengths / mean)).astype(np.float32)
+        saturation = postings.counts / (postings.counts + damping[postings.passages])
+        self._engine: Any = bm25s.BM25(k1=k1, b=b, method="lucene")
+        self._engine.nonoccurrence_array = None
+        self._engine.scores = {
+            "data": np.repeat(self._idf, spread) * saturation,
+            "indices": postings.passages,
+            "indptr": postings.starts,
+            "num_docs": len(lengths),
+        }
+
+    def scores(self, query: Query) -> NDArray[np.float32]:
+        """Each passage's BM25 score, as shares of what a passage made of the question would have.
+
+        Words that stand nowhere count in that total, so a question about strangers scores low
+        everywhere: the number means the same for every question and every history.
+        """
+        import numpy as np
+
+        present = self._postings.present(query)
+        if not present:
+            return np.zeros(len(self._postings.lengths), np.float32)
+        unseen = len(query.known) - len(present) + query.strangers
+        attainable = float(self._idf[present].sum()) + unseen * self._idf_unseen
+        found: NDArray[np.float32] = self._engine.get_scores_from_ids(present)
+        return found / np.float32(attainable)

@@ -1,0 +1,300 @@
+"""Every built-in system keeps the contract: the same history and question, the same answer.
+
+It does not matter how the history came in, who was asked before, which copy is asked, or in
+which process.
+"""
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from recall_bench.core.memory import Answer, Confidant, Memory, MemorySystem, Passage
+from recall_bench.errors import SystemFault, UsageError
+from recall_bench.systems import baselines
+from recall_bench.systems.extractive import NO_RECORD
+from recall_bench.testing import ScriptedMemory
+from tests.systems.diary import EPISODES, QUESTIONS, question
+
+pytestmark = pytest.mark.anyio
+
+Factory = Callable[[Mapping[str, object]], MemorySystem]
+
+FACTORIES: dict[str, Factory] = {
+    "none": baselines.none,
+    "random": baselines.random,
+    "recency": baselines.recency,
+    "bm25": baselines.bm25,
+    "vector": baselines.vector,
+    "hybrid": baselines.hybrid,
+    "full-context": baselines.full_context,
+    "oracle": baselines.oracle,
+}
+CHECKPOINTS = (1, 2, 5, 9, 12)
+
+EVIDENCE = {
+    question(text).id: (Passage(text="The boiler was set.", day=day, source="principal"),)
+    for day, text in enumerate(QUESTIONS, start=3)
+}
+
+every_system = pytest.mark.parametrize("name", FACTORIES)
+
+
+def system_of(name: str, **config: object) -> MemorySystem:
+    system = FACTORIES[name](config)
+    if isinstance(system, Confidant):
+        system.confide("diary", EVIDENCE)
+    return system
+
+
+async def lived(system: MemorySystem, days: int) -> Memory:
+    memory = await system.open("diary")
+    for episode in EPISODES[:days]:
+        await memory.ingest(episode)
+    await memory.settle()
+    return memory
+
+
+async def replies(memory: Memory, day: int) -> list[Answer]:
+    return [await memory.answer(question(text, day=day)) for text in QUESTIONS]
+
+
+@every_system
+async def test_forked_and_fresh_memories_give_the_same_answers(name: str) -> None:
+    system = system_of(name)
+    assert system.snapshots is not None
+    growing = await system.open("diary")
+
+    for episode in EPISODES:
+        await growing.ingest(episode)
+        if episode.day in CHECKPOINTS:
+            await growing.settle()
+            copy = await system.snapshots.open(await system.snapshots.save(growing))
+            fresh = await lived(system_of(name), episode.day)
+
+            assert await replies(copy, episode.day) == await replies(fresh, episode.day)
+
+
+@every_system
+async def test_a_copy_asked_and_fed_further_leaves_no_trace(name: str) -> None:
+    system = system_of(name)
+    assert system.snapshots is not None
+    original = await lived(system, 5)
+    before = await replies(original, 5)
+    token = await system.snapshots.save(original)
+
+    copy = await system.snapshots.open(token)
+    await replies(copy, 5)
+    for episode in EPISODES[5:]:
+        await copy.ingest(episode)
+    await copy.settle()
+    await replies(copy, 12)
+    await copy.close()
+
+    assert await replies(original, 5) == before
+    assert await replies(await system.snapshots.open(token), 5) == before
+
+
+@every_system
+async def test_the_original_goes_on_after_a_copy_did(name: str) -> None:
+    system = system_of(name)
+    assert system.snapshots is not None
+    original = await lived(system, 5)
+    copy = await system.snapshots.open(await system.snapshots.save(original))
+    await copy.ingest(EPISODES[11])
+    await copy.settle()
+
+    for episode in EPISODES[5:9]:
+        await original.ingest(episode)
+    await original.settle()
+
+    assert await replies(original, 9) == await replies(await lived(system_of(name), 9), 9)
+
+
+@every_system
+async def test_a_snapshot_taken_between_days_keeps_what_is_not_settled_yet(name: str) -> None:
+    system = system_of(name)
+    assert system.snapshots is not None
+    memory = await lived(system, 4)
+    await memory.ingest(EPISODES[4])
+    copy = await system.snapshots.open(await system.snapshots.save(memory))
+
+    await copy.settle()
+
+    assert await replies(copy, 5) == await replies(await lived(system_of(name), 5), 5)
+
+
+@every_system
+async def test_a_dropped_state_cannot_be_reopened(name: str) -> None:
+    system = system_of(name)
+    assert system.snapshots is not None
+    token = await system.snapshots.save(await lived(system, 1))
+
+    await system.snapshots.drop(token)
+
+    with pytest.raises(SystemFault, match="never saved"):
+        await system.snapshots.open(token)
+
+
+@every_system
+async def test_a_memory_of_another_system_cannot_be_saved(name: str) -> None:
+    snapshots = system_of(name).snapshots
+    assert snapshots is not None
+
+    with pytest.raises(SystemFault, match="ScriptedMemory"):
+        await snapshots.save(ScriptedMemory(lambda lived, asked: ""))
+
+
+@every_system
+async def test_asking_again_and_in_any_order_gives_the_same_answer(name: str) -> None:
+    memory = await lived(system_of(name), 12)
+    first = await replies(memory, 12)
+
+    backwards = [await memory.answer(question(text)) for text in reversed(QUESTIONS)]
+
+    assert backwards[::-1] == first
+
+
+@every_system
+async def test_scenarios_know_nothing_of_each_other(name: str) -> None:
+    system = system_of(name)
+    await lived(system, 12)
+
+    stranger = await system.open("another")
+
+    assert {reply.text for reply in await replies(stranger, 12)} == {NO_RECORD}
+
+
+@every_system
+async def test_passages_come_from_days_that_were_lived(name: str) -> None:
+    memory = await lived(system_of(name), 5)
+
+    for reply in await replies(memory, 5):
+        assert {passage.day for passage in reply.passages} <= {1, 2, 3, 4, 5}
+
+
+@every_system
+async def test_the_card_names_every_setting_and_every_part(name: str) -> None:
+    card = system_of(name).card
+
+    parts = card.config.get("parts", {})
+    assert (card.name, card.version) == (name, version("recall-bench"))
+    assert card.max_concurrency > 8
+    assert isinstance(parts, dict)
+    assert all(version(part) == installed for part, installed in parts.items())
+    assert msgspec.json.decode(msgspec.json.encode(card.config)) == card.config
+
+
+def test_the_hybrid_card_spells_out_its_defaults() -> None:
+    config = dict(system_of("hybrid").card.config)
+
+    parts = config.pop("parts")
+    assert isinstance(parts, dict)
+    assert set(parts) == {"bm25s", "PyStemmer", "wordllama", "tokenizers", "numpy"}
+    assert config == {
+        "k": 10,
+        "quotes": 3,
+        "k1": 0.9,
+        "b": 0.4,
+        "weight": 0.7,
+        "fusion": "weighted",
+        "date_weight": 0.2,
+        "threshold": 0.23,
+        "respect_sessions": False,
+    }
+
+
+@every_system
+def test_an_unknown_setting_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=f"'{name}' has no setting 'wieght'"):
+        system_of(name, wieght=1)
+
+
+def test_the_setting_that_was_meant_is_named() -> None:
+    with pytest.raises(UsageError, match="did you mean 'weight'"):
+        system_of("hybrid", wieght=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "config"),
+    [
+        ("hybrid", {"weight": 1.5}),
+        ("hybrid", {"fusion": "magic"}),
+        ("bm25", {"k": 0}),
+        ("vector", {"threshold": "high"}),
+        ("recency", {"days": -1}),
+        ("random", {"seed": None}),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused(name: str, config: dict[str, object]) -> None:
+    (setting,) = config
+
+    with pytest.raises(UsageError, match=rf"'{name}' .*{setting}"):
+        system_of(name, **config)
+
+
+def test_a_number_may_come_as_text() -> None:
+    assert system_of("recency", days="3").card.config["days"] == 3
+
+
+async def test_none_always_says_there_is_no_record() -> None:
+    memory = await lived(system_of("none"), 12)
+
+    assert set(await replies(memory, 12)) == {Answer(text=NO_RECORD)}
+
+
+async def test_recency_knows_the_last_days_only() -> None:
+    memory = await lived(system_of("recency", days=3, threshold=0), 12)
+
+    days = {passage.day for reply in await replies(memory, 12) for passage in reply.passages}
+
+    assert days == {10, 11, 12}
+
+
+async def test_hybrid_with_all_weight_on_one_part_ranks_as_that_part() -> None:
+    asked = question("Who keeps the key to the stall at Ostgate?")
+
+    for name, weight in (("bm25", 1), ("vector", 0)):
+        part = await (await lived(system_of(name), 12)).answer(asked)
+        memory = await lived(system_of("hybrid", weight=weight, date_weight=0, threshold=0), 12)
+        assert (await memory.answer(asked)).passages == part.passages
+
+
+_ASK_ALL = """
+import asyncio, logging, socket, sys
+def refuse(*args): raise OSError("the network was used")
+socket.socket.connect = refuse
+from tests.systems.test_baselines import FACTORIES, lived, replies, system_of
+assert not {"numpy", "bm25s", "Stemmer", "wordllama"} & set(sys.modules), "imported too early"
+async def ask_all():
+    return [str(await replies(await lived(system_of(name), 12), 12)) for name in FACTORIES]
+said = asyncio.run(ask_all())
+root = logging.getLogger()
+assert (root.handlers, root.level) == ([], logging.WARNING), "somebody configured logging"
+logging.basicConfig(level=logging.INFO, force=True)
+assert asyncio.run(ask_all()) == said
+sys.stdout.write("\\n".join(said))
+"""
+
+
+def spoken(hash_seed: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", _ASK_ALL],
+        cwd=Path(__file__).parents[2],
+        env={"PYTHONHASHSEED": hash_seed, "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "boiler" in done.stdout
+    return hashlib.sha256(done.stdout.encode()).hexdigest()
+
+
+def test_another_process_says_the_same_offline_and_prints_nothing() -> None:
+    assert spoken("1") == spoken("2")

@@ -1,0 +1,131 @@
+"""Word search scores as bm25s scores, whether passages come all at once or day by day."""
+
+import logging
+
+import numpy as np
+import pytest
+
+from recall_bench.systems.lexical import Bm25, Postings, Vocabulary, WordIndex
+
+TEXTS = [
+    "The boiler was set to 14 degrees",
+    "Boilers, boilers and more boilers",
+    "Bo keeps the key to the stall",
+    "The stalls open at 7",
+    "Nobody was here",
+    "",
+]
+
+
+def counted(*pages: list[str]) -> tuple[Vocabulary, Postings]:
+    vocabulary = Vocabulary()
+    return vocabulary, Postings.empty().extended([vocabulary.count(page) for page in pages])
+
+
+def score(question: str, *pages: list[str]) -> list[float]:
+    vocabulary, postings = counted(*pages)
+    return list(map(float, WordIndex(postings, Bm25()).scores(vocabulary.query(question))))
+
+
+@pytest.mark.parametrize("formula", [Bm25(), Bm25(k1=1.5, b=0.75), Bm25(k1=0.0, b=1.0)])
+def test_scores_are_those_of_bm25s(formula: Bm25) -> None:
+    import bm25s
+    import Stemmer
+
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
+    stemmer = Stemmer.Stemmer("english")
+    bags = bm25s.tokenize(
+        TEXTS,
+        stopwords=None,
+        stemmer=stemmer,
+        token_pattern=r"(?u)\b(?:\w\w+|\d)\b",
+        return_ids=False,
+        show_progress=False,
+    )
+    stock = bm25s.BM25(k1=formula.k1, b=formula.b, method="lucene")
+    stock.index(bags, show_progress=False)
+    asked = ["boiler", "key", "stall", "7"]
+    expected = stock.get_scores(stemmer.stemWords(asked))
+
+    vocabulary, postings = counted(TEXTS)
+    found = WordIndex(postings, formula).scores(vocabulary.query(" ".join(asked)))
+
+    ratio = expected[0] / found[0]
+    assert expected.max() > 0
+    np.testing.assert_allclose(found * ratio, expected, rtol=1e-5, atol=1e-7)
+
+
+def test_passages_added_in_any_steps_score_the_same_to_the_last_digit() -> None:
+    vocabulary = Vocabulary()
+    pages = [vocabulary.count([text, text.upper()]) for text in TEXTS]
+    at_once = Postings.empty().extended(pages)
+
+    for cut in range(len(pages) + 1):
+        stepwise = Postings.empty().extended(pages[:cut]).extended(pages[cut:])
+
+        for name in ("starts", "passages", "counts", "lengths"):
+            np.testing.assert_array_equal(getattr(stepwise, name), getattr(at_once, name))
+
+
+def test_extending_leaves_the_postings_as_they_were() -> None:
+    vocabulary, postings = counted(TEXTS)
+    before = postings.passages.copy(), postings.starts.copy()
+
+    postings.extended([vocabulary.count(["boiler key stall"])])
+
+    np.testing.assert_array_equal(postings.passages, before[0])
+    np.testing.assert_array_equal(postings.starts, before[1])
+
+
+def test_words_are_matched_by_their_stem() -> None:
+    assert score("boilers", ["a boiler", "a pump"])[0] > 0
+
+
+def test_question_words_and_stop_words_ask_for_nothing() -> None:
+    vocabulary, _ = counted(TEXTS)
+
+    query = vocabulary.query("Who would have been where, and whose was it?")
+
+    assert query.known == ()
+    assert query.strangers == 0
+
+
+def test_stop_words_count_in_the_length_of_a_passage() -> None:
+    short, long = score("boiler", ["boiler", "and the boiler it was"])
+
+    assert short > long
+
+
+def test_a_single_digit_is_a_word() -> None:
+    assert score("dock 7", ["dock 7", "dock 8"])[0] > score("dock 7", ["dock 7", "dock 8"])[1]
+
+
+def test_a_score_is_a_share_of_what_the_whole_question_could_have() -> None:
+    (whole,) = score("boiler key", ["boiler key"])
+    (half,) = score("boiler astronaut", ["boiler key"])
+
+    assert 0 < half < whole < 1
+
+
+def test_a_word_only_a_later_day_knows_is_a_stranger_before_it() -> None:
+    vocabulary = Vocabulary()
+    early = Postings.empty().extended([vocabulary.count(["boiler"])])
+    alone = WordIndex(early, Bm25()).scores(vocabulary.query("boiler tulip")).tolist()
+    vocabulary.count(["tulip"])
+
+    after = WordIndex(early, Bm25()).scores(vocabulary.query("boiler tulip")).tolist()
+
+    assert after == alone
+
+
+@pytest.mark.parametrize("pages", [(), ([],), ([""],)], ids=["nothing", "empty day", "empty text"])
+def test_an_empty_history_scores_nothing(pages: tuple[list[str], ...]) -> None:
+    assert not any(score("boiler", *pages))
+
+
+def test_asking_does_not_teach_the_vocabulary() -> None:
+    vocabulary, _ = counted(TEXTS)
+
+    vocabulary.query("astronaut")
+
+    assert vocabulary.query("astronaut").strangers == 1

@@ -1,0 +1,129 @@
+"""The controls read as they say: by lot, from end to end, or what they were told."""
+
+import pytest
+
+from recall_bench.core.memory import Answer, Confidant, Memory, MemorySystem, Passage
+from recall_bench.systems import baselines
+from recall_bench.systems.extractive import NO_RECORD
+from tests.systems.diary import EPISODES, question
+
+pytestmark = pytest.mark.anyio
+
+BOILER = "To how many degrees was the boiler set?"
+
+
+async def lived(system: MemorySystem, days: int = 12) -> Memory:
+    memory = await system.open("diary")
+    for episode in EPISODES[:days]:
+        await memory.ingest(episode)
+    await memory.settle()
+    return memory
+
+
+async def drawn(text: str, **config: object) -> Answer:
+    return await (await lived(baselines.random(config))).answer(question(text))
+
+
+async def test_the_lot_is_the_question_and_the_seed() -> None:
+    first = await drawn(BOILER)
+
+    assert await drawn(BOILER) == first
+    assert await drawn(BOILER, seed=7) != first
+    assert await drawn("Another question?") != first
+
+
+async def test_no_passage_is_drawn_twice_and_never_more_than_there_are() -> None:
+    passages = (await drawn(BOILER, k=100)).passages
+
+    assert len(set(passages)) == len(passages)
+    assert {passage.day for passage in passages} == set(range(1, 13))
+
+
+async def reread(text: str, **config: object) -> Answer:
+    return await (await lived(baselines.full_context(config))).answer(question(text))
+
+
+async def test_the_passage_with_most_of_the_questions_words_is_quoted() -> None:
+    found = await reread("Who keeps the key to the stall?")
+
+    assert found.text.startswith("On 2025-02-28 (market): The stall at Ostgate opens at seven.")
+    assert found.passages[0].score == 1.0
+
+
+async def test_of_equally_full_passages_the_latest_is_quoted() -> None:
+    assert (await reread("boiler degrees")).text == (
+        "On 2025-03-07 (principal): The boiler is now at 13 degrees for the seedlings."
+    )
+
+
+async def test_neighbours_of_the_same_day_and_session_are_quoted_too() -> None:
+    system = baselines.full_context({})
+    memory = await system.open("diary")
+    await memory.ingest(
+        EPISODES[0].but(text="# session: a\n\nOne.\n\nBoiler broke.\n\nTwo.\n\n# session: b\n\nNo.")
+    )
+    await memory.settle()
+
+    assert (await memory.answer(question("boiler"))).text == (
+        "On 2025-02-24 (a): One. Boiler broke. Two."
+    )
+    assert (await memory.answer(question("two"))).text == "On 2025-02-24 (a): Boiler broke. Two."
+
+
+async def test_everything_is_reported_as_far_as_the_budget_reaches() -> None:
+    everything = (await reread(BOILER, budget=100_000)).passages
+    little = (await reread(BOILER, budget=150)).passages
+
+    assert {passage.day for passage in everything} == set(range(1, 13))
+    assert little == everything[: len(little)]
+    assert sum(len(passage.text) for passage in little) <= 150
+
+
+async def test_too_few_words_in_common_is_no_record() -> None:
+    assert (await reread("Which satellite did the astronauts repair today?")).text == NO_RECORD
+
+
+TOLD = Passage(text="Bo lost the key.", day=8, source="market")
+PLAIN = Passage(text="Quiet day; rain.", day=6, source="day-0006")
+
+
+def told(*passages: Passage) -> MemorySystem:
+    system = baselines.oracle({})
+    assert isinstance(system, Confidant)
+    system.confide("diary", {question(BOILER).id: passages})
+    return system
+
+
+async def test_the_oracle_quotes_what_it_was_told_word_for_word() -> None:
+    found = await (await lived(told(TOLD, PLAIN))).answer(question(BOILER))
+
+    assert found.text == "On 2025-03-03 (market): Bo lost the key.\nOn 2025-03-01: Quiet day; rain."
+    assert found.passages == (TOLD, PLAIN)
+
+
+async def test_the_oracle_does_not_know_the_future() -> None:
+    found = await (await lived(told(TOLD, PLAIN), days=7)).answer(question(BOILER, day=7))
+
+    assert found.passages == (PLAIN,)
+
+
+async def test_the_oracle_told_nothing_has_no_record() -> None:
+    memory = await lived(told(TOLD))
+
+    assert await memory.answer(question("Anything else?")) == Answer(text=NO_RECORD)
+
+
+async def test_the_oracle_may_be_told_after_it_was_opened() -> None:
+    system = baselines.oracle({})
+    memory = await lived(system)
+    assert isinstance(system, Confidant)
+
+    system.confide("diary", {question(BOILER).id: (TOLD,)})
+
+    assert (await memory.answer(question(BOILER))).passages == (TOLD,)
+
+
+async def test_only_the_oracle_is_a_confidant() -> None:
+    others = (baselines.none, baselines.random, baselines.hybrid, baselines.full_context)
+
+    assert not any(isinstance(factory({}), Confidant) for factory in others)

@@ -1,0 +1,94 @@
+"""The real 180-day persona runs, and costs and asks what the public harness does."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import recall_bench
+from tests.conftest import shared_data
+
+pytestmark = pytest.mark.slow
+
+
+def counts(folder: Path) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for line in (folder / "journal.jsonl").read_text(encoding="utf-8").split("\n"):
+        if line:
+            kind = json.loads(line)["type"]
+            found[kind] = found.get(kind, 0) + 1
+    return found
+
+
+@pytest.mark.parametrize(
+    ("ranges", "answered", "settled"),
+    [
+        ((), 1_080, 5),
+        (("every:7",), 4_100, 26),
+        (tuple(f"{days}d" for days in range(7, 183, 7)), 4_100, 26),
+    ],
+    ids=["the named ranges", "every seventh day", "the published sweep"],
+)
+def test_it_asks_as_often_and_feeds_as_little_as_published(
+    tmp_path: Path, ranges: tuple[str, ...], answered: int, settled: int
+) -> None:
+    finished = recall_bench.run(
+        data=shared_data("recall-ea"),
+        adapter="none",
+        judge="stub",
+        ranges=ranges,
+        into=tmp_path,
+        heatmap_png=False,
+    )
+
+    assert finished.exit_code == 0
+    found = counts(tmp_path)
+    assert (found["ingested"], found["settled"]) == (180, settled)
+    assert found["answered"] == found["judged"] == answered
+
+
+def test_a_long_sweep_feeds_every_day_once(tmp_path: Path) -> None:
+    recall_bench.run(
+        data=shared_data("recall-ea"),
+        adapter="none",
+        judge="stub",
+        ranges=("every:2",),
+        sample=5,
+        into=tmp_path,
+        heatmap_png=False,
+    )
+
+    found = counts(tmp_path)
+    assert (found["ingested"], found["settled"]) == (180, 90)
+
+
+@pytest.mark.parametrize("adapter", ["bm25", "hybrid"])
+def test_built_ins_remember_more_than_nothing(tmp_path: Path, adapter: str) -> None:
+    data = shared_data("recall-ea")
+    means = {}
+    for name in ("none", adapter):
+        finished = recall_bench.run(
+            data=data,
+            adapter=name,
+            ranges=("90d", "180d"),
+            into=tmp_path / name,
+            heatmap_png=False,
+        )
+        means[name] = finished.summary.overall.mean
+
+    assert means["none"] is not None
+    assert (means[adapter] or 0) > means["none"] + 0.5
+
+
+def test_the_calendar_may_follow_the_text(tmp_path: Path) -> None:
+    folder = shared_data("recall-ea/executive-assistant")
+
+    by_metadata = recall_bench.load_persona(folder)
+    by_text = recall_bench.load_persona(folder, calendar=recall_bench.Calendar.TEXT)
+
+    shift = {
+        before.day: (after.at - before.at).days
+        for before, after in zip(by_metadata.episodes, by_text.episodes, strict=True)
+    }
+    assert {shift[day] for day in range(20, 68)} == {0}
+    assert {shift[day] for day in range(68, 181)} == {-1}
