@@ -1,15 +1,20 @@
 """Fixtures shared by every test: one tiny world, spelled out."""
 
+import io
+import sys
+from contextlib import redirect_stderr, redirect_stdout
 from datetime import date
 from pathlib import Path
 
 import pytest
 
+from recall_bench.cli.main import main
 from recall_bench.core.history import Episode, story_day
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard
 from recall_bench.core.question import Evidence, Item, Scenario, Truth
 from recall_bench.core.verdict import JudgeCard
+from tests.commands import Invoke, Shown
 
 EPOCH = date(2024, 1, 1)
 
@@ -92,3 +97,21 @@ def plan(scenario: Scenario) -> Plan:
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture
+def invoke(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Invoke:
+    """Run `recall-bench` with these words, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: object) -> Shown:
+        out, err = io.StringIO(), io.StringIO()
+        monkeypatch.setattr(sys, "argv", ["recall-bench", *map(str, words)])
+        with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
+            main()
+        assert isinstance(ended.value.code, int)
+        shown = Shown(ended.value.code, out.getvalue(), err.getvalue())
+        assert "Traceback" not in shown.err
+        return shown
+
+    return run

@@ -9,7 +9,8 @@ import pytest
 
 from recall_bench import errors
 from recall_bench.cli.main import COMMANDS
-from tests.cli.conftest import ADAPTER, Invoke, write_persona
+from tests.commands import Invoke
+from tests.gardener import ADAPTER, write_persona
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])

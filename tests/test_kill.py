@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import write_persona
+from tests.gardener import write_persona
 
 pytestmark = [
     pytest.mark.slow,

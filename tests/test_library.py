@@ -8,7 +8,7 @@ import pytest
 
 import recall_bench
 from recall_bench.core.event import Answered
-from tests.cli.conftest import write_persona
+from tests.gardener import write_persona
 
 
 def test_the_public_names() -> None:
@@ -82,7 +82,7 @@ def test_every_public_name_is_there_documented_and_typed() -> None:
 
 def test_a_name_that_is_not_there_says_so() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'memory'"):
-        _ = recall_bench.memory  # type: ignore[attr-defined]
+        _ = recall_bench.memory
 
 
 def test_a_benchmark_from_python(tmp_path: Path) -> None:

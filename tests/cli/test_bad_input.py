@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Invoke, question, write_persona
+from tests.commands import Invoke
+from tests.gardener import question, write_persona
 
 Break = Callable[[Path], object]
 

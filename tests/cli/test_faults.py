@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Invoke, Shown
+from tests.commands import Invoke, Shown
 
 WriteAdapter = Callable[..., Path]
 

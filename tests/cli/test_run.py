@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Invoke, write_persona
+from tests.commands import Invoke
+from tests.gardener import write_persona
 
 SWEEP = ("--ranges", "5d", "10d")
 
