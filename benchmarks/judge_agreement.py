@@ -17,6 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from math import isnan
 from pathlib import Path
 
 from recall_bench.core.history import Episode, story_day
@@ -142,7 +143,8 @@ def row(name: str, examples: Sequence[Example], scores: tuple[Scores, Scores, Sc
         auc([scores[2](e) for e in examples], sound),
         auc([scores[0](e) for e in negative], [e.labels[0] >= 2 for e in negative]),
     ]
-    return f"{name:<34}{len(examples):>6}" + "".join(f"{area:>12.3f}" for area in areas)
+    shown = "".join(f"{'-' if isnan(area) else format(area, '.3f'):>12}" for area in areas)
+    return f"{name:<34}{len(examples):>6}{shown}"
 
 
 def report(examples: Sequence[Example]) -> None:

@@ -154,4 +154,4 @@ class _Bar:
         self._progress.update(self._task, completed=done, total=owed, description=doing)
 
     def say(self, line: str) -> None:
-        self._progress.console.print(line, markup=False, highlight=False)
+        self._progress.console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,228 @@
+"""A judge written in Python by somebody else: a file or an importable name.
+
+This is where foreign code runs, so this is where its failures get a name: what it raises is a
+JudgeFault, what it returns is a verdict or unreadable.
+"""
+
+import inspect
+import itertools
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Protocol, runtime_checkable
+
+import anyio.to_thread
+
+from recall_bench.core.question import Scenario
+from recall_bench.core.verdict import SCALES, Exhibit, Judge, JudgeCard, Verdict
+from recall_bench.errors import BenchError, JudgeBusy, JudgeFault, UnreadableVerdict, UsageError
+from recall_bench.judging.reply import read_marks
+
+_USUAL_NAME = "judge"
+_LOADED = itertools.count(1)
+
+Grading = Callable[[Exhibit], object]
+"""Somebody's judge function, sync or async."""
+
+
+@runtime_checkable
+class _Grader(Protocol):
+    """Somebody's judge object. It may also have `study` and `card`."""
+
+    judge: Grading
+
+
+def load_judge(target: str, config: Mapping[str, object]) -> Judge:
+    """The judge that `file.py`, `file.py:name` or `package.module:name` names, ready to judge.
+
+    The name is a function that takes the exhibit, an object with such a method called `judge`, or
+    a class or factory that makes one of these from the configuration. A file alone means its
+    `judge`, or else its class `Judge`.
+    """
+    place, name = _split(target)
+    module = _from_file(place, target) if place.endswith(".py") else _imported(place, target)
+    if name == _USUAL_NAME and not hasattr(module, name) and hasattr(module, "Judge"):
+        name = "Judge"
+    found = getattr(module, name, None)
+    if found is None:
+        raise UsageError(f"judge {target}: {place} has no {name!r}; define it or name another")
+    if _is_factory(found, name):
+        found = _made(found, config, target)
+    elif config:
+        raise UsageError(
+            f"judge {target}: {name!r} takes no settings, so {min(config)!r} has no effect; "
+            "remove it, or name a class or a factory that takes config"
+        )
+    grading = found.judge if isinstance(found, _Grader) else found
+    if not callable(grading):
+        raise UsageError(
+            f"judge {target}: {name!r} is {type(found).__name__}, neither a function nor an object "
+            "with a judge method"
+        )
+    study = getattr(found, "study", None)
+    if inspect.iscoroutinefunction(study):
+        raise UsageError(f"judge {target}: study must not be async; make it a plain function")
+    return PythonJudge(grading, _card(found, module, target, config), study)
+
+
+class PythonJudge:
+    """Somebody's judge behind our contract."""
+
+    def __init__(
+        self,
+        grading: Grading,
+        card: JudgeCard,
+        study: Callable[[Scenario], object] | None = None,
+    ) -> None:
+        self.card = card
+        self._grading = grading
+        self._study = study
+
+    def study(self, scenario: Scenario) -> None:
+        """Let the judge prepare, if it wants to."""
+        if self._study is not None:
+            with _foreign(JudgeFault, f"judge {self.card.name} failed to study {scenario.id}"):
+                self._study(scenario)
+
+    async def judge(self, exhibit: Exhibit) -> Verdict:
+        """Ask the judge, in a thread if it is not async, and read what it returns."""
+        with _foreign(JudgeFault, f"judge {self.card.name} failed"):
+            try:
+                returned = await self._returned(exhibit)
+            except (ConnectionError, TimeoutError) as error:
+                raise JudgeBusy(
+                    f"judge {self.card.name} could not reach what it needs: {_told(error)}"
+                ) from error
+        return _read(returned)
+
+    async def _returned(self, exhibit: Exhibit) -> object:
+        if _is_async(self._grading):
+            returned = self._grading(exhibit)
+        else:
+            returned = await anyio.to_thread.run_sync(
+                self._grading, exhibit, abandon_on_cancel=True
+            )
+        return await returned if isinstance(returned, Awaitable) else returned
+
+
+@contextmanager
+def _foreign(fault: type[BenchError], problem: str) -> Iterator[None]:
+    """Run somebody else's code: whatever it raises becomes the fault."""
+    try:
+        yield
+    except BenchError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise fault(f"{problem}: {_told(error)}") from error
+
+
+def _read(returned: object) -> Verdict:
+    if isinstance(returned, Verdict):
+        if set(returned.marks) != set(SCALES):
+            raise UnreadableVerdict(f"a verdict has {', '.join(SCALES)}; got {returned.marks!r}")
+        return returned
+    if isinstance(returned, Mapping):
+        return read_marks(returned)
+    text = repr(returned)
+    raise UnreadableVerdict(
+        f"the judge returned {text[:120]} ({type(returned).__name__}), "
+        "not a Verdict or a mapping with its marks"
+    )
+
+
+def _split(target: str) -> tuple[str, str]:
+    place, colon, name = target.rpartition(":")
+    if not colon or name.endswith(".py"):
+        place, name = target, _USUAL_NAME
+    if not place or not name.isidentifier() or (not colon and not place.endswith(".py")):
+        raise UsageError(
+            f"judge {target!r} is neither file.py, file.py:name nor package.module:name"
+        )
+    return place, name
+
+
+def _from_file(place: str, target: str) -> ModuleType:
+    path = Path(place)
+    if not path.is_file():
+        raise UsageError(f"judge {target}: there is no file {place}")
+    # A name of its own for every load: two judges from one file share no globals.
+    alias = f"recall_bench_judge_{next(_LOADED)}_{path.stem}"
+    spec = spec_from_file_location(alias, path.resolve())
+    if spec is None or spec.loader is None:
+        raise UsageError(f"judge {target}: {place} cannot be loaded as Python")
+    module = module_from_spec(spec)
+    _search(path.resolve().parent)
+    # Dataclasses and pickling look a module up by its name while it is being run.
+    sys.modules[alias] = module
+    with _foreign(UsageError, f"judge {target}: {place} cannot be imported"):
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[alias]
+            raise
+    return module
+
+
+def _imported(place: str, target: str) -> ModuleType:
+    _search(Path.cwd())
+    with _foreign(UsageError, f"judge {target}: {place} cannot be imported"):
+        return import_module(place)
+
+
+def _search(folder: Path) -> None:
+    """Let a judge import its neighbours; last, so that it hides nothing that is installed."""
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+
+
+def _is_factory(found: object, name: str) -> bool:
+    if inspect.isclass(found):
+        return True
+    if not inspect.isfunction(found) or name == _USUAL_NAME:
+        return False
+    parameters = list(inspect.signature(found).parameters)
+    return not parameters or parameters[0] == "config"
+
+
+def _made(factory: Callable[..., object], config: Mapping[str, object], target: str) -> object:
+    try:
+        takes_config = bool(inspect.signature(factory).parameters)
+    except ValueError:
+        takes_config = False
+    if config and not takes_config:
+        raise UsageError(
+            f"judge {target} takes no settings, so {min(config)!r} has no effect; remove it"
+        )
+    with _foreign(UsageError, f"judge {target} cannot be made"):
+        return factory(config) if takes_config else factory()
+
+
+def _card(
+    found: object, module: ModuleType, target: str, config: Mapping[str, object]
+) -> JudgeCard:
+    own = getattr(found, "card", None)
+    if isinstance(own, JudgeCard):
+        return own
+    if own is not None:
+        raise UsageError(f"judge {target}: its card is {type(own).__name__}, not a JudgeCard")
+    source = module.__file__
+    if source is None or not source.endswith(".py"):
+        return JudgeCard(name=target, version="unversioned")
+    settings = repr(sorted(config.items())).encode() if config else b""
+    digest = sha256(Path(source).read_bytes() + settings).hexdigest()
+    return JudgeCard(name=target, version=digest)
+
+
+def _is_async(grading: Grading) -> bool:
+    return inspect.iscoroutinefunction(grading) or inspect.iscoroutinefunction(
+        getattr(grading, "__call__", None)  # noqa: B004
+    )
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,146 @@
+"""What a judge says becomes a verdict in full, or a fault; never a guess.
+
+`read_reply` is the compatible reading, as forgiving as the public harness's; `read_strictly` takes
+one bare JSON object and nothing else.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from math import floor, isfinite
+from numbers import Integral
+from typing import NoReturn
+
+from recall_bench.core.verdict import SCALES, Verdict
+from recall_bench.errors import UnreadableVerdict
+
+_GROUNDED = ("grounded", "hallucination")
+"""Our word for the third mark, and the public files' word. Both mean 1 for grounded."""
+
+_REASON = ("reason", "reasoning")
+
+_FENCED = re.compile(r"```[\w-]*[ \t]*\r?\n?(?P<inside>.*?)\s*```", re.DOTALL)
+
+
+def read_reply(text: str) -> Verdict:
+    """The verdict in a model's reply, read as the public harness reads it.
+
+    A blank reply, which there is a content filter's refusal, is no points and grounded. A fence
+    or prose around the object is forgiven, and halves are rounded up.
+    """
+    if not text.strip():
+        return Verdict.of(0, 0, 1)
+    found = _first_object(text.strip())
+    marks = {name: _rounded(found, name) for name in ("correctness", "completeness")}
+    grounded = _rounded(found, "hallucination")
+    reasoning = found.get("reasoning")
+    return _verdict(
+        marks | {"grounded": grounded}, reasoning if isinstance(reasoning, str) else "", text
+    )
+
+
+def read_strictly(text: str) -> Verdict:
+    """The verdict that one bare JSON object spells; blanks around it are all that is forgiven."""
+    try:
+        found = _parse(text, unique_keys=True)
+    except ValueError as error:
+        raise UnreadableVerdict(f"the judge's reply is not one JSON object: {_shown(text)}") from (
+            error
+        )
+    if not isinstance(found, dict):
+        raise UnreadableVerdict(f"the judge's reply is not one JSON object: {_shown(text)}")
+    return read_marks(found)
+
+
+def read_marks(found: Mapping[str, object]) -> Verdict:
+    """The verdict of a mapping with exactly the three marks and perhaps a reason."""
+    third = [name for name in _GROUNDED if name in found]
+    unknown = set(found) - {"correctness", "completeness", *_GROUNDED, *_REASON}
+    if unknown or len(third) != 1 or not {"correctness", "completeness"} <= set(found):
+        raise UnreadableVerdict(
+            "a verdict has correctness, completeness and either grounded or hallucination, and may "
+            f"have a reason; the judge gave {_shown(found)}"
+        )
+    names = {"correctness": "correctness", "completeness": "completeness", "grounded": third[0]}
+    marks = {mark: _whole(found, key) for mark, key in names.items()}
+    reasons = [found[key] for key in _REASON if found.get(key) is not None]
+    if len(reasons) > 1 or not all(isinstance(reason, str) for reason in reasons):
+        raise UnreadableVerdict(f"a reason is one text; the judge gave {_shown(found)}")
+    return _verdict(marks, str(reasons[0]) if reasons else "", found)
+
+
+def _first_object(text: str) -> dict[str, object]:
+    fenced = _FENCED.fullmatch(text)
+    for candidate in (fenced["inside"] if fenced else text, _braced(text)):
+        try:
+            found = _parse(candidate)
+        except ValueError:
+            continue
+        if isinstance(found, dict):
+            return found
+    raise UnreadableVerdict(f"there is no JSON object in the judge's reply: {_shown(text)}")
+
+
+def _braced(text: str) -> str:
+    """From the first brace to the one that closes it; empty if none does."""
+    start = text.find("{")
+    depth, in_string, escaped = 0, False, False
+    for end, char in enumerate(text[start:] if start >= 0 else "", start):
+        if in_string:
+            in_string = escaped or char != '"'
+            escaped = char == "\\" and not escaped
+        elif char == '"':
+            in_string = True
+        elif char in "{}":
+            depth += 1 if char == "{" else -1
+            if depth == 0:
+                return text[start : end + 1]
+    return ""
+
+
+def _parse(text: str, *, unique_keys: bool = False) -> object:
+    """The JSON value; ValueError for anything else, and for what JSON does not have."""
+
+    def refuse(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is not JSON")
+
+    def paired(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        found = dict(pairs)
+        if unique_keys and len(found) != len(pairs):
+            raise ValueError("a key occurs twice")
+        return found
+
+    try:
+        return json.loads(text, parse_constant=refuse, object_pairs_hook=paired)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _rounded(found: dict[str, object], name: str) -> int:
+    value = found.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise UnreadableVerdict(f"{name} must be a number; the judge gave {_shown(value)}")
+    return floor(value + 0.5)
+
+
+def _whole(found: Mapping[str, object], name: str) -> int:
+    value = found[name]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise UnreadableVerdict(f"{name} must be a whole number; the judge gave {_shown(value)}")
+    return int(value)
+
+
+def _verdict(marks: dict[str, int], reason: str, source: object) -> Verdict:
+    for name, points in marks.items():
+        if not 0 <= points <= SCALES[name]:
+            raise UnreadableVerdict(
+                f"{name} goes from 0 to {SCALES[name]}; the judge gave {_shown(source)}"
+            )
+    return Verdict(marks=marks, reason=reason)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else f"{text[:117]}..."

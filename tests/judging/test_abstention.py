@@ -1,0 +1,129 @@
+"""An answer is known by its opening: it answers, denies, refuses or does not know."""
+
+import pytest
+
+from recall_bench.judging.abstention import (
+    Polarity,
+    Stance,
+    calls_for_refusal,
+    is_polar,
+    read_stance,
+)
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "[TIMEOUT]", "[CONTENT FILTER]", "N/A", "unknown."])
+def test_nothing_and_a_sentinel_are_silence(text: str) -> None:
+    assert read_stance(text).stance is Stance.SILENT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There is no record of that.",
+        "No record of a dredger.",
+        "I couldn't find any entry about the crane.",
+        "I don't see that anywhere.",
+        "I found nothing on it.",
+        "I have no information about the pump.",
+        "The notes do not mention a second crane.",
+        "The excerpts only explicitly do not specify the price.",
+        "The price is not stated in the log. It only says it rose.",
+        "That isn't recorded.",
+        "The name was never mentioned.",
+        "I can't tell. There is no note about it.",
+    ],
+)
+def test_missing_records_are_absence(text: str) -> None:
+    assert read_stance(text).stance is Stance.ABSENT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't know.",
+        "I do not remember who it was.",
+        "I'm not sure.",
+        "I can't determine that from here.",
+        "There is not enough information to say.",
+        "I don't have enough context for this.",
+        "That cannot be determined.",
+    ],
+)
+def test_not_knowing_is_ignorance(text: str) -> None:
+    assert read_stance(text).stance is Stance.IGNORANT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I can't share that.",
+        "I'm sorry, but I am not able to discuss the loan.",
+        "That is confidential.",
+        "I must decline.",
+        "Decline to say.",
+        "It's not something I can disclose here.",
+        "I cannot help with that request.",
+    ],
+)
+def test_declining_is_refusal(text: str) -> None:
+    assert read_stance(text).stance is Stance.REFUSES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The price is $420.",
+        "Yes. There is no record of an objection, so it stands.",
+        "Nell did not change the hours.",
+        "Nobody objected. I don't know more than that.",
+        "The Marigold. The log does not give her tonnage.",
+    ],
+)
+def test_everything_else_answers(text: str) -> None:
+    assert read_stance(text).stance is Stance.ANSWERS
+
+
+@pytest.mark.parametrize(
+    ("text", "polarity"),
+    [
+        ("Yes, on Friday.", Polarity.YES),
+        ("**Yes**".replace("*", ""), Polarity.YES),
+        ("Correct.", Polarity.YES),
+        ("No.", Polarity.NO),
+        ("No, it was sold.", Polarity.NO),
+        ("Never.", Polarity.NO),
+        ("No-wake zone.", None),
+        ("Nothing changed.", None),
+        ("Northwind.", None),
+    ],
+)
+def test_polarity_is_read_from_the_first_word(text: str, polarity: Polarity | None) -> None:
+    assert read_stance(text).polarity is polarity
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Did Nell sell the Marigold?", True),
+        ("On 2025-03-09, did Nell change the hours?", True),
+        ("Is the crane safe?", True),
+        ("What did Nell sell?", False),
+        ("Which boats were sold, and did anyone object?", False),
+        ("When was the pump replaced?", False),
+    ],
+)
+def test_a_polar_question_opens_with_its_verb(question: str, expected: bool) -> None:
+    assert is_polar(question) is expected
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        ("Decline; that belongs to another session.", True),
+        ("Should refuse to name the bank.", True),
+        ("I can't share that.", True),
+        ("The covenant is 1.35x.", False),
+    ],
+)
+def test_a_reference_may_ask_for_refusal_or_disclose(reference: str, expected: bool) -> None:
+    assert calls_for_refusal(reference) is expected

@@ -1,0 +1,181 @@
+"""Two spellings of one thing are one atom; two things never are."""
+
+import pytest
+
+from recall_bench.judging.atoms import Atom
+from recall_bench.judging.names import names
+from recall_bench.judging.values import split_values, values
+from recall_bench.judging.wording import plain
+
+
+def only(text: str) -> Atom:
+    (found,) = values(plain(text))
+    return found
+
+
+def named(text: str) -> set[str]:
+    return set(names(plain(text)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("$420M", "$420 million"),
+        ("$420M", "420 million dollars"),
+        ("$420m", "USD 420m"),
+        ("$4.2k", "$4,200"),
+        ("€1.5bn", "1.5 billion euros"),
+        ("5%", "5 percent"),
+        ("30-minute", "30 minutes"),
+        ("48 hours", "48 hrs"),
+        ("two weeks", "2 weeks"),
+        ("3.2x", "3.2 times"),
+        ("1,250", "1250"),
+        ("2026-03-05", "March 5, 2026"),
+        ("2026-03-05", "5 March 2026"),
+        ("2026-03-05", "5th of March 2026"),
+        ("March 5", "5 Mar."),
+        ("6:30 AM", "6:30am"),
+        ("6:30 AM", "06:30"),
+        ("6:30 a.m.", "6:30 AM"),
+        ("6:30 PM", "18:30"),
+        ("6 pm", "18:00"),
+        ("noon", "12:00 PM"),
+        ("FY27", "fy27"),
+        ("v2.3.1", "V2.3.1"),
+        ("“Q1”", "q1"),
+        ("four hundred and sixty-five dollars", "$465"),
+        ("two million", "2 million"),
+        ("only one", "1"),
+        ("One.", "1"),
+        ("9 March 2025", "03/09/2025"),
+        ("19 March 2025", "19/03/2025"),
+        ("9 March 2025", "9.3.2025"),
+    ],
+)
+def test_spellings_of_one_value_are_equal(one: str, other: str) -> None:
+    assert only(one)[:3] == only(other)[:3]
+
+
+@pytest.mark.parametrize(
+    ("full", "short"),
+    [
+        ("$420M", "420 million"),
+        ("2026-03-05", "March 5"),
+        ("6:30 AM", "6:30"),
+        ("2 weeks", "2"),
+    ],
+)
+def test_the_part_that_people_leave_out_may_be_left_out(full: str, short: str) -> None:
+    assert only(full).value != only(short).value
+
+    assert only(full).matches(only(short))
+    assert only(short).matches(only(full))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("two weeks", "14 days"), ("48 hours", "2 days"), ("90 minutes", "1.5 hours")],
+)
+def test_a_duration_matches_itself_in_other_units(one: str, other: str) -> None:
+    assert only(one).matches(only(other))
+    assert not only(one).matches(only("3 days"))
+    assert only(one).rivals(only("3 days"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("$420M", "$420k"),
+        ("$420M", "€420M"),
+        ("$420M", "$421M"),
+        ("5%", "5 hours"),
+        ("2026-03-05", "2025-03-05"),
+        ("2026-03-05", "May 3"),
+        ("6:30 AM", "6:30 PM"),
+        ("18:30", "6:30 AM"),
+        ("v2.3.1", "v2.3.2"),
+        ("Q1", "Q2"),
+    ],
+)
+def test_different_values_do_not_match(one: str, other: str) -> None:
+    assert not only(one).matches(only(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are_rivals"),
+    [
+        ("$420M", "$465M", True),
+        ("$420M", "420 million", False),
+        ("$420M", "5%", False),
+        ("2026-03-05", "March 6", True),
+        ("2026-03-05", "March 5", False),
+        ("6:30 AM", "7:15 AM", True),
+        ("INC-204", "INC-31", True),
+        ("INC-204", "v2", False),
+        ("@pump-bot", "@crane-bot", True),
+    ],
+)
+def test_a_rival_is_another_value_of_the_same_kind_and_unit(
+    one: str, other: str, are_rivals: bool
+) -> None:
+    assert only(one).rivals(only(other)) is are_rivals
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("$620-$760M", ["620000000 usd", "760000000 usd"]),
+        ("$620M to $760M", ["620000000 usd", "760000000 usd"]),
+        ("8:15–8:45 AM", ["8:15", "8:45a"]),
+        ("days 22–28", ["22", "28"]),
+        ("Q1/Q2", ["q1", "q2"]),
+        ("in 2026", ["2026"]),
+        ("March 2026", ["03/2026"]),
+        ("a 12th-floor room", ["12 th"]),
+        ("ask @pump-bot about pump_plan.md", ["@pump-bot", "pump_plan.md"]),
+        ("you may 5 times", ["5 x"]),
+        ("mail x.y@z.org", ["x.y@z.org"]),
+        ("on 10.0.0.1", ["10.0.0.1"]),
+        ("nothing here, not one", []),
+        ("berths two and three", ["2", "3"]),
+        ("two three-berth piers", ["2", "3"]),
+        ("one thousand, two hundred and six dollars", ["1206 usd"]),
+        ("forty-eight hours", ["48 hour"]),
+    ],
+)
+def test_every_value_in_a_text_is_found(text: str, expected: list[str]) -> None:
+    assert [atom.value for atom in values(plain(text))] == expected
+
+
+def test_a_text_can_be_had_without_its_values() -> None:
+    found, rest = split_values("Paid $40 on March 5 at dusk")
+
+    assert [atom.value for atom in found] == ["40 usd", "03-05"]
+    assert rest.split() == ["Paid", "on", "at", "dusk"]
+
+
+def test_a_value_named_only_to_be_denied_is_not_claimed() -> None:
+    found, _ = split_values("It is not $40 but $50, instead of the $60, and no longer at 6 AM.")
+
+    assert [atom.value for atom in found] == ["50 usd"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("the mate is Owen Pike.", {"owen", "pike"}),
+        ("Owen Pike is the mate.", {"owen", "pike"}),
+        ("Owen's boat sank.", {"owen"}),
+        ("Owen", {"owen"}),
+        ("Yesterday it rained all day.", set()),
+        ("It rained. Yesterday was dry and warm.", set()),
+        ("- Confirmed with nobody at all", set()),
+        ("closed on Monday in March", set()),
+        ("the NDA and the Haddock", {"nda", "haddock"}),
+    ],
+)
+def test_a_capital_makes_a_name_unless_it_only_opens_a_sentence(
+    text: str, expected: set[str]
+) -> None:
+    assert named(text) == expected

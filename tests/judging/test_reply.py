@@ -1,0 +1,113 @@
+"""A reply is a verdict in full or a fault; how much is forgiven on the way is the reader's name."""
+
+import pytest
+
+from recall_bench.core.verdict import Verdict
+from recall_bench.errors import UnreadableVerdict
+from recall_bench.judging.reply import read_marks, read_reply, read_strictly
+
+BARE = '{"correctness": 3, "completeness": 2, "hallucination": 1, "reasoning": "it says so"}'
+FULL = Verdict.of(3, 2, 1, "it says so")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param(BARE, id="bare"),
+        pytest.param(f"\n  {BARE}\n", id="with blanks around it"),
+        pytest.param(f"```json\n{BARE}\n```", id="fenced with a language"),
+        pytest.param(f"```\n{BARE}\n```", id="fenced"),
+        pytest.param(f"Here is my verdict: {BARE} I hope it helps.", id="in prose"),
+        pytest.param(f"{BARE}{BARE}", id="twice: the first counts"),
+    ],
+)
+def test_the_compatible_reader_forgives_what_is_around_the_object(reply: str) -> None:
+    assert read_reply(reply) == FULL
+
+
+def test_braces_and_quotes_inside_a_string_do_not_end_the_object() -> None:
+    reply = 'So: {"reasoning": "a } and a \\" and a {", "correctness": 0, "completeness": 1,'
+    reply += ' "hallucination": 1} done'
+
+    assert read_reply(reply) == Verdict.of(0, 1, 1, 'a } and a " and a {')
+
+
+@pytest.mark.parametrize(
+    ("given", "points"), [("2.5", 3), ("2.4", 2), ("0.5", 1), ("1.5", 2), ("-0.4", 0), ("3.0", 3)]
+)
+def test_the_compatible_reader_rounds_halves_up(given: str, points: int) -> None:
+    assert read_reply(BARE.replace("3", given)).marks["correctness"] == points
+
+
+@pytest.mark.parametrize("reply", ["", "  \n\t"])
+def test_the_compatible_reader_takes_a_blank_for_a_grounded_zero(reply: str) -> None:
+    assert read_reply(reply) == Verdict.of(0, 0, 1)
+
+
+UNREADABLE = [
+    pytest.param(BARE.replace("3", '"3"'), id="a number in quotes"),
+    pytest.param(BARE.replace("3", "4"), id="off the scale"),
+    pytest.param(BARE.replace("3", "-1"), id="below the scale"),
+    pytest.param(BARE.replace("3", "3.5"), id="off the scale once rounded"),
+    pytest.param(BARE.replace("3", "true"), id="a truth value"),
+    pytest.param(BARE.replace("3", "NaN"), id="not a number"),
+    pytest.param(BARE.replace("3", "1e999"), id="infinity"),
+    pytest.param(BARE.replace("3", "null"), id="null"),
+    pytest.param(BARE.replace("}", ', "also": NaN}'), id="not JSON elsewhere"),
+    pytest.param('{"correctness": 3, "completeness": 2}', id="a mark missing"),
+    pytest.param("Full marks from me!", id="no object"),
+    pytest.param("3, 2, 1", id="numbers alone"),
+    pytest.param(f"{{oops}} {BARE}", id="the first brace opens no JSON"),
+    pytest.param(BARE[:-1], id="cut off"),
+    pytest.param("[3, 2, 1]", id="a list"),
+    pytest.param("[" * 100_000, id="nested too deeply"),
+]
+
+
+@pytest.mark.parametrize("reply", UNREADABLE)
+def test_anything_else_is_a_fault_and_never_a_guess(reply: str) -> None:
+    with pytest.raises(UnreadableVerdict):
+        read_reply(reply)
+
+
+@pytest.mark.parametrize("key", ["hallucination", "grounded"])
+def test_the_strict_reader_takes_one_bare_object(key: str) -> None:
+    assert read_strictly(BARE.replace("hallucination", key)) == FULL
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *UNREADABLE,
+        pytest.param("", id="silence"),
+        pytest.param(" \n", id="blanks"),
+        pytest.param(f"```json\n{BARE}\n```", id="fenced"),
+        pytest.param(f"Sure! {BARE}", id="prose before"),
+        pytest.param(f"{BARE} Done.", id="prose after"),
+        pytest.param(f"{BARE}{BARE}", id="two verdicts"),
+        pytest.param(BARE.replace("3", "2.5"), id="a half"),
+        pytest.param(BARE.replace("}", ', "grounded": 1}'), id="the third mark twice"),
+        pytest.param(BARE.replace("}", ', "correctness": 3}'), id="a key twice"),
+        pytest.param(BARE.replace("}", ', "bonus": 1}'), id="a mark that does not exist"),
+        pytest.param(BARE.replace('"it says so"', "7"), id="a reason that is no text"),
+    ],
+)
+def test_the_strict_reader_forgives_nothing(reply: str) -> None:
+    with pytest.raises(UnreadableVerdict):
+        read_strictly(reply)
+
+
+def test_the_fault_shows_what_came_back() -> None:
+    with pytest.raises(UnreadableVerdict, match="Full marks from me!"):
+        read_reply("Full marks from me!")
+
+
+def test_a_long_reply_is_shown_in_part() -> None:
+    with pytest.raises(UnreadableVerdict) as caught:
+        read_strictly("blah " * 1000)
+
+    assert len(str(caught.value)) < 300
+
+
+def test_a_mapping_may_leave_out_the_reason() -> None:
+    assert read_marks({"correctness": 1, "completeness": 0, "grounded": 1}) == Verdict.of(1, 0, 1)
