@@ -26,7 +26,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "testing": {"core", "errors"},
     "resolve": {"core", "datasets", "errors", "judging", "plugins", "profile", "systems"},
     "job": {"core", "datasets", "errors", "journal", "profile", "resolve", "running"},
-    "assemble": {"core", "datasets", "errors", "job", "profile", "resolve", "running"},
+    "outputs": {"core", "errors", "journal", "profile"},
+    "assemble": {"core", "datasets", "errors", "job", "outputs", "profile", "resolve", "running"},
     "library": {
         "assemble",
         "core",
@@ -34,6 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "errors",
         "job",
         "journal",
+        "outputs",
         "profile",
         "reporting",
         "resolve",

@@ -1,12 +1,14 @@
 """A journal holds whole events in order, whatever happened to the process that wrote it."""
 
+import errno
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from recall_bench.core.event import Ingested
-from recall_bench.errors import DataError, UsageError
+from recall_bench.errors import DataError, JournalLost, UsageError
 from recall_bench.journal import Journal, read
 
 
@@ -86,3 +88,25 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
         Journal(tmp_path / "file" / "journal.jsonl"),
     ):
         pass
+
+
+def test_a_write_that_fails_half_way_leaves_whole_lines_and_ends_the_writing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, room = os.write, [10]
+
+    def full(file: int, line: bytes) -> int:
+        if not room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(file, line[: room.pop()])
+
+    with Journal(path) as journal:
+        journal.append(ingested(1))
+        monkeypatch.setattr(os, "write", full)
+        with pytest.raises(JournalLost, match="No space left"):
+            journal.append(ingested(2))
+        monkeypatch.undo()
+        with pytest.raises(JournalLost):
+            journal.append(ingested(3))
+
+    assert list(read(path)) == [ingested(1)]

@@ -1,62 +1,67 @@
 """The composition root: settings become a job, with everything checked first."""
 
-import os
-import re
-import tempfile
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import TypeVar
 
+from recall_bench.core.event import Declared
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan, ScenarioCard
 from recall_bench.core.ranges import NAMED, parse_ranges
+from recall_bench.core.schedule import sheets
 from recall_bench.errors import BenchError, Problems, UsageError
 from recall_bench.job import Job
+from recall_bench.outputs import refuse_clashes, refuse_unwritable, run_folder
 from recall_bench.profile import Settings
-from recall_bench.resolve import Story, resolve_judge, resolve_stories, resolve_system
+from recall_bench.resolve import Story, resolve_judge, resolve_personas, resolve_system, story_in
 from recall_bench.running.grade import Bench
 
 T = TypeVar("T")
-
-RUNS = Path("recall-runs")
-"""Where a run goes that was not given a folder."""
 
 _EMBEDDED_RANGES = ("every:5",)
 """The embedded persona lives for thirty days: the usual ranges would be one and the same."""
 
 
 def assemble(settings: Settings) -> Job:
-    """A job whose every part has been looked at; nothing is fed, asked or written yet.
+    """A job whose every part has been looked at; nothing is fed or asked yet.
 
     All that is wrong, with any persona or part, is found before the first call is paid for.
     """
     check = _Check(settings)
-    stories = check.of(resolve_stories, settings) or {}
-    cards = {name: check.story(story) for name, story in stories.items()}
+    folders = check.of(resolve_personas, settings) or {}
+    stories = {
+        name: story
+        for name, folder in folders.items()
+        if (story := check.of(story_in, folder, settings.arcs)) is not None
+    }
+    cards = tuple(card for story in stories.values() if (card := check.story(story)) is not None)
     system = check.of(resolve_system, settings)
-    judge = check.of(resolve_judge, settings.judge)
-    appellate = settings.appellate_judge and check.of(resolve_judge, settings.appellate_judge)
-    checkpoints = check.of(_checkpoints, settings, [card for card in cards.values() if card])
-    if not settings.skip_preflight:
-        check.of(_refuse_unwritable, settings)
+    lifecycle = check.of(_lifecycle, settings, system)
+    bench = check.of(_bench, settings)
+    checkpoints = check.of(_checkpoints, settings, cards)
+    check.of(refuse_clashes, settings)
     check.done()
     plan = _plan(
         settings,
-        cards=tuple(card for card in cards.values() if card),
-        checkpoints=checkpoints or (),
+        cards=cards,
+        checkpoints=_present(checkpoints),
         system=_present(system),
-        bench=Bench(judge=_present(judge), appellate=appellate or None),
+        bench=_present(bench),
+        lifecycle=_present(lifecycle),
     )
     job = Job(
         settings=settings,
         plan=plan,
-        folder=_folder(settings, plan),
+        folder=run_folder(settings, plan),
         system=_present(system),
-        bench=Bench(judge=_present(judge), appellate=appellate or None),
+        bench=_present(bench),
         stories=stories,
-        warnings=check.warnings + _same_day_twice(plan),
+        questions=check.questions,
+        warnings=check.warnings + _notes(plan, check.questions),
     )
     job.check_folder()
+    if not settings.skip_preflight:
+        refuse_unwritable(settings)
     return job
 
 
@@ -67,6 +72,7 @@ class _Check:
         self._settings = settings
         self._problems: list[BenchError] = []
         self.warnings: list[str] = []
+        self.questions: dict[str, Declared] = {}
 
     def of(self, call: Callable[..., T], *parameters: object) -> T | None:
         """The call's result, or None with the problem noted."""
@@ -90,6 +96,13 @@ class _Check:
         )
         self._problems += found.problems
         self.warnings += found.warnings
+        if found.card is not None:
+            self.questions[found.card.id] = Declared(
+                at=datetime.now(UTC),
+                scenario=found.card.id,
+                items=found.items,
+                days=found.days,
+            )
         return found.card
 
     def done(self) -> None:
@@ -111,6 +124,7 @@ def _plan(
     checkpoints: tuple[Checkpoint, ...],
     system: MemorySystem,
     bench: Bench,
+    lifecycle: Lifecycle,
 ) -> Plan:
     return Plan(
         scenarios=cards,
@@ -118,7 +132,7 @@ def _plan(
         system=system.card,
         judge=bench.judge.card,
         appellate=bench.appellate.card if bench.appellate is not None else None,
-        lifecycle=_lifecycle(settings, system),
+        lifecycle=lifecycle,
         repeats=settings.repeats,
         seed=settings.seed,
         sample=settings.sample,
@@ -133,13 +147,23 @@ def _plan(
     )
 
 
-def _lifecycle(settings: Settings, system: MemorySystem) -> Lifecycle:
+def _bench(settings: Settings) -> Bench:
+    appellate = settings.appellate_judge
+    return Bench(
+        judge=resolve_judge(settings.judge),
+        appellate=resolve_judge(appellate, "--appellate-judge") if appellate else None,
+    )
+
+
+def _lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecycle:
     wanted = settings.lifecycle
     if settings.skip_catchup_ingest and wanted is not Lifecycle.GROWING:
         raise UsageError(
             "--skip-catchup-ingest goes with --lifecycle growing: "
             "the other lifecycles feed memories of their own"
         )
+    if system is None:
+        return Lifecycle.FRESH
     if wanted is Lifecycle.FORKED and system.snapshots is None:
         raise UsageError(f"{system.card.name} cannot be copied; use --lifecycle fresh or growing")
     if wanted is not None:
@@ -147,64 +171,33 @@ def _lifecycle(settings: Settings, system: MemorySystem) -> Lifecycle:
     return Lifecycle.FORKED if system.snapshots is not None else Lifecycle.FRESH
 
 
-def _checkpoints(settings: Settings, cards: list[ScenarioCard]) -> tuple[Checkpoint, ...]:
+def _checkpoints(settings: Settings, cards: tuple[ScenarioCard, ...]) -> tuple[Checkpoint, ...]:
     words = settings.ranges or (_EMBEDDED_RANGES if settings.data is None else tuple(NAMED))
     return parse_ranges(words, max((card.last_day for card in cards), default=1))
 
 
-def _same_day_twice(plan: Plan) -> list[str]:
-    """Checkpoints that lie beyond every history ask the same days again."""
-    end = max((card.last_day for card in plan.scenarios), default=0)
-    beyond = [checkpoint.label for checkpoint in plan.checkpoints if checkpoint.days >= end]
-    if len(beyond) < 2 or plan.dry_run:
-        return []
-    labels = f"{', '.join(beyond[:-1])} and {beyond[-1]}"
-    return [f"{labels} all end on day {end} and ask the same; name fewer --ranges to save calls"]
-
-
-def _folder(settings: Settings, plan: Plan) -> Path:
-    """Where the run lives: as told, beside the result it was told to write, or by its digest."""
-    if settings.resume is not None:
-        return _resumed_folder(settings)
-    if settings.into is not None:
-        return settings.into
-    if settings.json_out is not None:
-        return settings.json_out.parent
-    name = re.sub(r"[^\w.-]+", "-", plan.system.name).strip("-") or "run"
-    return RUNS / f"{name}-{plan.digest[:8]}"
-
-
-def _resumed_folder(settings: Settings) -> Path:
-    resume = settings.resume or Path()
-    folder = resume if resume.is_dir() else resume.parent
-    if not (folder / "journal.jsonl").is_file():
+def _notes(plan: Plan, questions: Mapping[str, Declared]) -> list[str]:
+    """What the plan does that its author may not have meant; UsageError if it asks nothing."""
+    owed = [
+        sheet
+        for card in plan.scenarios
+        for sheet in sheets(questions[card.id].items, card.last_day, plan)
+    ]
+    if not any(sheet.asked for sheet in owed):
         raise UsageError(
-            f"--resume: {resume} belongs to no run folder (there is no journal.jsonl beside it), "
-            "so there are no answers to go on from; start a new run"
+            "no question can be answered at any of these checkpoints; name later --ranges"
         )
-    if settings.into is not None and settings.into.resolve() != folder.resolve():
-        raise UsageError(f"--resume {resume} and --into {settings.into} name different folders")
-    return folder
-
-
-def _refuse_unwritable(settings: Settings) -> None:
-    """Find out now, not after the last answer, that a result cannot be saved."""
-    wanted = {
-        "--into": settings.into and settings.into / "result.json",
-        "--json-out": settings.json_out,
-        "--question-log": settings.question_log,
-        "--progress-jsonl": settings.progress_jsonl,
-        "--failure-log": settings.failure_log,
-    }
-    for flag, path in wanted.items():
-        if path is None:
-            continue
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, probe = tempfile.mkstemp(dir=path.parent)
-            os.close(handle)
-            Path(probe).unlink()
-        except OSError as error:
-            raise UsageError(f"{flag}: cannot write {path} ({error.strerror})") from error
-        if path.is_dir():
-            raise UsageError(f"{flag}: {path} is a folder; name a file")
+    silent = [
+        checkpoint.label
+        for checkpoint in plan.checkpoints
+        if not any(sheet.asked for sheet in owed if sheet.checkpoint == checkpoint)
+    ]
+    notes = [] if plan.dry_run or not silent else [f"nothing is asked at {', '.join(silent)}"]
+    end = max(card.last_day for card in plan.scenarios)
+    beyond = [checkpoint.label for checkpoint in plan.checkpoints if checkpoint.days >= end]
+    if len(beyond) > 1 and not plan.dry_run:
+        labels = f"{', '.join(beyond[:-1])} and {beyond[-1]}"
+        notes.append(
+            f"{labels} all end on day {end} and ask the same; name fewer --ranges to save calls"
+        )
+    return notes

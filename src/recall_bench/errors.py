@@ -3,10 +3,12 @@
 BenchError
 ├── UsageError             the request cannot be met; fix the command or the file      exit 2
 │   ├── UnknownPlugin
-│   └── AmbiguousPlugin
+│   ├── AmbiguousPlugin
+│   └── FolderBusy         another process is writing to the run folder
 ├── DataError              bytes are not what they claim to be                         exit 3
 │   ├── Malformed
 │   └── Problems           several at once
+├── JournalLost            the journal cannot be written; the same command continues   exit 7
 ├── SystemGone             the system cannot be reached; nothing is held against it    exit 4
 ├── SystemFault            the system failed at something      recorded, costs the system
 │   ├── SystemTimeout
@@ -14,6 +16,7 @@ BenchError
 │   ├── SystemStuck        it cannot be interrupted             its memory is replaced
 │   └── NotAnAnswer        it returned something no one can grade
 └── JudgeFault             we failed to grade an answer         recorded, leaves the trial open
+                           (exit 6 if the judge cannot even prepare)
     ├── JudgeTimeout
     ├── JudgeBusy          retried, then recorded
     └── UnreadableVerdict
@@ -24,6 +27,7 @@ A run that ends without one of these still has an exit code that says how it wen
     4  the system could not be reached or fed; the same command continues
     5  the system failed more often than the budget allows: scores are invalid
     6  some answers could not be judged; the same command judges them
+    7  the journal could not be written; the same command continues
   130  interrupted; the same command continues
 
 Anything else that escapes is a bug in the harness: it aborts the run with its traceback.
@@ -58,6 +62,16 @@ class AmbiguousPlugin(UsageError):
         super().__init__(
             f"{kind} plugin {name!r} is offered by {' and '.join(packages)}; uninstall one"
         )
+
+
+class FolderBusy(UsageError):
+    """Another process is writing to the run folder; nothing in it is ours to touch."""
+
+
+class JournalLost(BenchError):
+    """The journal cannot be written any more; what it holds is whole."""
+
+    exit_code = 7
 
 
 class DataError(BenchError):
@@ -110,6 +124,8 @@ class NotAnAnswer(SystemFault):
 
 class JudgeFault(BenchError):
     """We failed to grade this answer."""
+
+    exit_code = 6
 
 
 class JudgeTimeout(JudgeFault):

@@ -8,17 +8,22 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
-from recall_bench.core.event import Answered, Event, RunResumed, RunStarted, decode
-from recall_bench.core.memory import Confidant, MemorySystem
+from recall_bench.core.event import Answered, Declared, Event, RunResumed, RunStarted, decode
+from recall_bench.core.fingerprint import card_of
+from recall_bench.core.memory import Confidant, MemorySystem, SystemCard
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import Scenario
 from recall_bench.core.standing import Standings, State
+from recall_bench.core.verdict import JudgeCard
 from recall_bench.errors import DataError, UsageError
 from recall_bench.journal import JOURNAL, Journal, lines, read
 from recall_bench.profile import Settings
 from recall_bench.resolve import Story
 from recall_bench.running.conduct import Company, conduct
 from recall_bench.running.grade import Bench
+
+_OPENING = b'{"type":"run_started"'
+"""How every journal begins, if only its first bytes were written."""
 
 Observer = Callable[[Event, Standings], None]
 
@@ -33,6 +38,8 @@ class Job:
     system: MemorySystem
     bench: Bench
     stories: Mapping[str, Story]
+    questions: Mapping[str, Declared]
+    """What each scenario is asked, as the journal declares it."""
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -68,10 +75,15 @@ class Job:
 
     def check_folder(self) -> None:
         """Refuse a folder that holds another run, before anything is spent."""
-        if self.journal.exists():
-            first = next(read(self.journal), None)
-            if first is not None:
-                _refuse_other_plan(first, self.plan, self.folder)
+        if not self.journal.exists():
+            return
+        first = next(read(self.journal), None)
+        if first is not None:
+            _refuse_other_plan(first, self.plan, self.folder)
+        elif not _OPENING.startswith(self.journal.read_bytes()[: len(_OPENING)]):
+            raise UsageError(
+                f"{self.journal} is not a journal of ours; choose another folder with --into"
+            )
 
     def _resumed(self, journal: Journal) -> Standings:
         """Where the run stands, with the journal's first or next line written."""
@@ -81,6 +93,7 @@ class Job:
         if first is None:
             now = datetime.now(UTC)
             journal.append(RunStarted(at=now, plan=self.plan, code=code_digest()))
+            self._declare(journal, standings)
             return standings
         _refuse_other_plan(first, self.plan, self.folder)
         for event in events:
@@ -88,11 +101,27 @@ class Job:
         if self.settings.retry_errors:
             standings.reopen(State.NOT_ANSWERED)
         if not standings.ended:
-            journal.append(RunResumed(at=datetime.now(UTC), code=code_digest()))
+            resumed = RunResumed(at=datetime.now(UTC), code=code_digest())
+            journal.append(resumed)
+            standings.note(resumed)
+        self._declare(journal, standings)
         return standings
+
+    def _declare(self, journal: Journal, standings: Standings) -> None:
+        """Put on record what every scenario owes, before the first of them is begun."""
+        for scenario, declared in self.questions.items():
+            if scenario not in standings.scenarios:
+                journal.append(declared)
+                standings.note(declared)
 
     def _load(self, scenario: str) -> Scenario:
         loaded = self.stories[scenario].load(self.settings)
+        planned = next(card for card in self.plan.scenarios if card.id == scenario)
+        if card_of(loaded) != planned:
+            raise DataError(
+                f"{scenario} was changed since the run was planned; restore it to go on, "
+                "or start again in another folder"
+            )
         if isinstance(self.system, Confidant):
             from recall_bench.datasets.evidence import supporting_passages
 
@@ -131,22 +160,38 @@ def _refuse_other_plan(first: Event, plan: Plan, folder: Path) -> None:
     if first.plan.digest == plan.digest:
         return
     differing = [
-        f"{name.replace('_', ' ')} ({_short(old)}, now {_short(new)})"
+        f"{name.replace('_', ' ')} ({_change(old, new)})"
         for name in Plan.__struct_fields__
         if (old := getattr(first.plan, name)) != (new := getattr(plan, name))
     ]
     raise UsageError(
-        f"{folder} holds a run with another {'; another '.join(differing)}; "
+        f"{folder} holds a run with other {', other '.join(differing)}; "
         "repeat its settings to go on with it, or choose another folder with --into"
     )
 
 
+def _change(old: object, new: object) -> str:
+    """Both values in words; where the words are the same, their digests tell them apart."""
+    before, after = _short(old), _short(new)
+    if before == after:
+        before, after = (f"{before} {_digest(value)}" for value in (old, new))
+    return f"{before}, now {after}"
+
+
 def _short(value: object) -> str:
-    name = getattr(value, "name", None)
-    if isinstance(name, str):
-        return f"{name} {getattr(value, 'version', '')}".strip()
-    text = str(value)
-    return text if len(text) <= 40 else f"digest {sha256(text.encode()).hexdigest()[:8]}"
+    match value:
+        case SystemCard() | JudgeCard():
+            return f"{value.name} {value.version}"
+        case tuple():
+            return " ".join(
+                str(getattr(part, "label", getattr(part, "id", part))) for part in value
+            )
+        case _:
+            return str(value)
+
+
+def _digest(value: object) -> str:
+    return sha256(repr(value).encode()).hexdigest()[:8]
 
 
 def code_digest() -> str:

@@ -9,6 +9,7 @@ next run repeats.
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,7 +18,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from recall_bench.core.event import Event, decode, encode
-from recall_bench.errors import DataError, UsageError
+from recall_bench.errors import DataError, FolderBusy, JournalLost, UsageError
 
 JOURNAL = "journal.jsonl"
 
@@ -56,13 +57,14 @@ class Journal:
         self._path = path
         self._lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=0)
         self._synced_at = 0.0
+        self._lost: JournalLost | None = None
 
     def __enter__(self) -> Self:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._lock.acquire()
         except Timeout as error:
-            raise UsageError(
+            raise FolderBusy(
                 f"{self._path.parent}: another run is writing to this folder; "
                 "wait for it, or choose another with --into"
             ) from error
@@ -80,11 +82,30 @@ class Journal:
         return self
 
     def append(self, event: Event) -> None:
-        """Write one event through to the operating system before returning."""
+        """Write one event through to the operating system before returning.
+
+        After a failure nothing more is accepted: a line behind a broken one would break both.
+        """
+        if self._lost is not None:
+            raise self._lost
         line = encode(event) + b"\n"
+        try:
+            self._write(line)
+        except OSError as error:
+            self._lost = JournalLost(
+                f"{self._path}: cannot be written ({error.strerror}); what it holds is whole: "
+                "make room, and the same command goes on"
+            )
+            raise self._lost from error
+
+    def _write(self, line: bytes) -> None:
         written = os.write(self._file, line)
-        while written < len(line):
-            written += os.write(self._file, line[written:])
+        try:
+            while written < len(line):
+                written += os.write(self._file, line[written:])
+        except OSError:
+            os.ftruncate(self._file, os.fstat(self._file).st_size - written)
+            raise
         now = time.monotonic()
         if now - self._synced_at > _SYNC_EVERY_S:
             os.fsync(self._file)
@@ -96,7 +117,8 @@ class Journal:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        os.fsync(self._file)
+        with suppress(OSError):
+            os.fsync(self._file)
         os.close(self._file)
         self._lock.release()
 

@@ -21,12 +21,13 @@ from recall_bench.core.question import Item, Scenario
 from recall_bench.core.ranges import parse_range
 from recall_bench.core.record import Record
 from recall_bench.core.standing import Standings
-from recall_bench.errors import BenchError, UsageError
+from recall_bench.errors import BenchError, FolderBusy, UsageError
 from recall_bench.job import Job
+from recall_bench.outputs import PICTURES
 from recall_bench.profile import Settings, overlaid, read_profile
 from recall_bench.reporting.export import export
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import Status, Summary, summarise
+from recall_bench.reporting.summary import Summary, summarise
 from recall_bench.resolve import EMBEDDED
 
 Observer = Callable[[Event, Standings], None]
@@ -36,8 +37,11 @@ class StoryEntry(Record, frozen=True, kw_only=True):
     """One story of a persona, as `list` shows it."""
 
     arcs: str
-    days: int
-    questions: int
+    days: int | None
+    """None if the story has problems."""
+    questions: int | None
+    problems: int
+    """How many there are; `run` lists them."""
 
 
 class PersonaEntry(Record, frozen=True, kw_only=True):
@@ -76,9 +80,12 @@ def list_personas(data: Path | None = None) -> list[PersonaEntry]:
 def _story_entry(folder: Path, arcs: str) -> StoryEntry:
     from recall_bench.datasets.persona import inspect
 
-    card = inspect(folder, arcs=arcs).card
+    found = inspect(folder, arcs=arcs)
     return StoryEntry(
-        arcs=arcs, days=card.episodes if card else 0, questions=card.items if card else 0
+        arcs=arcs,
+        days=found.card.episodes if found.card else None,
+        questions=found.card.items if found.card else None,
+        problems=len(found.problems),
     )
 
 
@@ -123,7 +130,7 @@ class Finished:
         overall = self.summary.overall
         if overall.open or self.summary.unstarted:
             return 4
-        if self.summary.validity.status is Status.INVALID and overall.not_answered:
+        if overall.not_answered > self.summary.plan.error_budget * overall.owed:
             return 5
         return 6 if overall.owed > overall.judged + overall.not_answered else 0
 
@@ -156,16 +163,33 @@ def carry_out(job: Job, observe: Observer | None = None) -> Finished:
         anyio.run(_interruptible, job, observe or _ignore)
     except KeyboardInterrupt:
         stopped_by = Interrupted(signal.SIGINT)
+    except FolderBusy:
+        raise
     except BenchError as error:
-        if not job.journal.exists():
-            raise
         stopped_by = error
+    except BaseExceptionGroup as group:
+        stopped_by = _only_fault(group)
+    if stopped_by is not None and not job.journal.exists():
+        raise stopped_by
     folder = RunFolder.open(job.folder)
     summary = summarise(folder)
     write_views(job.settings, folder, summary)
     return Finished(
         folder=folder, summary=summary, warnings=tuple(job.warnings), stopped_by=stopped_by
     )
+
+
+def _only_fault(group: BaseExceptionGroup[BaseException]) -> BenchError:
+    """The fault several tasks met together; the group itself if a bug is among them."""
+    faults, others = group.split(BenchError)
+    if others is not None or faults is None:
+        raise group
+    leaf: BaseException = faults
+    while isinstance(leaf, BaseExceptionGroup):
+        leaf = leaf.exceptions[0]
+    if not isinstance(leaf, BenchError):
+        raise group
+    return leaf
 
 
 def _ignore(event: Event, standings: Standings) -> None:
@@ -188,18 +212,24 @@ def _signals(scope: anyio.CancelScope, received: list[int]) -> Iterator[None]:
         return
     loop = asyncio.get_running_loop()
 
+    wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def release() -> None:
+        for number in wanted:
+            loop.remove_signal_handler(number)
+
     def stop(number: int) -> None:
+        """The first signal stops in good order; a second one does what signals do."""
         received.append(number)
         scope.cancel()
+        release()
 
-    wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     for number in wanted:
         loop.add_signal_handler(number, stop, number)
     try:
         yield
     finally:
-        for number in wanted:
-            loop.remove_signal_handler(number)
+        release()
 
 
 def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None:
@@ -217,7 +247,7 @@ def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None
     )
     if settings.heatmap_png:
         picture = heatmap_of_run(folder, summary)
-        for name in ("heatmap.png", "heatmap.svg"):
+        for name in PICTURES:
             draw(picture, folder.path / name)
 
 

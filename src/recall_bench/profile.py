@@ -59,11 +59,15 @@ class Settings:
                 raise UsageError(
                     f"{name.replace('_', '-')}: {value} is too small; say at least {least}"
                 )
+        if self.repeats > _MOST_REPEATS:
+            raise UsageError(f"repeats: {self.repeats} is too many; say at most {_MOST_REPEATS}")
         if not 0 <= self.error_budget <= 1:
             raise UsageError(
                 f"error-budget: {self.error_budget} is not a share; say a number from 0 to 1"
             )
 
+
+_MOST_REPEATS = 1000
 
 _LEAST = {
     "judge_memory_window": 0,
@@ -78,7 +82,12 @@ _LEAST = {
 
 
 def overlaid(settings: Settings, given: dict[str, Any]) -> Settings:
-    """The settings with everything that was given replaced."""
+    """The settings with everything that was given replaced.
+
+    `into` and `resume` both say which folder, so whichever is given alone decides.
+    """
+    if "into" in given or "resume" in given:
+        settings = replace(settings, into=None, resume=None)
     return replace(settings, **given)
 
 
@@ -209,19 +218,24 @@ def _members(annotation: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a type expre
 
 def _in_words(error: msgspec.ValidationError) -> str:
     problem, _, place = str(error).partition(" - at ")
-    return f"{place.strip('`').removeprefix('$.')}: {problem.replace('`', '').lower()}"
+    words = problem.replace("`", "").lower()
+    return f"{place.strip('`').removeprefix('$.')}: {words}" if place else words
 
 
 def _load_env(path: Path) -> None:
     """Variables of a .env file, for those that the environment does not set already."""
     try:
         text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path}: env file cannot be read ({error.strerror})") from error
-    for line in text.splitlines():
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise UsageError(f"{path}: env file cannot be read ({reason})") from error
+    for number, line in enumerate(text.splitlines(), start=1):
         name, sign, value = line.strip().removeprefix("export ").partition("=")
-        if sign and not name.startswith("#"):
-            os.environ.setdefault(name.strip(), value.strip().strip("'\""))
+        if not sign or name.startswith("#"):
+            continue
+        if not name.strip() or "\0" in line:
+            raise UsageError(f"{path}, line {number}: is not of the form NAME=value")
+        os.environ.setdefault(name.strip(), value.strip().strip("'\""))
 
 
 _PATHS = {"data", "into", "resume", "json_out", "question_log", "progress_jsonl", "failure_log"}
@@ -241,11 +255,11 @@ def _given(profile: Profile, base: Path) -> dict[str, Any]:
         if profile.persona.dir is not None:
             given["data"] = (base / profile.persona.dir).parent
     if profile.models is not None:
-        given["judge"] = profile.models.judge
-        given["appellate_judge"] = profile.models.appellate_judge
+        given["judge"] = _code_path(profile.models.judge, base)
+        given["appellate_judge"] = _code_path(profile.models.appellate_judge, base)
     if profile.harness is not None:
         given |= {
-            "adapter": _adapter(profile.harness.adapter, base),
+            "adapter": _code_path(profile.harness.adapter, base),
             "factory": profile.harness.factory,
             "config": profile.harness.config,
         }
@@ -254,7 +268,7 @@ def _given(profile: Profile, base: Path) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _adapter(target: str | None, base: Path) -> str | None:
+def _code_path(target: str | None, base: Path) -> str | None:
     """A path in a profile is relative to the profile; a name or an address is not."""
     if target is None:
         return None
@@ -291,7 +305,9 @@ def _ranges(raw: str | list[int | str] | dict[str, Any]) -> tuple[str, ...]:
             ) from error
         if steps.step < 1:
             raise UsageError(f"run.ranges.step: {steps.step} is too small; say at least 1")
-        return tuple(f"{days}d" for days in range(steps.start, steps.end + 1, steps.step))
+        raw = [f"{days}d" for days in range(steps.start, steps.end + 1, steps.step)]
+    if not raw:
+        raise UsageError("run.ranges: names no checkpoint; say for example [30d, 90d]")
     return (raw,) if isinstance(raw, str) else tuple(str(word) for word in raw)
 
 

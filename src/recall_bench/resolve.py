@@ -42,8 +42,8 @@ class Story:
         )
 
 
-def resolve_stories(settings: Settings) -> Mapping[str, Story]:
-    """The personas asked for, by id; all there are where none was named."""
+def resolve_personas(settings: Settings) -> Mapping[str, Path]:
+    """The folders of the personas asked for, by id; all there are where none was named."""
     from recall_bench.datasets.persona import persona_ids
 
     data = settings.data or EMBEDDED
@@ -61,7 +61,7 @@ def resolve_stories(settings: Settings) -> Mapping[str, Story]:
             f"--personas: {data} has no persona {' or '.join(map(repr, unknown))}; "
             f"it has {', '.join(known)}"
         )
-    return {name: story_in(data / name, settings.arcs) for name in wanted}
+    return {name: data / name for name in wanted}
 
 
 def story_in(folder: Path, arcs: str | None) -> Story:
@@ -94,11 +94,11 @@ def resolve_system(settings: Settings) -> MemorySystem:
     return cast("MemorySystem", plugins.load("systems", target)(settings.config))
 
 
-def resolve_judge(target: str) -> Judge:
+def resolve_judge(target: str, flag: str = "--judge") -> Judge:
     """A built-in by name, or a Python judge by file or `module:name`."""
     if target.partition(":")[0].lower() in _MODELS:
         raise UsageError(
-            f"--judge: {target} is a language model, and this version has no model judge; "
+            f"{flag}: {target} is a language model, and this version has no model judge; "
             "use offline, stub, or a Python file that calls the model"
         )
     if _names_code(target):

@@ -148,6 +148,15 @@ OPTIONS = {
     "resuming nothing": (("--resume", "nowhere"), "--resume"),
     "catch-up skipped where it cannot be": (("--skip-catchup-ingest",), "--lifecycle growing"),
     "a wrong address": (("--adapter", "http://h"), "http://h"),
+    "a list of nothing": (("--personas", "--seed", "3"), "--personas"),
+    "ranges of no word": (("--ranges",), "--ranges"),
+    "too many repeats": (("--repeats", "10000000000"), "--repeats"),
+    "no folder": (("--into", ""), "--into"),
+    "two files in one": (("--json-out", "a", "--question-log", "a"), "--question-log: a is taken"),
+    "a log over the journal": (("--into", "q", "--progress-jsonl", "q/journal.jsonl"), "journal"),
+    "a result over the picture": (("--into", "q", "--json-out", "q/heatmap.png"), "heatmap.png"),
+    "a device": (("--json-out", "/dev/null"), "/dev/null is not a file"),
+    "an appellate model": (("--appellate-judge", "openai:gpt"), "--appellate-judge: openai:gpt"),
 }
 
 
@@ -160,7 +169,7 @@ def test_a_bad_option_is_one_sentence_and_exit_2(
     assert shown.code == 2, shown.err
     assert named in shown.err
     assert len(shown.err.splitlines()) == 1
-    assert not Path("recall-runs").exists()
+    assert {path.name for path in Path().iterdir()} == {"data"}
 
 
 PROFILES = {
@@ -172,6 +181,9 @@ PROFILES = {
     "a bad lifecycle": ("run: {lifecycle: eternal}\n", "run.lifecycle"),
     "a bad value": ("run: {parallelism: 0}\n", "parallelism"),
     "bad steps": ("run: {ranges: {start: 1}}\n", "ranges"),
+    "no ranges": ("run: {ranges: []}\n", "names no checkpoint"),
+    "steps that never start": ("run: {ranges: {start: 5, end: 1, step: 1}}\n", "no checkpoint"),
+    "no env file": ("env: {file: none.env}\n", "none.env"),
 }
 
 
@@ -185,6 +197,35 @@ def test_a_bad_profile_names_the_key_and_the_nearest_right_one(
 
     assert shown.code in (2, 3)
     assert named in shown.err
+
+
+def test_a_run_that_would_ask_nothing_is_refused(invoke: Invoke, data: Path) -> None:
+    persona = data / "gardener"
+    questions("".join(question("gardener", n) for n in range(6, 11)))(persona)
+
+    nothing = invoke("run", "--data", data, "--ranges", "5d", "--adapter", "none")
+    something = invoke(
+        "run", "--data", data, "--ranges", "5d,10d", "--adapter", "none", "--no-heatmap-png"
+    )
+
+    assert nothing.code == 2
+    assert "no question can be answered" in nothing.err
+    assert something.code == 0
+    assert "nothing is asked at 5d" in something.err
+
+
+def test_a_refused_command_leaves_no_folder_behind(invoke: Invoke, data: Path) -> None:
+    invoke("run", "--data", data, "--personas", "nobody", "--into", "a/b", "--json-out", "c/x.json")
+
+    assert {path.name for path in Path().iterdir()} == {"data"}
+
+
+def test_list_says_how_many_problems_a_story_has(invoke: Invoke, data: Path) -> None:
+    with_question(relevant_days="[9999]")(data / "gardener")
+
+    shown = invoke("list", "--data", data)
+
+    assert "1 problem" in shown.out
 
 
 def test_a_gap_may_be_meant(invoke: Invoke, data: Path) -> None:

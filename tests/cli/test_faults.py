@@ -6,12 +6,14 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.commands import Invoke, Shown
+from tests.gardener import write_persona
 
 WriteAdapter = Callable[..., Path]
 
@@ -266,6 +268,15 @@ def test_a_journal_damaged_in_the_middle_is_refused_and_left_alone(run: Run) -> 
     assert journal.read_bytes() == before
 
 
+def wait_for(path: Path) -> None:
+    """Return once the file is there; the test's own time limit is the only other way out."""
+    for _ in range(600):
+        if path.exists():
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"{path} did not appear")
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 @pytest.mark.parametrize(
@@ -274,7 +285,7 @@ def test_a_journal_damaged_in_the_middle_is_refused_and_left_alone(run: Run) -> 
 def test_a_signal_stops_cleanly_and_the_same_command_goes_on(
     run: Run, data: Path, adapter: WriteAdapter, tmp_path: Path, number: int, code: int
 ) -> None:
-    slow = "import time\nprint('asked', flush=True)\ntime.sleep(0.2)\nreturn 'Bed 7.'"
+    slow = "import time\nopen('asked', 'w').close()\ntime.sleep(0.2)\nreturn 'Bed 7.'"
     path = adapter(query=slow, teardown="open('torn-down', 'w').close()")
     words = ["run", "--data", data, "--ranges", "5d,10d", "--into", "r", "--adapter", path]
     child = subprocess.Popen(
@@ -283,8 +294,7 @@ def test_a_signal_stops_cleanly_and_the_same_command_goes_on(
         stderr=subprocess.PIPE,
         cwd=tmp_path,
     )
-    assert child.stdout is not None
-    child.stdout.readline()
+    wait_for(tmp_path / "asked")
     os.kill(child.pid, number)
     _, complaint = child.communicate(timeout=60)
 
@@ -294,4 +304,116 @@ def test_a_signal_stops_cleanly_and_the_same_command_goes_on(
     assert json.loads((tmp_path / "r/result.json").read_text())["metadata"]["unfinished"]
 
     adapter(query="return 'Bed 7.'")
-    assert "another system" in run("--adapter", path).err
+    assert "other system" in run("--adapter", path).err
+
+
+def background(words: list[object], cwd: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "recall_bench", *map(str, words), "--no-heatmap-png"]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=cwd)
+
+
+@pytest.mark.slow
+def test_a_second_process_touches_nothing_of_a_live_run(
+    run: Run, data: Path, adapter: WriteAdapter, tmp_path: Path
+) -> None:
+    path = adapter(query="import time\nopen('asked', 'w').close()\ntime.sleep(600)")
+    words = ["run", "--data", data, "--ranges", "5d,10d", "--into", "r", "--adapter", path]
+    first = background(words, tmp_path)
+    try:
+        wait_for(tmp_path / "asked")
+        second = run("--adapter", path)
+    finally:
+        first.kill()
+        first.communicate()
+
+    assert second.code == 2
+    assert "another run is writing" in second.err
+    assert second.out == ""
+    assert not Path("r/result.json").exists()
+
+
+@pytest.mark.slow
+def test_a_judge_that_hangs_does_not_keep_the_process_alive(data: Path, tmp_path: Path) -> None:
+    path = judge(tmp_path, "import time; time.sleep(600)")
+    words = ["run", "--data", data, "--ranges", "1d", "--into", "r", "--adapter", "none"]
+    child = background([*words, "--judge", path, "--judge-timeout", "50"], tmp_path)
+
+    child.communicate(timeout=60)
+
+    assert child.returncode == 6
+
+
+def test_a_judge_that_cannot_prepare_ends_the_run_with_a_sentence(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "judge.py").write_text(
+        "class Judge:\n"
+        "    def study(self, scenario): raise RuntimeError('no book')\n"
+        "    def judge(self, exhibit): return None\n"
+    )
+
+    shown = run("--adapter", "none", "--judge", "judge.py")
+
+    assert shown.code == 6
+    assert "no book" in shown.err
+
+
+def test_only_the_systems_own_failures_are_held_against_it(
+    run: Run, adapter: WriteAdapter, tmp_path: Path
+) -> None:
+    """One question in fifteen fails, within the budget; the judge fails at all the others."""
+    once = """
+    self.calls = getattr(self, "calls", 0) + 1
+    if self.calls == 1 and len(self.lines) > 50:
+        raise ValueError("index is corrupt")
+    return "Bed 7."
+    """
+    path = judge(tmp_path, "return None")
+
+    shown = run("--adapter", adapter(query=once), "--error-budget", "0.1", "--judge", path)
+
+    assert shown.code == 6
+
+
+def test_a_dataset_that_changes_under_a_run_is_noticed(
+    run: Run, data: Path, adapter: WriteAdapter
+) -> None:
+    write_persona(data, "warden")
+    body = """
+    from pathlib import Path
+    day = Path("data/warden/memories-10d/day-0003.md")
+    day.write_text(day.read_text().replace("kale", "rye"))
+    return "Bed 7."
+    """
+
+    shown = run("--adapter", adapter(query=body))
+
+    assert shown.code == 3
+    assert "warden was changed since the run was planned" in shown.err
+    assert len(events("judged")) == 15
+
+
+def test_every_persona_owes_its_trials_from_the_start(
+    run: Run, data: Path, adapter: WriteAdapter
+) -> None:
+    write_persona(data, "warden")
+
+    shown = run("--adapter", adapter(setup="raise ConnectionRefusedError('nobody there')"))
+
+    assert shown.code == 4
+    assert metadata()["totalEvalsOwed"] == 30
+
+
+def test_what_an_adapter_prints_stays_out_of_the_result(run: Run, adapter: WriteAdapter) -> None:
+    shown = run("--adapter", adapter(query="print('debug')\nreturn 'Bed 7.'"), "--json")
+
+    assert json.loads(shown.out)["adapterName"] == "overlap"
+    assert "debug" in shown.err
+
+
+def test_a_foreign_journal_is_left_alone(run: Run) -> None:
+    Path("r").mkdir()
+    Path("r/journal.jsonl").write_text("my diary")
+
+    shown = run("--adapter", "none")
+
+    assert shown.code == 2
+    assert Path("r/journal.jsonl").read_text() == "my diary"

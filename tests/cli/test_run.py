@@ -61,6 +61,8 @@ def test_a_run_asks_every_eligible_question_at_every_checkpoint(invoke: Invoke, 
         ("--ranges", "5d", "--ranges", "10d"),
         ("--ranges", "every:5"),
         ("--ranges=5d", "--ranges=10"),
+        ("--ranges=5d", "10d"),
+        ("--ranges", "5d,", "10d"),
     ],
     ids=" ".join,
 )
@@ -96,11 +98,11 @@ def test_without_a_folder_the_same_command_still_continues(invoke: Invoke, data:
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        (("--seed", "7"), "another seed (42, now 7)"),
-        (("--adapter", "none"), "another system (hybrid"),
-        (("--judge", "stub"), "another judge (offline 1, now stub 1)"),
-        (("--ranges", "5d"), "another checkpoints"),
-        (("--repeats", "2"), "another repeats (1, now 2)"),
+        (("--seed", "7"), "other seed (42, now 7)"),
+        (("--adapter", "none"), "other system (hybrid"),
+        (("--judge", "stub"), "other judge (offline 1, now stub 1)"),
+        (("--ranges", "5d"), "other checkpoints (5d 10d, now 5d)"),
+        (("--repeats", "2"), "other repeats (1, now 2)"),
     ],
 )
 def test_a_folder_never_mixes_two_runs(
@@ -126,7 +128,7 @@ def test_a_changed_day_is_another_dataset(invoke: Invoke, data: Path) -> None:
     shown = invoke(*command)
 
     assert shown.code == 2
-    assert "another scenarios" in shown.err
+    assert "other scenarios (gardener " in shown.err
 
 
 def test_two_personas_are_never_mistaken_for_each_other(invoke: Invoke, data: Path) -> None:
@@ -182,7 +184,7 @@ def test_outputs_go_where_they_are_told(invoke: Invoke, data: Path) -> None:
     )
 
     assert shown.code == 0, shown.err
-    assert Path("out/journal.jsonl").exists()
+    assert Path("out/scores/journal.jsonl").exists()
     assert json.loads(Path("out/scores.json").read_text())["metadata"]["totalEvalsRun"] == 15
     assert len(Path("q.jsonl").read_text().splitlines()) == 15
     assert Path("p.jsonl").exists()
@@ -242,6 +244,27 @@ def test_a_profile_supplies_settings_and_flags_win(invoke: Invoke, data: Path) -
     assert plan["system"]["name"] == "none"
 
 
+def test_flags_win_over_a_profile_in_pairs_too(invoke: Invoke, data: Path) -> None:
+    Path("judge.py").touch()
+    Path("nested").mkdir()
+    Path("nested/judge.py").write_text(
+        "def judge(exhibit):\n"
+        "    return {'correctness': 3, 'completeness': 2, 'hallucination': 1}\n"
+    )
+    Path("nested/profile.yaml").write_text(
+        "models: {judge: ./judge.py}\n"
+        "run: {ranges: 5d, questionLog: false, heatmapPng: false, into: elsewhere}\n"
+    )
+    command = ("run", "--profile", "nested/profile.yaml", "--data", data, "--adapter", "none")
+
+    first = invoke(*command, "--into", "r", "--question-log", "q.jsonl")
+    again = invoke(*command, "--resume", "r")
+
+    assert (first.code, again.code) == (0, 0), first.err + again.err
+    assert len(Path("q.jsonl").read_text().splitlines()) == 5
+    assert not Path("nested/elsewhere").exists()
+
+
 @pytest.mark.parametrize("command", [("list",), ("ranges",)])
 def test_lists_come_as_words_and_as_json(invoke: Invoke, command: tuple[str, ...]) -> None:
     words, data = invoke(*command), invoke(*command, "--json")
@@ -254,7 +277,9 @@ def test_list_counts_days_and_questions(invoke: Invoke, data: Path) -> None:
     [persona] = json.loads(invoke("list", "--data", data, "--json").out)
 
     assert persona["id"] == "gardener"
-    assert persona["stories"] == [{"arcs": "arcs-10d.yaml", "days": 10, "questions": 10}]
+    assert persona["stories"] == [
+        {"arcs": "arcs-10d.yaml", "days": 10, "questions": 10, "problems": 0}
+    ]
 
 
 def test_export_makes_the_same_files_again(invoke: Invoke, data: Path) -> None:

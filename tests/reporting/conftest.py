@@ -98,7 +98,9 @@ class Story:
         self.lines.append(encode(event) + b"\n")
 
     def declare(self, scenario: str, items: Sequence[Item]) -> None:
-        self.add(Declared(at=self._tick(), scenario=scenario, items=tuple(items)))
+        """Four days and these questions."""
+        days = (1, 2, 3, 4)
+        self.add(Declared(at=self._tick(), scenario=scenario, items=tuple(items), days=days))
 
     def ingest(self, scenario: str, day: int, checkpoint: str) -> None:
         self.add(

@@ -24,6 +24,8 @@ class Rehearsal:
     scenarios: dict[str, Scenario]
     journal: list[Event] = field(default_factory=list)
     record: Callable[[Event], None] | None = None
+    reopened: bool = False
+    """Whether questions that failed are owed again."""
 
     def standings(self) -> Standings:
         """A fold over everything recorded so far."""
@@ -45,6 +47,8 @@ class Rehearsal:
         """Go on from the journal as it is."""
         self.plan = self.plan.but(**changes)
         standings = self.standings()
+        if self.reopened:
+            standings.reopen(State.NOT_ANSWERED)
 
         def record(event: Event) -> None:
             if self.record is not None:

@@ -174,6 +174,35 @@ async def test_catch_up_is_skipped_for_a_system_that_attests_what_it_was_fed(
     assert answers(rehearsal)[-1] == "lived 1"
 
 
+async def test_catch_up_is_not_skipped_for_a_checkpoint_already_passed(
+    rehearsal: Rehearsal,
+) -> None:
+    def fail_early(lived: Sequence[Episode], question: Question) -> str:
+        if len(lived) == 2:
+            raise SystemFault("down")
+        return "Fig"
+
+    await rehearsal.run(ScriptedSystem(fail_early), lifecycle=Lifecycle.GROWING)
+    rehearsal.reopened = True
+
+    with pytest.raises(UsageError, match="beyond the checkpoint 2d"):
+        await rehearsal.run(AttestingSystem(claims=3), skip_catchup=True)
+
+
+async def test_a_snapshot_that_cannot_be_dropped_costs_no_result(rehearsal: Rehearsal) -> None:
+    class Clinging(CopiesInMemory):
+        async def drop(self, token: str) -> None:
+            raise SystemFault("in use")
+
+    system = ScriptedSystem(_unused, can_snapshot=True)
+    system.snapshots = Clinging()
+
+    standings = await rehearsal.run(system, lifecycle=Lifecycle.FORKED)
+
+    assert standings.ended
+    assert {failure.stage for failure in standings.scenarios["ada"].failures} == {"close"}
+
+
 @pytest.mark.parametrize(
     ("claims", "error", "message"),
     [

@@ -1,9 +1,13 @@
 """A run may be killed at any moment; its outcomes do not depend on when."""
 
+from datetime import UTC, datetime
+
 import pytest
 
-from recall_bench.core.event import Answered, Event, Judged, NotAnswered, RunEnded
+from recall_bench.core.event import Answered, Event, Judged, NotAnswered, RunEnded, RunResumed
 from recall_bench.core.plan import Lifecycle, Trial
+from recall_bench.core.standing import State
+from recall_bench.errors import SystemFault
 from recall_bench.testing import ScriptedSystem
 from tests.running.conftest import LIFECYCLES, Rehearsal
 
@@ -67,3 +71,28 @@ async def test_a_finished_run_asks_feeds_and_judges_nothing_when_resumed(
     await rehearsal.run(system())
 
     assert [e for e in rehearsal.journal if not isinstance(e, RunEnded)] == before
+
+
+@pytest.mark.parametrize("holds", range(12))
+async def test_a_power_cut_while_failures_are_retried_changes_no_outcome(
+    rehearsal: Rehearsal, holds: int
+) -> None:
+    """A run that had ended is reopened; being killed in that must not look like the old end."""
+
+    def fail(lived: object, question: object) -> str:
+        raise SystemFault("down")
+
+    await rehearsal.run(ScriptedSystem(fail))
+    rehearsal.journal.append(RunResumed(at=datetime.now(UTC), code="1"))
+    rehearsal.reopened = True
+    rehearsal.record = Fuse(holds)
+    try:
+        await rehearsal.run(system())
+    except (PowerCut, BaseExceptionGroup):
+        rehearsal.record = None
+        rehearsal.journal.append(RunResumed(at=datetime.now(UTC), code="1"))
+        await rehearsal.run(system())
+
+    standings = rehearsal.standings()
+    assert standings.scenarios["ada"].count(State.JUDGED) == 2
+    assert standings.ended

@@ -21,9 +21,9 @@ def list_command(data: Path | None, as_json: bool) -> None:
     for persona in found:
         click.echo(f"{persona.id}  {persona.name}, {persona.role}")
         for story in persona.stories:
-            size = (
-                f"{story.days} days, {story.questions} questions" if story.days else "no days yet"
-            )
+            size = f"{story.days} days, {story.questions} questions"
+            if story.problems:
+                size = f"{story.problems} problem(s); `recall-bench run` names them"
             click.echo(f"    {story.arcs}  {size}")
 
 

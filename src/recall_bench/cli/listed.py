@@ -26,14 +26,23 @@ class ListedCommand(click.Command):
 def _spread(args: Sequence[str], names: set[str]) -> list[str]:
     spread: list[str] = []
     listing: str | None = None
+    is_empty = False
     for word in args:
-        if word in names:
-            listing = word
-        elif word.startswith("--"):
-            listing = None
+        name, given, _ = word.partition("=")
+        if not word.startswith("-"):
+            spread += [listing, word] if listing is not None else [word]
+            is_empty = False
+            continue
+        _refuse_empty(listing if is_empty else None)
+        listing = name if name in names else None
+        is_empty = listing is not None and not given
+        if not is_empty:
             spread.append(word)
-        elif listing is not None:
-            spread += [listing, word]
-        else:
-            spread.append(word)
+    _refuse_empty(listing if is_empty else None)
     return spread
+
+
+def _refuse_empty(listing: str | None) -> None:
+    """An option left without a word would swallow the next option instead."""
+    if listing is not None:
+        raise click.UsageError(f"Option {listing!r} requires an argument.")

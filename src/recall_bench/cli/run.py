@@ -1,7 +1,10 @@
 """`run`: the benchmark itself."""
 
+import contextlib
+import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -12,12 +15,14 @@ if TYPE_CHECKING:
     from recall_bench.library import Finished
     from recall_bench.profile import Settings
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 _PATH = click.Path(path_type=Path)
 _COUNT = click.IntRange(min=1)
 _NUMBER = click.IntRange(min=0)
 
 
-def _option(*names: str, **settings: Any) -> Any:  # noqa: ANN401 - click's own signature
+def _option(*names: str, **settings: Any) -> Callable[[F], F]:  # noqa: ANN401 - click's own
     """An option that is absent unless given, so that a profile can supply it."""
     if "type" in settings and isinstance(settings["type"], click.IntRange):
         settings["metavar"] = "N"
@@ -46,7 +51,7 @@ def _option(*names: str, **settings: Any) -> Any:  # noqa: ANN401 - click's own 
 @_option("--sample", type=_NUMBER, help="Older questions at each checkpoint at most [all].")
 @_option("--groups-enabled/--no-groups-enabled", help="Ask the two group categories too [no].")
 @_option("--seed", type=int, help="Order and sample of the questions [42].")
-@_option("--repeats", type=_COUNT, help="Put every question so many times [1].")
+@_option("--repeats", type=click.IntRange(1, 1000), help="Put every question so many times [1].")
 @_option(
     "--lifecycle",
     type=click.Choice([str(way) for way in Lifecycle]),
@@ -87,7 +92,9 @@ def _option(*names: str, **settings: Any) -> Any:  # noqa: ANN401 - click's own 
 @_option("--resume", type=_PATH, help="Go on with this run folder (or a file in it).")
 @_option("--skip-catchup-ingest/--no-skip-catchup-ingest", help="Trust what the system attests.")
 @_option("--retry-errors/--no-retry-errors", help="Put failed questions again.")
-@_option("--json-out", type=_PATH, help="Where result.json goes [the run folder].")
+@_option(
+    "--json-out", type=_PATH, help="Where result.json goes; without --into the run lives beside it."
+)
 @_option("--question-log", type=_PATH, help="Where questions.jsonl goes [the run folder].")
 @click.option("--no-question-log", is_flag=True, help="Write no questions.jsonl.")
 @_option("--progress-jsonl", type=_PATH, help="Where progress.jsonl goes [the run folder].")
@@ -113,6 +120,8 @@ def run_command(
     for name, kind in (("lifecycle", Lifecycle), ("calendar", Calendar)):
         if name in given:
             given[name] = kind(given[name])
+    if "question_log" in given:
+        given["write_question_log"] = True
     if no_question_log:
         given["write_question_log"] = False
     if no_heatmap_png:
@@ -126,12 +135,14 @@ def _carried_out(settings: "Settings", shape: str) -> int:
     from recall_bench.cli.watch import Watch, display
     from recall_bench.library import carry_out
 
-    job = assemble(settings)
-    for warning in job.warnings:
-        click.echo(f"note: {warning}", err=True)
-    click.echo(f"run folder: {job.folder}", err=True)
-    with display() as shown:
-        finished = carry_out(job, Watch(job, shown))
+    # stdout is the answer: what an adapter prints is commentary, whatever it meant.
+    with contextlib.redirect_stdout(sys.stderr):
+        job = assemble(settings)
+        for warning in job.warnings:
+            click.echo(f"note: {warning}", err=True)
+        click.echo(f"run folder: {job.folder}", err=True)
+        with display() as shown:
+            finished = carry_out(job, Watch(job, shown))
     _print(finished, shape)
     if finished.stopped_by is not None:
         click.echo(f"error: {finished.stopped_by}", err=True)

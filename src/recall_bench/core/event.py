@@ -35,6 +35,8 @@ class Declared(_Event, frozen=True, kw_only=True, tag="declared"):
 
     scenario: str
     items: tuple[Item, ...]
+    days: tuple[int, ...] = ()
+    """The numbers of the days there are to feed."""
 
 
 class Ingested(_Event, frozen=True, kw_only=True, tag="ingested"):

@@ -38,7 +38,7 @@ def parse_ranges(words: Iterable[str | int], last_day: int) -> tuple[Checkpoint,
     """
     found: dict[str, Checkpoint] = {}
     for word in words:
-        for part in re.split(r"[\s,]+", str(word).strip()):
+        for part in re.split(r"[\s,]+", str(word).strip(" \t,") or str(word)):
             for checkpoint in _expanded(part, last_day):
                 found.setdefault(checkpoint.label, checkpoint)
     if not found:

@@ -18,6 +18,7 @@ from recall_bench.core.event import (
     NotAnswered,
     NotJudged,
     RunEnded,
+    RunResumed,
     Settled,
 )
 from recall_bench.core.plan import Plan, Trial
@@ -89,6 +90,8 @@ class ScenarioStanding:
     grid: bytearray = field(init=False)
     clocks: list[CheckpointClock] = field(init=False)
     failures: list[FeedFailed] = field(default_factory=list)
+    days: tuple[int, ...] = ()
+    """The numbers of the days there are to feed."""
     last_fed: int = 0
     """The highest story day the system ever took in."""
 
@@ -115,6 +118,11 @@ class ScenarioStanding:
         for repeat in range(self.repeats):
             for item in self.sheets[row].asked:
                 yield repeat, item
+
+    def new_days(self, row: int) -> int:
+        """How many days there are to feed since the checkpoint before."""
+        before = self.sheets[row - 1].cutoff if row else 0
+        return sum(before < day <= self.sheets[row].cutoff for day in self.days)
 
     def unasked(self, row: int, repeat: int) -> list[int]:
         """Items of the checkpoint that this repeat has not put yet, in asked order."""
@@ -182,10 +190,12 @@ class Standings:
                 self._clock(scenario, label).settle_s += seconds
             case FeedFailed(scenario=scenario):
                 self.scenarios[scenario].failures.append(event)
-            case Declared(scenario=scenario, items=items):
-                self.declare(scenario, items)
+            case Declared(scenario=scenario, items=items, days=days):
+                self.declare(scenario, items).days = days
             case RunEnded():
                 self.ended = True
+            case RunResumed():
+                self.ended = False
 
     def reopen(self, state: State) -> None:
         """Owe every trial in this state anew."""

@@ -27,8 +27,8 @@ class DayFile:
     name: str
     """As messages show it."""
 
-    def read(self) -> tuple[bytes, str]:
-        """The log as bytes and as text, unchanged; Malformed if it is empty or not text."""
+    def read(self) -> str:
+        """The log, unchanged; Malformed if it is empty or not text."""
         try:
             raw = self.path.read_bytes()
         except OSError as error:
@@ -43,7 +43,7 @@ class DayFile:
         text = decoded(raw, self.name)
         if not text.strip().strip("\ufeff"):
             raise Malformed(self.name, "is empty; restore it, or remove it if nothing happened")
-        return raw, text
+        return text
 
 
 def day_name(day: int) -> str:

@@ -7,11 +7,9 @@ keeps them. What one finds wrong, the other refuses.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
-from hashlib import sha256
 from pathlib import Path
 
-import msgspec
-
+from recall_bench.core.fingerprint import history_digest, questions_digest, text_digest
 from recall_bench.core.history import Episode, story_day
 from recall_bench.core.plan import Calendar, ScenarioCard
 from recall_bench.core.question import PRINCIPAL, Item, Scenario
@@ -51,6 +49,9 @@ class Inspection:
     """The story's identity; None if there are problems."""
     problems: list[BenchError] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    items: tuple[Item, ...] = ()
+    days: tuple[int, ...] = ()
+    """The numbers of the days there are."""
     calendar: CalendarAudit | None = None
     """How the dates in the text compare with the story's; None if that was not to be known."""
 
@@ -65,8 +66,7 @@ def inspect(
     """Look at everything a run would read, and report every problem at once."""
     survey = _Survey(folder, arcs, allow_gaps=allow_gaps)
     leaves = [
-        _Leaf(file.day, sha256(raw).hexdigest(), day_in_text(text))
-        for file, raw, text in survey.read_days()
+        _Leaf(file.day, text_digest(text), day_in_text(text)) for file, text in survey.read_days()
     ]
     found = Inspection(problems=survey.problems, warnings=survey.warnings)
     if leaves and survey.story is not None and not survey.problems:
@@ -77,6 +77,8 @@ def inspect(
         found.warnings += _calendar_warnings(survey.layout, audit, calendar)
         dates = _dates(survey.story.epoch, audit, [leaf.day for leaf in leaves], calendar)
         found.card = _card(survey, leaves, dates)
+        found.items = survey.items
+        found.days = tuple(leaf.day for leaf in leaves)
     return found
 
 
@@ -89,7 +91,7 @@ def load(
 ) -> Scenario:
     """The whole story with its questions; Problems, all of them, if `inspect` would find any."""
     survey = _Survey(folder, arcs, allow_gaps=allow_gaps)
-    texts = {file: text for file, _, text in survey.read_days()}
+    texts = dict(survey.read_days())
     if survey.problems:
         raise Problems(survey.problems)
     story = survey.story_found()
@@ -144,17 +146,17 @@ class _Survey:
             raise AssertionError("a story that is missing is a problem")
         return self.story
 
-    def read_days(self) -> Iterator[tuple[DayFile, bytes, str]]:
-        """Each day as bytes and text; days that cannot be read are noted and left out."""
+    def read_days(self) -> Iterator[tuple[DayFile, str]]:
+        """Each day with its text; days that cannot be read are noted and left out."""
         for file in self.days:
             try:
-                raw, text = file.read()
+                text = file.read()
             except Malformed as problem:
                 self.problems.append(problem)
                 continue
             if is_bare(text):
                 self.warnings.append(f"{file.name}: holds frontmatter and nothing else")
-            yield file, raw, text
+            yield file, text
 
     def _document(self, path: Path) -> Document | None:
         if not path.is_file():
@@ -248,16 +250,17 @@ def _dates(
 
 
 def _card(survey: _Survey, leaves: list[_Leaf], dates: tuple[date, ...]) -> ScenarioCard:
-    history = sha256()
-    for leaf, at in zip(leaves, dates, strict=True):
-        history.update(f"{leaf.day} {at.isoformat()} {leaf.digest}\n".encode())
-    questions = msgspec.json.encode(survey.items, order="deterministic")
+    story = survey.story_found()
+    days = (
+        (leaf.day, at, leaf.digest, story.active(leaf.day))
+        for leaf, at in zip(leaves, dates, strict=True)
+    )
     return ScenarioCard(
         id=survey.layout.id,
-        epoch=survey.story_found().epoch,
+        epoch=story.epoch,
         episodes=len(leaves),
         last_day=leaves[-1].day,
         items=len(survey.items),
-        history_digest=history.hexdigest(),
-        questions_digest=sha256(questions).hexdigest(),
+        history_digest=history_digest(days),
+        questions_digest=questions_digest(survey.items),
     )

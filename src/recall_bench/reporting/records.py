@@ -45,7 +45,6 @@ def checkpoint_record(
 ) -> Fields:
     """One finished checkpoint of one persona; `number` counts from 1."""
     part = persona.checkpoints[number - 1]
-    before = persona.checkpoints[number - 2].cutoff if number > 1 else 0
     fields: Fields = {"type": "checkpoint"}
     if at is not None:
         fields["timestamp"] = at
@@ -60,7 +59,7 @@ def checkpoint_record(
         "difficultyScores": difficulty_scores(part),
         "ingestMs": milliseconds(part.clock.ingest_s + part.clock.settle_s),
         "queryMs": milliseconds(part.clock.query_s),
-        "newDaysIngested": part.cutoff - before,
+        "newDaysIngested": part.new_days,
         "newQuestionCount": part.new,
         "historicalEvaluated": part.older_asked,
         "historicalAvailable": part.older,

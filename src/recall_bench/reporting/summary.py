@@ -63,6 +63,8 @@ class CheckpointSummary:
     categories: Mapping[str, Tally]
     difficulties: Mapping[str, Tally]
     disclosures: Mapping[str, Tally]
+    new_days: int
+    """Days there were to feed since the checkpoint before."""
     new: int
     older: int
     older_asked: int
@@ -180,6 +182,7 @@ def _checkpoint(
         categories=_by_place(tallies, eligible, 0),
         difficulties=_by_place(tallies, eligible, 1),
         disclosures=_by_place(tallies, eligible, 2),
+        new_days=standing.new_days(row),
         new=sheet.new,
         older=sheet.older,
         older_asked=len(sheet.asked) - sheet.new,
@@ -292,6 +295,7 @@ def _together(personas: Iterable[PersonaSummary]) -> tuple[CheckpointSummary, ..
             categories=_named_together([part.categories for part in parts]),
             difficulties=_named_together([part.difficulties for part in parts]),
             disclosures=_named_together([part.disclosures for part in parts]),
+            new_days=sum(part.new_days for part in parts),
             new=sum(part.new for part in parts),
             older=sum(part.older for part in parts),
             older_asked=sum(part.older_asked for part in parts),

@@ -12,7 +12,7 @@ from recall_bench.core.memory import MemorySystem
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import Scenario
 from recall_bench.core.standing import ScenarioStanding, Standings, State
-from recall_bench.errors import SystemGone, UsageError
+from recall_bench.errors import BenchError
 from recall_bench.running.docket import Docket
 from recall_bench.running.examination import Examination, Recorder
 from recall_bench.running.grade import Bench, Grading
@@ -39,21 +39,21 @@ class Company:
 async def conduct(plan: Plan, standings: Standings, company: Company) -> None:
     """Ask and grade everything that is still owed.
 
-    A system that cannot be reached ends the asking; what it answered before is graded all
-    the same, and then SystemGone is raised.
+    A system that cannot be reached, a dataset that changed or a judge that cannot prepare
+    ends the asking; what was answered before is graded all the same, and then it is raised.
     """
-    lost: SystemGone | UsageError | None = None
+    lost: BenchError | None = None
     async with anyio.create_task_group() as graders:
         for card in plan.scenarios:
             if _is_settled(standings.scenarios.get(card.id)):
                 continue
             docket = Docket()
-            exam = _examination(plan, standings, company, card.id, docket)
-            left_over = company.unjudged(card.id, _WITHOUT_VERDICT)
-            graders.start_soon(_grade, exam, company, left_over)
             try:
+                exam = _examination(plan, standings, company, card.id, docket)
+                left_over = company.unjudged(card.id, _WITHOUT_VERDICT)
+                graders.start_soon(_grade, exam, company, left_over)
                 await examine(exam)
-            except (SystemGone, UsageError) as error:
+            except BenchError as error:
                 lost = error
                 break
             finally:
@@ -76,8 +76,12 @@ def _examination(
     plan: Plan, standings: Standings, company: Company, scenario_id: str, docket: Docket
 ) -> Examination:
     scenario = company.load(scenario_id)
+    company.bench.study(scenario)
     if scenario_id not in standings.scenarios:
-        company.record(Declared(at=datetime.now(UTC), scenario=scenario_id, items=scenario.items))
+        days = tuple(episode.day for episode in scenario.episodes)
+        company.record(
+            Declared(at=datetime.now(UTC), scenario=scenario_id, items=scenario.items, days=days)
+        )
     return Examination(
         plan=plan,
         scenario=scenario,

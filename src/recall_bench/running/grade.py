@@ -7,6 +7,7 @@ from functools import partial
 from typing import Self
 
 import anyio
+from anyio.lowlevel import checkpoint as breathe
 
 from recall_bench.core.event import Answered, Judged, NotJudged
 from recall_bench.core.history import Episode
@@ -18,6 +19,8 @@ from recall_bench.errors import JudgeFault, JudgeTimeout
 from recall_bench.running.docket import Docket
 from recall_bench.running.examination import Recorder
 from recall_bench.running.patience import persistently, within
+
+_TURN = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +74,8 @@ class Grading:
         self._scenario = scenario
         self._standing = standing
         self._plan = plan
-        self._bench = bench
         self._record = record
+        self._verdicts = 0
         self._first = _Chair.of(bench.judge, plan)
         self._second = _Chair.of(bench.appellate, plan) if bench.appellate is not None else None
         self._episodes = {episode.day: episode for episode in scenario.episodes}
@@ -89,7 +92,6 @@ class Grading:
         workers: int,
     ) -> None:
         """Judge what an earlier run left, then what comes, then what the docket could not hold."""
-        self._bench.study(self._scenario)
         await self._all(left_over, workers)
         async with anyio.create_task_group() as group:
             for _ in range(workers):
@@ -100,6 +102,7 @@ class Grading:
     async def _from_docket(self, docket: Docket) -> None:
         while (answered := await docket.next()) is not None:
             self._record(await self._judged(answered))
+            await self._breathe()
 
     async def _all(self, answers: Iterable[Answered], workers: int) -> None:
         shared = iter(answers)
@@ -107,10 +110,17 @@ class Grading:
         async def work() -> None:
             for answered in shared:
                 self._record(await self._judged(answered))
+                await self._breathe()
 
         async with anyio.create_task_group() as group:
             for _ in range(workers):
                 group.start_soon(work)
+
+    async def _breathe(self) -> None:
+        """Let the others have a turn now and then: a judge that computes never waits."""
+        self._verdicts += 1
+        if self._verdicts % _TURN == 0:
+            await breathe()
 
     async def _judged(self, answered: Answered) -> Judged | NotJudged:
         trial = answered.trial

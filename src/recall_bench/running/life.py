@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 import anyio
+from anyio.lowlevel import checkpoint as breathe
 
 from recall_bench.core.event import FeedFailed, Ingested, Settled
 from recall_bench.core.memory import Memory
@@ -96,6 +97,9 @@ class Life:
                     seconds=seconds,
                 )
             )
+            # A memory that only computes never lets go of the loop, and a signal to stop is
+            # heard only when someone does.
+            await breathe()
         started = time.perf_counter()
         await bounded("settle", self.memory.settle, exam=exam, sheet=sheet)
         seconds = time.perf_counter() - started
@@ -112,10 +116,15 @@ async def begin(exam: Examination, sheet: Sheet) -> Life:
 
 async def close(memory: Memory, exam: Examination, sheet: Sheet) -> None:
     """Release a memory. A failure to do so is recorded and costs no result."""
+    await release(memory.close, exam, sheet)
+
+
+async def release(call: Callable[[], Awaitable[None]], exam: Examination, sheet: Sheet) -> None:
+    """Let go of something nobody needs any more, whatever it says to that."""
     fault: SystemFault | SystemGone | None = None
     with anyio.move_on_after(_CLOSING_S, shield=True) as scope:
         try:
-            await memory.close()
+            await call()
         except (SystemFault, SystemGone) as raised:
             fault = raised
     if scope.cancelled_caught:

@@ -16,7 +16,7 @@ from recall_bench.core.plan import Lifecycle
 from recall_bench.core.schedule import Sheet
 from recall_bench.errors import BenchError, SystemGone, UsageError
 from recall_bench.running.examination import Examination
-from recall_bench.running.life import FeedFault, Life, begin, bounded, close
+from recall_bench.running.life import FeedFault, Life, begin, bounded, close, release
 from recall_bench.running.sitting import Seat, Sitting
 
 T = TypeVar("T")
@@ -97,8 +97,16 @@ async def _resumed(exam: Examination, sheet: Sheet) -> Life:
     told = exam.standing.last_fed
     if not exam.skip_catchup or told == 0:
         return life
+    if told > sheet.cutoff:
+        await close(life.memory, exam, sheet)
+        raise UsageError(
+            f"the system was fed up to day {told}, beyond the checkpoint {sheet.checkpoint.label} "
+            "that is still owed; run without --skip-catchup-ingest"
+        )
     attest = getattr(life.memory, "attest", None)
-    lived = await attest() if attest is not None else None
+    lived = None
+    if attest is not None:
+        lived = await bounded("attest", attest, exam=exam, sheet=sheet)
     if lived == told:
         fed = sum(episode.day <= told for episode in exam.scenario.episodes)
         return Life(life.memory, exam, fed)
@@ -148,7 +156,7 @@ async def _ask_copies(
             bounded, "snapshot", partial(snapshots.open, token), exam=exam, sheet=paper[0]
         )
         await _sit_and_close(exam, paper, Seat(await copy(), copy))
-    await snapshots.drop(token)
+    await release(partial(snapshots.drop, token), exam, papers[-1][0])
 
 
 async def _both(
@@ -169,5 +177,5 @@ async def _both(
         group.start_soon(guarded, ask)
         group.start_soon(guarded, feed)
     if raised:
-        raise raised[0]
+        raise next((fault for fault in raised if isinstance(fault, SystemGone)), raised[0])
     return None, tokens[0]

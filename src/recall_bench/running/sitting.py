@@ -14,6 +14,7 @@ from recall_bench.core.question import Question
 from recall_bench.core.schedule import Sheet
 from recall_bench.errors import SystemFault, SystemGone, SystemStuck, SystemTimeout
 from recall_bench.running.examination import Examination
+from recall_bench.running.life import FeedFault
 from recall_bench.running.patience import persistently, within
 
 
@@ -41,7 +42,7 @@ class Sitting:
         self._repeat = repeat
         self._left = iter(unasked)
         self._count = len(unasked)
-        self._lost: list[SystemGone] = []
+        self._lost: list[SystemGone | FeedFault] = []
         self._timeout_s = None if exam.system.card.computes else exam.plan.answer_timeout_s
 
     async def hold(self, seat: Seat) -> None:
@@ -62,7 +63,7 @@ class Sitting:
         for trial, question in self._trials():
             try:
                 outcome = await self._put(trial, question, seat)
-            except SystemGone as gone:
+            except (SystemGone, FeedFault) as gone:
                 self._lost.append(gone)
                 if others is not None:
                     others.cancel()

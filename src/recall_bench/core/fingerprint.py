@@ -1,0 +1,48 @@
+"""Digests that notice a changed byte in a history or its questions."""
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+from hashlib import sha256
+
+import msgspec
+
+from recall_bench.core.plan import ScenarioCard
+from recall_bench.core.question import Item, Scenario
+
+Leaf = tuple[int, date, str, tuple[str, ...]]
+"""What a day is known by: its number, its date, its text's digest and its arcs."""
+
+
+def text_digest(text: str) -> str:
+    """Names one day's text."""
+    return sha256(text.encode()).hexdigest()
+
+
+def history_digest(leaves: Iterable[Leaf]) -> str:
+    """Names everything a system is fed, in order."""
+    digest = sha256()
+    for day, at, text, arcs in leaves:
+        digest.update(f"{day} {at.isoformat()} {text} {','.join(arcs)}\n".encode())
+    return digest.hexdigest()
+
+
+def questions_digest(items: Sequence[Item]) -> str:
+    """Names the questions with everything that is true about them."""
+    return sha256(msgspec.json.encode(tuple(items), order="deterministic")).hexdigest()
+
+
+def card_of(scenario: Scenario) -> ScenarioCard:
+    """The card of a scenario as it was loaded."""
+    leaves = (
+        (episode.day, episode.at.date(), text_digest(episode.text), episode.arcs)
+        for episode in scenario.episodes
+    )
+    return ScenarioCard(
+        id=scenario.id,
+        epoch=scenario.epoch,
+        episodes=len(scenario.episodes),
+        last_day=scenario.last_day,
+        items=len(scenario.items),
+        history_digest=history_digest(leaves),
+        questions_digest=questions_digest(scenario.items),
+    )

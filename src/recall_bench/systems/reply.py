@@ -1,0 +1,110 @@
+"""What an adapter may return to a question, and how it becomes an answer.
+
+Text; a core `Answer`; or a mapping with `answer`, and if it likes `passages` (or `retrieval`), each
+with `text` (or `snippet`) and perhaps `day`, `source` (or `path`) and `score`, and `tool_calls` (or
+`toolCalls`). Everything passes through JSON once, so that no answer can be accepted here that the
+journal could not hold.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+
+import msgspec
+
+from recall_bench.core.memory import Answer, Passage
+from recall_bench.errors import NotAnAnswer
+
+_WANTED = "an answer is a str, or a mapping with the text under 'answer'"
+
+
+def as_answer(reply: object) -> Answer:
+    """The answer a reply spells, or NotAnAnswer naming what came back. Empty text is an answer."""
+    try:
+        return _DECODER.decode(_ENCODER.encode(_spelled(reply)))
+    except UnicodeEncodeError as error:
+        raise NotAnAnswer(
+            f"the adapter returned text with half a character ({error.reason}); {_WANTED}"
+        ) from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotAnAnswer(
+            f"the adapter returned {_named(reply)} that cannot be read: {error}"
+        ) from error
+
+
+def _spelled(reply: object) -> object:
+    match reply:
+        case str():
+            return {"text": reply}
+        case Answer():
+            return reply
+        case Mapping():
+            return _from_mapping(reply)
+        case _:
+            raise NotAnAnswer(f"the adapter returned {_named(reply)}; {_WANTED}")
+
+
+def _from_mapping(reply: Mapping[object, object]) -> dict[str, object]:
+    if not isinstance(reply.get("answer"), str):
+        raise NotAnAnswer(f"the adapter returned {_named(reply)} without that; {_WANTED}")
+    found: dict[str, object] = {"text": reply["answer"]}
+    passages = _first(reply, "passages", "retrieval")
+    if passages is not None:
+        found["passages"] = [_passage(passage) for passage in _listed(passages, "passages")]
+    calls = _first(reply, "tool_calls", "toolCalls")
+    if calls is not None:
+        found["tool_calls"] = list(_listed(calls, "tool_calls"))
+    return found
+
+
+def _passage(passage: object) -> object:
+    if isinstance(passage, Passage):
+        return passage
+    if not isinstance(passage, Mapping):
+        raise TypeError(f"a passage is a mapping with 'text', not {_named(passage)}")
+    found = {
+        "text": _first(passage, "text", "snippet"),
+        "day": passage.get("day"),
+        "source": _first(passage, "source", "path"),
+        "score": passage.get("score"),
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _first(mapping: Mapping[object, object], *keys: str) -> object:
+    return next((mapping[key] for key in keys if mapping.get(key) is not None), None)
+
+
+def _listed(value: object, name: str) -> Iterable[object]:
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise TypeError(f"{name} is a list, not {_named(value)}")
+    return value
+
+
+def _named(value: object) -> str:
+    if value is None:
+        return "None"
+    if isinstance(value, Mapping):
+        return f"a {type(value).__name__} with the keys {', '.join(map(str, value)) or 'none'}"
+    if isinstance(value, bool | int | float):
+        return f"the {type(value).__name__} {value}"
+    return f"a {type(value).__name__}"
+
+
+def _plain(value: object) -> object:
+    """Numbers of numpy and the like, subclasses of str and paths, as JSON knows them."""
+    match value:
+        case str():
+            return str.__str__(value)
+        case Integral():
+            return int(value)
+        case Real():
+            return float(value)
+        case os.PathLike():
+            return os.fspath(value)
+        case _:
+            raise TypeError(f"JSON has no {type(value).__name__}")
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=_plain)
+_DECODER = msgspec.json.Decoder(Answer)

@@ -1,0 +1,279 @@
+"""A thread of its own for somebody else's code, which can be told to stop.
+
+Calls are made one after another in one daemon thread, so that an object made in one call (a
+sqlite3 connection, say) can be used in the next; coroutines run in that thread's event loop, many
+at a time. Giving up a call really ends it: a coroutine is cancelled, plain code has an exception
+raised inside it. What heeds neither, such as a long sleep in C, cannot be ended: its thread is
+abandoned and dies with the process.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import inspect
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
+
+import anyio
+
+from recall_bench.errors import SystemStuck
+
+GRACE_S = 1.0
+"""How long a call that was told to stop may take to do so."""
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a call ended. Its error is a value: raised, a SystemExit would be the end of us too."""
+
+    value: object = None
+    error: BaseException | None = None
+
+
+class _Interrupt(BaseException):
+    """Raised inside a call to end it. Not an Exception, so that few handlers swallow it."""
+
+
+class _Job:
+    def __init__(self, call: Callable[[], object], announce: Callable[[], object]) -> None:
+        self.call = call
+        self.outcome: Outcome | None = None
+        self.is_withdrawn = False
+        self.task: asyncio.Task[Outcome] | None = None
+        self.is_awaited = False
+        self._announce = announce
+
+    def finish(self, outcome: Outcome) -> None:
+        if self.outcome is None:
+            self.outcome = outcome
+            # A loop that was closed meanwhile has nobody waiting in it.
+            with contextlib.suppress(RuntimeError):
+                self._announce()
+
+    def cancel(self) -> None:
+        if self.task is None:
+            return
+        if self.is_awaited:
+            self.task.cancel()
+        else:
+            # A coroutine that is never begun complains; its first step is already due.
+            self.task.get_loop().call_soon(self.cancel)
+
+    async def wait_for(self, awaitable: Awaitable[object]) -> Outcome:
+        self.is_awaited = True
+        try:
+            return Outcome(await awaitable)
+        except BaseException as error:  # noqa: BLE001  somebody else's code
+            return Outcome(error=error)
+
+
+class WorkerThread:
+    """A daemon thread for calls that share state."""
+
+    def __init__(self, name: str, *, grace_s: float = GRACE_S) -> None:
+        self.is_stuck = False
+        self._grace_s = grace_s
+        self._lock = threading.Lock()
+        self._turns: deque[_Job] = deque()
+        self._unfinished: set[_Job] = set()
+        self._running: _Job | None = None
+        """The job whose plain code is being executed: the one an interrupt would strike."""
+        self._is_ending = False
+        self._announce_end: Callable[[], object] = lambda: None
+        self._loop = asyncio.new_event_loop()
+        self._loop.set_default_executor(_DaemonThreads())
+        self._thread = threading.Thread(target=self._live, name=name, daemon=True)
+        self._thread.start()
+
+    async def run(self, call: Callable[[], object]) -> Outcome:
+        """Make a call, await what it returns if that can be awaited, and say how it ended.
+
+        Cancelling this ends the call; if the call cannot be ended, the worker is stuck, and this
+        and every other call on it raises SystemStuck or ends with it.
+        """
+        loop = asyncio.get_running_loop()
+        done = anyio.Event()
+        job = self._submit(call, lambda: loop.call_soon_threadsafe(done.set))
+        try:
+            await done.wait()
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self._call_off(job, done)
+            raise
+        return job.outcome or Outcome()
+
+    def run_blocking(self, call: Callable[[], object]) -> Outcome:
+        """The same for a caller without an event loop, who waits for as long as it takes."""
+        done = threading.Event()
+        job = self._submit(call, done.set)
+        done.wait()
+        return job.outcome or Outcome()
+
+    def dismiss(self) -> None:
+        """Let the thread end, without waiting for it."""
+        self._is_ending = True
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._loop.stop)
+
+    async def stop(self) -> None:
+        """End the thread; one that is stuck is left to the end of the process."""
+        if self._is_ending:
+            return
+        loop = asyncio.get_running_loop()
+        ended = anyio.Event()
+        self._announce_end = lambda: loop.call_soon_threadsafe(ended.set)
+        self.dismiss()
+        with anyio.move_on_after(self._grace_s, shield=True):
+            await ended.wait()
+
+    def _submit(self, call: Callable[[], object], announce: Callable[[], object]) -> _Job:
+        if self.is_stuck:
+            raise stuck()
+        job = _Job(call, announce)
+        with self._lock:
+            self._unfinished.add(job)
+        self._turns.append(job)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        return job
+
+    async def _call_off(self, job: _Job, done: anyio.Event) -> None:
+        with self._lock:
+            job.is_withdrawn = True
+            awaits_its_turn = self._running not in (None, job)
+            if self._running is job:
+                self._strike()
+        # A worker that was stopped meanwhile has no loop, and nothing to cancel.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(job.cancel)
+        if awaits_its_turn:
+            return
+        with anyio.move_on_after(self._grace_s):
+            await done.wait()
+        if not done.is_set():
+            self._abandon()
+
+    def _abandon(self) -> None:
+        with self._lock:
+            self.is_stuck = True
+            unfinished, self._unfinished = self._unfinished, set()
+        for job in unfinished:
+            job.finish(Outcome(error=stuck()))
+        # An endless loop in a coroutine would go on taking time from every other memory.
+        self._strike()
+        self.dismiss()
+
+    def _strike(self) -> None:
+        if self._thread.is_alive():
+            ident = ctypes.c_ulong(self._thread.ident or 0)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(_Interrupt))
+
+    def _live(self) -> None:
+        """The thread's life; whatever is below runs in it."""
+        try:
+            while not self._is_ending:
+                self._turn()
+                # Plain code runs between two turns of the loop: it may call asyncio.run.
+                while self._turns and not self._is_ending:
+                    self._perform(self._turns.popleft())
+            farewell = self._loop.create_task(self._wind_up())
+            while not farewell.done():
+                self._turn()
+        except _Interrupt:
+            pass
+        finally:
+            self._loop.close()
+            with contextlib.suppress(RuntimeError):
+                self._announce_end()
+
+    def _turn(self) -> None:
+        """Run coroutines until somebody stops the loop."""
+        # A background task of the adapter may raise SystemExit, which asyncio passes on.
+        with contextlib.suppress(SystemExit, KeyboardInterrupt, _Interrupt):
+            self._loop.run_forever()
+
+    def _perform(self, job: _Job) -> None:
+        asyncio.set_event_loop(self._loop)
+        outcome = Outcome()
+        try:
+            try:
+                if self._enter(job):
+                    outcome = _attempt(job.call)
+            finally:
+                self._leave()
+        except _Interrupt:
+            # It came too late to strike the call, and struck us on the way out.
+            self._leave()
+        if inspect.isawaitable(outcome.value):
+            job.task = self._loop.create_task(job.wait_for(outcome.value))
+            job.task.add_done_callback(lambda task: self._retire(job, _result(task)))
+        else:
+            self._retire(job, outcome)
+
+    def _enter(self, job: _Job) -> bool:
+        with self._lock:
+            if job.is_withdrawn:
+                return False
+            self._running = job
+            return True
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._running = None
+        ident = ctypes.c_ulong(threading.get_ident())
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object())
+
+    def _retire(self, job: _Job, outcome: Outcome) -> None:
+        with self._lock:
+            self._unfinished.discard(job)
+        job.finish(outcome)
+
+    async def _wind_up(self) -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        await self._loop.shutdown_asyncgens()
+        self._loop.stop()
+
+
+class _DaemonThreads(ThreadPoolExecutor):
+    """For `asyncio.to_thread`: the usual pool is waited for at exit, even where it hangs."""
+
+    def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> "Future[_T]":
+        future: Future[_T] = Future()
+
+        def work() -> None:
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(fn(*args, **kwargs))
+                except BaseException as error:  # noqa: BLE001  somebody else's code
+                    future.set_exception(error)
+
+        threading.Thread(target=work, name="to_thread", daemon=True).start()
+        return future
+
+
+def stuck() -> SystemStuck:
+    """The error of every call on a worker that could not be stopped."""
+    return SystemStuck(
+        "the adapter did not stop when its time was up, so this memory can no longer be used"
+    )
+
+
+def _attempt(call: Callable[[], object]) -> Outcome:
+    try:
+        return Outcome(call())
+    except BaseException as error:  # noqa: BLE001  somebody else's code
+        return Outcome(error=error)
+
+
+def _result(task: asyncio.Task[Outcome]) -> Outcome:
+    return Outcome(error=asyncio.CancelledError()) if task.cancelled() else task.result()

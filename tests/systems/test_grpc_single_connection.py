@@ -1,0 +1,95 @@
+"""A single connection passes everything on, to the first who comes, and is over when it is over."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+
+from recall_bench.systems.single_connection import SingleConnection
+
+pytestmark = pytest.mark.anyio
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Greet at once, and then give everything back."""
+    writer.write(b"hello")
+    while received := await reader.read(65536):
+        writer.write(received)
+        await writer.drain()
+
+
+@asynccontextmanager
+async def connected(serve: Serve) -> AsyncIterator[SingleConnection]:
+    served = asyncio.Event()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            await serve(reader, writer)
+            writer.close()
+            await writer.wait_closed()
+        served.set()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    connection = await SingleConnection.to("127.0.0.1", server.sockets[0].getsockname()[1])
+    try:
+        yield connection
+    finally:
+        await connection.close()
+        server.close()
+        await served.wait()
+
+
+@asynccontextmanager
+async def visiting(
+    connection: SingleConnection,
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", connection.port)
+    yield reader, writer
+    writer.close()
+    with suppress(ConnectionError):
+        await writer.wait_closed()
+
+
+async def test_bytes_pass_both_ways_even_those_sent_before_anybody_came() -> None:
+    async with connected(echo) as connection, visiting(connection) as (reader, writer):
+        sent = bytes(range(256)) * 40_000
+        writer.write(sent)
+
+        received = await reader.readexactly(5 + len(sent))
+
+        assert received == b"hello" + sent
+        assert not connection.is_lost
+
+
+async def test_a_second_comer_is_turned_away_and_the_first_goes_on() -> None:
+    async with connected(echo) as connection, visiting(connection) as (reader, writer):
+        await reader.readexactly(5)
+
+        async with visiting(connection) as (second, _):
+            assert await second.read() == b""
+        writer.write(b"still there")
+
+        assert await reader.readexactly(11) == b"still there"
+
+
+async def test_when_the_server_hangs_up_the_last_words_arrive_and_it_is_lost() -> None:
+    async def farewell(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(1)
+        writer.write(b"goodbye")
+
+    async with connected(farewell) as connection, visiting(connection) as (reader, writer):
+        writer.write(b".")
+
+        assert await reader.read() == b"goodbye"
+        assert connection.is_lost
+
+
+async def test_nobody_at_the_other_end_is_an_os_error() -> None:
+    async with connected(echo) as connection:
+        nobody = connection.port
+
+    with pytest.raises(OSError, match=str(nobody)):
+        await SingleConnection.to("127.0.0.1", nobody)

@@ -1,0 +1,65 @@
+"""A gRPC system is addressed as `grpc://host[:port]`; anything else is refused at once."""
+
+import sys
+
+import pytest
+
+from recall_bench.errors import UsageError
+from recall_bench.systems.grpc import address_of, grpc_system
+
+
+@pytest.mark.parametrize(
+    ("target", "address"),
+    [
+        ("grpc://h", ("h", 50052)),
+        ("grpc://h:1", ("h", 1)),
+        ("GRPC://h:65535", ("h", 65535)),
+        ("grpc://h:50052/", ("h", 50052)),
+        ("grpc://127.0.0.1", ("127.0.0.1", 50052)),
+        ("grpc://[::1]", ("::1", 50052)),
+        ("grpc://[::1]:7", ("::1", 7)),
+        ("grpc://memory.example.org:443", ("memory.example.org", 443)),
+    ],
+)
+def test_an_address_is_a_host_and_perhaps_a_port(target: str, address: tuple[str, int]) -> None:
+    assert address_of(target) == address
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        pytest.param("grpc://", "names no host", id="no host"),
+        pytest.param("grpc://:50052", "names no host", id="a port without a host"),
+        pytest.param("http://h", "is not a gRPC address", id="another scheme"),
+        pytest.param("h:50052", "is not a gRPC address", id="no scheme"),
+        pytest.param("grpc://h:x", "is not an address", id="a port that is no number"),
+        pytest.param("grpc://h:0", "port from 1 to 65535", id="port 0"),
+        pytest.param("grpc://h:65536", "is not an address", id="a port too high"),
+        pytest.param("grpc://::1", "is not an address", id="IPv6 without brackets"),
+        pytest.param("grpc://[::1", "is not an address", id="half a bracket"),
+        pytest.param("grpc://h/path", "more than a host and a port", id="a path"),
+        pytest.param("grpc://me@h", "more than a host and a port", id="a user"),
+    ],
+)
+def test_anything_else_is_refused_with_what_to_write(target: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as refusal:
+        grpc_system(target)
+
+    assert "write grpc://host:port" in str(refusal.value)
+
+
+@pytest.mark.parametrize("missing", ["grpc", "google.protobuf"])
+def test_missing_libraries_are_named_with_the_remedy(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+
+    with pytest.raises(UsageError, match=r"install recall-bench\[grpc\]"):
+        grpc_system("grpc://h")
+
+
+def test_the_card_is_known_before_anything_is_contacted() -> None:
+    card = grpc_system("grpc://[::1]:7").card
+
+    assert card.name == "grpc://[::1]:7"
+    assert card.config == {"protocol": "recall.bench.MemoryBenchService"}
