@@ -84,9 +84,13 @@ def resolve_system(settings: Settings) -> MemorySystem:
     """A built-in by name, a Python adapter by file or `module:factory`, or `grpc://host:port`."""
     target = settings.adapter
     if "://" in target:
+        import anyio
+
         from recall_bench.systems.grpc import grpc_system
 
-        return grpc_system(target, timeout_s=settings.grpc_timeout_ms / 1000)
+        served = grpc_system(target, timeout_s=settings.grpc_timeout_ms / 1000)
+        anyio.run(served.greet)
+        return served
     if _names_code(target):
         from recall_bench.systems.python import load_system
 

@@ -1,0 +1,104 @@
+"""A run over gRPC tells a server's failures from its absence, and never feeds one that forgot."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Invoke, Shown
+
+pytest.importorskip("grpc")
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def served(fault: str = "", port: int = 0) -> Iterator[int]:
+    """The port of a gardener in another process, ended by its handle."""
+    command = [sys.executable, "-m", "tests.cli.served_gardener", str(port), fault]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True)
+    try:
+        assert child.stdout is not None
+        yield int(child.stdout.readline())
+    finally:
+        child.kill()
+        child.communicate()
+
+
+Run = Callable[[int], Shown]
+
+
+@pytest.fixture
+def run(invoke: Invoke, data: Path) -> Run:
+    def start(port: int) -> Shown:
+        return invoke(
+            *("run", "--data", data, "--ranges", "5d,10d", "--lifecycle", "growing"),
+            *("--adapter", f"grpc://127.0.0.1:{port}", "--into", "r", "--no-heatmap-png"),
+            *("--grpc-timeout", "20000", "--timeout", "20000", "--error-budget", "0.1"),
+        )
+
+    return start
+
+
+def scores() -> list[float | None]:
+    result = json.loads(Path("r/result.json").read_text())
+    return [part["overallScore"] for part in result["personas"][0]["rangeResults"]]
+
+
+def kinds() -> list[str]:
+    return [json.loads(line)["type"] for line in Path("r/journal.jsonl").read_text().splitlines()]
+
+
+def test_a_healthy_server_is_scored(run: Run) -> None:
+    with served() as port:
+        shown = run(port)
+
+    assert shown.code == 0, shown.err
+    assert scores() == [6, 6]
+
+
+def test_no_server_is_said_at_once(run: Run) -> None:
+    with served() as port:
+        pass
+
+    shown = run(port)
+
+    assert shown.code == 4
+    assert len(shown.err.splitlines()) == 1
+    assert not Path("r").exists()
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        ("Setup:0:INTERNAL", 4),
+        ("IngestDay:7:INTERNAL", 4),
+        ("FinalizeIngestion:2:INTERNAL", 4),
+        ("Query:3:INTERNAL", 0),
+        ("Query:0:INTERNAL", 5),
+        ("Query:3:UNAVAILABLE", 4),
+        ("Teardown:0:INTERNAL", 0),
+        ("IngestDay:7:die", 4),
+        ("Query:8:die", 4),
+    ],
+)
+def test_every_failure_has_its_exit_code_and_is_healed_by_a_healthy_server(
+    run: Run, fault: str, code: int
+) -> None:
+    with served(fault) as port:
+        broken = run(port)
+    assert broken.code == code, broken.err
+    assert "[TIMEOUT]" not in Path("r/result.json").read_text()
+
+    with served(port=port):
+        healed = run(port)
+
+    if code == 4:
+        assert healed.code == 0, healed.err
+        assert scores() == [6, 6]
+        assert kinds().count("answered") == kinds().count("judged") == 15
