@@ -24,12 +24,13 @@ _NOTE = "*Made by `python docs/generate.py` from the code; do not edit.*\n"
 def command_line() -> str:
     """Every command's own help."""
     parts = ["# Command line\n", _NOTE]
-    context = click.Context(cli, info_name="recall-bench")
+    context = click.Context(
+        cli, info_name="recall-bench", help_option_names=["-h", "--help"], terminal_width=96
+    )
     for name in COMMANDS:
         command = cli.get_command(context, name)
         assert command is not None
-        with click.Context(command, info_name=f"recall-bench {name}", max_content_width=96) as ctx:
-            ctx.terminal_width = 96
+        with click.Context(command, parent=context, info_name=name) as ctx:
             parts.append(f"## {name}\n\n```text\n{command.get_help(ctx)}\n```\n")
     return "\n".join(parts)
 

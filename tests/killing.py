@@ -10,11 +10,15 @@ import signal
 import sys
 from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout
+from importlib import import_module
 from pathlib import Path
 
 from recall_bench.cli.main import main
 from recall_bench.core.event import Answered, Event, Judged, NotAnswered
 from recall_bench.journal import Journal, read
+
+for _heavy in ("bm25s", "numpy", "Stemmer", "yaml", "recall_bench.library"):
+    import_module(_heavy)  # once, before the forks
 
 FILES = ("result.json", "questions.jsonl", "failures.jsonl", "progress.jsonl")
 
