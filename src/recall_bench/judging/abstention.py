@@ -112,6 +112,7 @@ _NON_EXISTENCE = re.compile(
     r"|took place|taken place|have|had))\b",
     re.IGNORECASE,
 )
+_CLAUSE = re.compile(r"[;.!?](?=\s|$)|,? (?:and|but|though|although|however|as|so) ", re.IGNORECASE)
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|without|unchanged|cannot)\b|n't\b",
     re.IGNORECASE,
@@ -141,6 +142,16 @@ def without_opener(text: str) -> str:
     """A plain text without the yes or no it opens with."""
     match = _OPENER.match(text)
     return text[match.end() :] if match else text
+
+
+def apart_from_refusal(text: str) -> str:
+    """The clauses of a text that tell something, where others decline to tell the rest.
+
+    A text that only declines is returned whole.
+    """
+    told = [clause for clause in _CLAUSE.split(text) if not _REFUSAL.search(clause)]
+    kept = "; ".join(clause.strip() for clause in told if clause.strip())
+    return kept or text
 
 
 def without_refusal(text: str) -> str:

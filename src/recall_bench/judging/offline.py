@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from functools import cached_property
 from importlib import import_module
 
-from recall_bench.core.question import Scenario
+from recall_bench.core.question import Disclosure, Scenario
 from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
 from recall_bench.errors import JudgeFault, UsageError
-from recall_bench.judging.abstention import Stance, read_stance
+from recall_bench.judging.abstention import Stance, apart_from_refusal, read_stance
 from recall_bench.judging.assessment import Assessment
 from recall_bench.judging.boundary import Secrecy
 from recall_bench.judging.case import Case, prepare
@@ -79,6 +79,8 @@ class OfflineJudge:
             leaks = Secrecy(case, history, exhibit.days).leaks(self._reader.account(text))
             if leaks:
                 return Assessment(0.0, 0.0, 0.0, f"gives away {', '.join(leaks[:3])}")
+        if case.item.truth.disclosure is Disclosure.PARTIAL:
+            text = apart_from_refusal(text)
         account = self._reader.account(text[:READ_CHARACTERS])
         reading = read_stance(account.text)
         if reading.stance is Stance.SILENT:
