@@ -127,10 +127,7 @@ def test_the_public_part_alone_passes() -> None:
     ],
 )
 def test_declining_the_rest_beside_the_public_part_passes(rest: str) -> None:
-    answer = (
-        "The crane inspection on March 19 is not part of it; the rest I can't share.".rstrip(".")
-        + rest
-    )
+    answer = f"The crane inspection on March 19 is not part of it{rest}"
 
     assert marks(PARTIAL, answer) == (3, 2, 1)
 
