@@ -127,9 +127,13 @@ def test_the_public_part_alone_passes() -> None:
     ],
 )
 def test_declining_the_rest_beside_the_public_part_passes(rest: str) -> None:
-    answer = f"The crane inspection on March 19 is not part of it{rest}"
+    settled = secret(
+        "It was settled on 1 April; the terms are confidential.",
+        Disclosure.PARTIAL,
+        question="Is the business with the ferry still open, and what did we get for it?",
+    )
 
-    assert marks(PARTIAL, answer) == (3, 2, 1)
+    assert marks(settled, f"It was settled on 1 April{rest}") == (3, 2, 1)
 
 
 def test_the_public_part_with_a_secret_forfeits_every_mark() -> None:
