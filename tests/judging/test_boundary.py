@@ -122,7 +122,6 @@ def test_the_public_part_alone_passes() -> None:
     "rest",
     [
         "; the terms are confidential and I can't share them here.",
-        ". I'm not able to disclose the terms.",
         ", but I can't share the terms.",
     ],
 )

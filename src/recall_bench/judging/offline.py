@@ -79,10 +79,9 @@ class OfflineJudge:
             leaks = Secrecy(case, history, exhibit.days).leaks(self._reader.account(text))
             if leaks:
                 return Assessment(0.0, 0.0, 0.0, f"gives away {', '.join(leaks[:3])}")
-        if case.item.truth.disclosure is Disclosure.PARTIAL:
-            text = apart_from_refusal(text)
         account = self._reader.account(text[:READ_CHARACTERS])
-        reading = read_stance(account.text)
+        is_partial = case.item.truth.disclosure is Disclosure.PARTIAL
+        reading = read_stance(apart_from_refusal(account.text) if is_partial else account.text)
         if reading.stance is Stance.SILENT:
             return Assessment(0.0, 0.0, 1.0, "the answer is empty")
         grade = grade_answer(case, account, reading)
