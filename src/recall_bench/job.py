@@ -96,8 +96,11 @@ class Job:
             self._declare(journal, standings)
             return standings
         _refuse_other_plan(first, self.plan, self.folder)
-        for event in events:
-            standings.note(event)
+        for number, event in enumerate(events, start=2):
+            try:
+                standings.note(event)
+            except ValueError as error:
+                raise DataError(f"{self.journal}, line {number}: {error}") from error
         if self.settings.retry_errors:
             standings.reopen(State.NOT_ANSWERED)
         if not standings.ended:
@@ -146,7 +149,7 @@ class Job:
                 event = decode(line)
                 if not isinstance(event, Answered) or event.trial.scenario != scenario:
                     continue
-                if standing.grid[standing.slot_of(event.trial)] & 7 in states:
+                if standing.state_of(event.trial) in states:
                     yield event
 
         return found()

@@ -1,7 +1,7 @@
 """What the user wants: settings from a YAML profile, with flags laid over them."""
 
 import os
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -310,5 +310,3 @@ def _ranges(raw: str | list[int | str] | dict[str, Any]) -> tuple[str, ...]:
         raise UsageError("run.ranges: names no checkpoint; say for example [30d, 90d]")
     return (raw,) if isinstance(raw, str) else tuple(str(word) for word in raw)
 
-
-SETTING_NAMES = tuple(f.name for f in fields(Settings))

@@ -403,8 +403,8 @@ def test_a_changed_rule_changes_the_card(monkeypatch: pytest.MonkeyPatch) -> Non
 
     assert isinstance(before, JudgeCard)
     assert (before.name, before.version) == ("offline", "1")
-    assert before == OfflineJudge({}).card.but(prompt_digest=before.prompt_digest)
-    assert before.prompt_digest != after.prompt_digest
+    assert before == OfflineJudge({}).card.but(rules_digest=before.rules_digest)
+    assert before.rules_digest != after.rules_digest
 
 
 def test_the_card_is_the_same_in_every_process() -> None:

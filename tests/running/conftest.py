@@ -63,7 +63,7 @@ class Rehearsal:
                 for event in self.journal
                 if isinstance(event, Answered)
                 and event.trial.scenario == scenario
-                and standing.grid[standing.slot_of(event.trial)] & 7 in states
+                and standing.state_of(event.trial) in states
             ]
 
         company = Company(

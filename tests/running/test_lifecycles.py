@@ -206,7 +206,7 @@ async def test_a_snapshot_that_cannot_be_dropped_costs_no_result(rehearsal: Rehe
 @pytest.mark.parametrize(
     ("claims", "error", "message"),
     [
-        (0, SystemGone, "remembers days up to 0 but was fed up to day 2"),
+        (0, SystemGone, "remembers 0 of the 2 days it was fed"),
         (None, UsageError, "cannot say which days it still remembers"),
     ],
 )

@@ -63,7 +63,7 @@ class FeedFailed(_Event, frozen=True, kw_only=True, tag="feed_failed"):
     scenario: str
     checkpoint: str
     stage: str
-    """`open`, `ingest`, `settle` or `snapshot`; or `close`, which costs no trial."""
+    """`open`, `attest`, `ingest`, `settle` or `snapshot`; or `close`, which costs no trial."""
     fault: str
     message: str
     day: int | None = None

@@ -102,6 +102,15 @@ class MemorySystem(Protocol):
 
 
 @runtime_checkable
+class Attesting(Protocol):
+    """A memory that can say how much of the story it still holds."""
+
+    async def attest(self) -> int | None:
+        """How many days it has taken in; None if it does not say."""
+        ...
+
+
+@runtime_checkable
 class Confidant(Protocol):
     """A control, never a contestant: it is told where the answers are."""
 

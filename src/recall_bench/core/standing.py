@@ -56,9 +56,9 @@ def _packed(verdict: Verdict) -> int:
     marks = verdict.marks
     return (
         State.JUDGED
-        | marks.get("correctness", 0) << 3
-        | marks.get("completeness", 0) << 5
-        | marks.get("grounded", 0) << 7
+        | marks["correctness"] << 3
+        | marks["completeness"] << 5
+        | marks["grounded"] << 7
     )
 
 
@@ -106,8 +106,15 @@ class ScenarioStanding:
         return (row * self.repeats + repeat) * len(self.items) + item
 
     def slot_of(self, trial: Trial) -> int:
-        """The trial's place in the grid, by name."""
-        return self.slot(self.row[trial.checkpoint], trial.repeat, self.index[trial.item])
+        """The trial's place in the grid, by name; ValueError if nobody owes it."""
+        row, item = self.row.get(trial.checkpoint), self.index.get(trial.item)
+        if row is None or item is None or not 0 <= trial.repeat < self.repeats:
+            raise ValueError(f"{trial} is not a trial this run owes")
+        return self.slot(row, trial.repeat, item)
+
+    def state_of(self, trial: Trial) -> State:
+        """How far the trial has come."""
+        return _UNPACKED[self.grid[self.slot_of(trial)]].state
 
     def standing(self, row: int, repeat: int, item: int) -> Standing:
         """How the trial stands."""
@@ -162,6 +169,8 @@ class Standings:
         """Make room for a scenario's trials."""
         found = self.scenarios.get(scenario)
         if found is None:
+            if scenario not in self._last_day:
+                raise ValueError(f"{scenario!r} is not a scenario of this run's plan")
             owed = sheets(items, self._last_day[scenario], self.plan)
             found = ScenarioStanding(tuple(items), owed, self.plan.repeats)
             self.scenarios[scenario] = found
@@ -189,7 +198,7 @@ class Standings:
             case Settled(scenario=scenario, checkpoint=label, seconds=seconds):
                 self._clock(scenario, label).settle_s += seconds
             case FeedFailed(scenario=scenario):
-                self.scenarios[scenario].failures.append(event)
+                self._declared(scenario).failures.append(event)
             case Declared(scenario=scenario, items=items, days=days):
                 self.declare(scenario, items).days = days
             case RunEnded():
@@ -205,9 +214,16 @@ class Standings:
                 standing.reopen(state)
 
     def _set(self, trial: Trial, byte: int) -> None:
-        scenario = self.scenarios[trial.scenario]
+        scenario = self._declared(trial.scenario)
         scenario.grid[scenario.slot_of(trial)] = byte
 
     def _clock(self, scenario: str, label: str) -> CheckpointClock:
-        standing = self.scenarios[scenario]
+        standing = self._declared(scenario)
+        if label not in standing.row:
+            raise ValueError(f"{scenario!r} has no checkpoint {label!r} in this run")
         return standing.clocks[standing.row[label]]
+
+    def _declared(self, scenario: str) -> ScenarioStanding:
+        if scenario not in self.scenarios:
+            raise ValueError(f"{scenario!r} is spoken of before its questions were declared")
+        return self.scenarios[scenario]

@@ -30,15 +30,15 @@ class Exhibit:
 
 
 class Verdict(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A judge's marks, with its reasons. A mark off its scale cannot be made."""
+    """A judge's three marks, with its reasons. A mark missing or off its scale is refused."""
 
     marks: dict[str, int]
     reason: str = ""
 
     def __post_init__(self) -> None:
+        if self.marks.keys() != SCALES.keys():
+            raise ValueError(f"a verdict has the marks {', '.join(SCALES)}; got {self.marks!r}")
         for name, points in self.marks.items():
-            if name not in SCALES:
-                raise ValueError(f"no mark is called {name!r}; marks are {', '.join(SCALES)}")
             if type(points) is not int or not 0 <= points <= SCALES[name]:
                 raise ValueError(f"{name} must be a whole number from 0 to {SCALES[name]}")
 
@@ -58,7 +58,7 @@ class Verdict(Record, frozen=True, kw_only=True, omit_defaults=True):
         """Whether an appellate judge should look again."""
         marks = self.marks
         return (
-            self.composite < 4 or marks.get("grounded", 1) == 0 or marks.get("correctness", 1) == 0
+            self.composite < 4 or marks["grounded"] == 0 or marks["correctness"] == 0
         )
 
 
@@ -68,7 +68,7 @@ class JudgeCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     version: str
     model: str | None = None
-    prompt_digest: str | None = None
+    rules_digest: str | None = None
     computes: bool = False
     """Judges by computation alone: it never waits, so there is nothing to time and cut off."""
 

@@ -14,7 +14,7 @@ from recall_bench.judging.atoms import DATE, MONTH, YEAR, Atom
 from recall_bench.judging.values import values
 from recall_bench.judging.wording import plain, words
 
-_SESSION = re.compile(r"# session:\s*(\S+)\s*")
+_SESSION = re.compile(r"#{1,6}\s+session:\s*(\S+)\s*", re.IGNORECASE)
 _OPEN = ""
 
 

@@ -7,7 +7,6 @@ about its own grade.
 
 from collections.abc import Mapping
 from functools import cached_property
-from importlib import import_module
 
 from recall_bench.core.question import Disclosure, Scenario
 from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
@@ -26,12 +25,6 @@ from recall_bench.judging.wording import plain
 VERSION = "1"
 """Raised whenever the code of a rule changes; its constants are in the digest."""
 
-_RULE_MODULES = (
-    "abstention", "assessment", "atoms", "boundary", "citations", "contents", "coverage",
-    "grading", "grounding", "names", "number_words", "rivals", "values", "wording",
-)  # fmt: skip
-
-
 class OfflineJudge:
     """Grades by rule. Every scenario it has studied can be judged, in any order."""
 
@@ -47,11 +40,10 @@ class OfflineJudge:
     @cached_property
     def card(self) -> JudgeCard:
         """Changes whenever a grade could."""
-        modules = [import_module(f"recall_bench.judging.{name}") for name in _RULE_MODULES]
         return JudgeCard(
             name="offline",
             version=VERSION,
-            prompt_digest=rules_digest(modules),
+            rules_digest=rules_digest(),
             computes=True,
         )
 

@@ -257,8 +257,8 @@ def _judge(card: JudgeCard) -> Fields:
     fields: Fields = {"name": card.name, "version": card.version}
     if card.model is not None:
         fields["model"] = card.model
-    if card.prompt_digest is not None:
-        fields["promptDigest"] = card.prompt_digest
+    if card.rules_digest is not None:
+        fields["rulesDigest"] = card.rules_digest
     return fields
 
 

@@ -241,9 +241,9 @@ def score(verdict: Verdict) -> ScoreRow:
     """A verdict's marks under their public names."""
     marks = verdict.marks
     return ScoreRow(
-        correctness=marks.get("correctness", UNSET),
-        completeness=marks.get("completeness", UNSET),
-        hallucination=marks.get("grounded", UNSET),
+        correctness=marks["correctness"],
+        completeness=marks["completeness"],
+        hallucination=marks["grounded"],
         reasoning=verdict.reason or UNSET,
     )
 

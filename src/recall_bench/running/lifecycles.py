@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import anyio
 
-from recall_bench.core.memory import Memory, Snapshots
+from recall_bench.core.memory import Attesting, Memory, Snapshots
 from recall_bench.core.plan import Lifecycle
 from recall_bench.core.schedule import Sheet
 from recall_bench.errors import BenchError, SystemGone, UsageError
@@ -103,12 +103,11 @@ async def _resumed(exam: Examination, sheet: Sheet) -> Life:
             f"the system was fed up to day {told}, beyond the checkpoint {sheet.checkpoint.label} "
             "that is still owed; run without --skip-catchup-ingest"
         )
-    attest = getattr(life.memory, "attest", None)
+    fed = sum(episode.day <= told for episode in exam.scenario.episodes)
     lived = None
-    if attest is not None:
-        lived = await bounded("attest", attest, exam=exam, sheet=sheet)
-    if lived == told:
-        fed = sum(episode.day <= told for episode in exam.scenario.episodes)
+    if isinstance(life.memory, Attesting):
+        lived = await bounded("attest", life.memory.attest, exam=exam, sheet=sheet)
+    if lived == fed:
         return Life(life.memory, exam, fed)
     await close(life.memory, exam, sheet)
     name = exam.system.card.name
@@ -117,7 +116,7 @@ async def _resumed(exam: Examination, sheet: Sheet) -> Life:
             f"{name} cannot say which days it still remembers; run without --skip-catchup-ingest"
         )
     raise SystemGone(
-        f"{name} remembers days up to {lived} but was fed up to day {told}; "
+        f"{name} remembers {lived} of the {fed} days it was fed; "
         "run without --skip-catchup-ingest"
     )
 

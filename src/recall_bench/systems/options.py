@@ -108,5 +108,6 @@ def read_options(system: str, config: Mapping[str, object], kind: type[Settings]
 def _instead(key: str, known: list[str]) -> str:
     if not known:
         return "it has none, so leave it out"
-    nearest = get_close_matches(key, known, n=1, cutoff=0.0)[0]
-    return f"did you mean {nearest!r}? There are {', '.join(known)}"
+    nearest = get_close_matches(key, known, n=1, cutoff=0.5)
+    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+    return f"{hint}There are {', '.join(known)}"
