@@ -25,11 +25,11 @@ import yaml
 
 from recall_bench.core.history import Episode, Turn, story_day
 from recall_bench.core.question import Question
-from recall_bench.systems.lexical import Bm25, Vocabulary
-from recall_bench.systems.options import NO_RECORD_BELOW, HybridOptions
-from recall_bench.systems.reading import Rereading
-from recall_bench.systems.retrieval import Search
-from recall_bench.systems.shelf import Catalogue, Shelf
+from recall_bench.systems.builtin.lexical import Bm25, Vocabulary
+from recall_bench.systems.builtin.options import NO_RECORD_BELOW, HybridOptions
+from recall_bench.systems.builtin.reading import Rereading
+from recall_bench.systems.builtin.retrieval import Search
+from recall_bench.systems.builtin.shelf import Catalogue, Shelf
 
 EPOCH = date(2026, 1, 1)
 CHECKPOINTS = (30, 90, 180)

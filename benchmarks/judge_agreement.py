@@ -25,11 +25,11 @@ from recall_bench.core.memory import Answer
 from recall_bench.core.question import Item, Scenario, Truth
 from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.datasets.questions import expected
-from recall_bench.judging.abstention import read_stance
-from recall_bench.judging.assessment import Assessment
-from recall_bench.judging.citations import split_citations
-from recall_bench.judging.offline import OfflineJudge
-from recall_bench.judging.wording import plain, words
+from recall_bench.judging.offline.abstention import read_stance
+from recall_bench.judging.offline.assessment import Assessment
+from recall_bench.judging.offline.citations import split_citations
+from recall_bench.judging.offline.judge import OfflineJudge
+from recall_bench.judging.offline.wording import plain, words
 
 
 @dataclass(frozen=True, slots=True)

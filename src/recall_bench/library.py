@@ -25,7 +25,7 @@ from recall_bench.errors import BenchError, FolderBusy, UsageError
 from recall_bench.job import Job
 from recall_bench.outputs import PICTURES
 from recall_bench.profile import Settings, overlaid, read_profile
-from recall_bench.reporting.export import export
+from recall_bench.reporting.files.export import export
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import Summary, summarise
 from recall_bench.resolve import EMBEDDED
@@ -234,8 +234,8 @@ def _signals(scope: anyio.CancelScope, received: list[int]) -> Iterator[None]:
 
 def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None:
     """Every file a run leaves beside its journal, where the settings want it."""
-    from recall_bench.reporting.heatmap import draw
-    from recall_bench.reporting.imported import heatmap_of_run
+    from recall_bench.reporting.heatmap.drawing import draw
+    from recall_bench.reporting.heatmap.sources import heatmap_of_run
 
     questions = settings.question_log or folder.path / "questions.jsonl"
     export(
@@ -267,8 +267,8 @@ def export_run(run_folder: Path, to: Path | None = None) -> tuple[Path, ...]:
 
 def draw_heatmap(source: Path, output: Path) -> None:
     """The heatmap of a run folder, a result.json or a progress.jsonl, as .png or .svg."""
-    from recall_bench.reporting.heatmap import draw
-    from recall_bench.reporting.imported import heatmap_of
+    from recall_bench.reporting.heatmap.drawing import draw
+    from recall_bench.reporting.heatmap.sources import heatmap_of
 
     draw(heatmap_of(source), output)
 

@@ -309,4 +309,3 @@ def _ranges(raw: str | list[int | str] | dict[str, Any]) -> tuple[str, ...]:
     if not raw:
         raise UsageError("run.ranges: names no checkpoint; say for example [30d, 90d]")
     return (raw,) if isinstance(raw, str) else tuple(str(word) for word in raw)
-

@@ -86,13 +86,13 @@ def resolve_system(settings: Settings) -> MemorySystem:
     if "://" in target:
         import anyio
 
-        from recall_bench.systems.grpc import grpc_system
+        from recall_bench.systems.grpc.system import grpc_system
 
         served = grpc_system(target, timeout_s=settings.grpc_timeout_ms / 1000)
         anyio.run(served.greet)
         return served
     if _names_code(target):
-        from recall_bench.systems.python import load_system
+        from recall_bench.systems.python.system import load_system
 
         return load_system(target, settings.config, factory=settings.factory)
     return cast("MemorySystem", plugins.load("systems", target)(settings.config))

@@ -14,7 +14,7 @@ from typing import Any
 
 import grpc
 
-from recall_bench.systems.grpc_messages import messages
+from recall_bench.systems.grpc.messages import messages
 from tests.systems.grpc_server import Diary, started
 
 

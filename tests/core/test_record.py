@@ -46,16 +46,17 @@ def test_an_event_survives_its_line() -> None:
 @pytest.mark.parametrize(
     "marks",
     [
-        {"correctness": 4},
-        {"correctness": -1},
-        {"grounded": 2},
-        {"charm": 1},
-        {"correctness": True},
-        {"correctness": 2.5},
+        {"correctness": 4, "completeness": 2, "grounded": 1},
+        {"correctness": -1, "completeness": 2, "grounded": 1},
+        {"correctness": 3, "completeness": 2, "grounded": 2},
+        {"correctness": 3, "completeness": 2, "grounded": True},
+        {"correctness": 2.5, "completeness": 2, "grounded": 1},
+        {"correctness": 3},
+        {"correctness": 3, "completeness": 2, "grounded": 1, "charm": 1},
     ],
 )
-def test_a_mark_off_its_scale_cannot_be_made(marks: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=r"must be a whole number|no mark is called"):
+def test_a_mark_missing_or_off_its_scale_cannot_be_made(marks: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=r"must be a whole number|a verdict has the marks"):
         Verdict(marks=marks)
 
 

@@ -6,8 +6,8 @@ from recall_bench.core.history import Episode, story_day
 from recall_bench.core.memory import Answer
 from recall_bench.core.question import Disclosure, Expects, Item, Scenario, Truth
 from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.judging.assessment import Assessment
-from recall_bench.judging.offline import OfflineJudge
+from recall_bench.judging.offline.assessment import Assessment
+from recall_bench.judging.offline.judge import OfflineJudge
 
 EPOCH = date(2025, 3, 1)
 

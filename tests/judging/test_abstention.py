@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.judging.abstention import (
+from recall_bench.judging.offline.abstention import (
     Polarity,
     Stance,
     calls_for_refusal,

@@ -2,10 +2,10 @@
 
 import pytest
 
-from recall_bench.judging.atoms import Atom
-from recall_bench.judging.names import names
-from recall_bench.judging.values import split_values, values
-from recall_bench.judging.wording import plain
+from recall_bench.judging.offline.atoms import Atom
+from recall_bench.judging.offline.names import names
+from recall_bench.judging.offline.values import split_values, values
+from recall_bench.judging.offline.wording import plain
 
 
 def only(text: str) -> Atom:

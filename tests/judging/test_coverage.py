@@ -2,8 +2,8 @@
 
 import pytest
 
-from recall_bench.judging.contents import Reader
-from recall_bench.judging.coverage import (
+from recall_bench.judging.offline.contents import Reader
+from recall_bench.judging.offline.coverage import (
     GIVEN,
     KEY_WEIGHT,
     VALUE_WEIGHT,
@@ -11,8 +11,8 @@ from recall_bench.judging.coverage import (
     Reference,
     cover,
 )
-from recall_bench.judging.rivals import Rivalry, find_rivals
-from recall_bench.judging.wording import plain
+from recall_bench.judging.offline.rivals import Rivalry, find_rivals
+from recall_bench.judging.offline.wording import plain
 
 READER = Reader()
 QUESTION = "What does berth 7 cost?"

@@ -6,10 +6,10 @@ import pytest
 
 from recall_bench.core.history import Episode, story_day
 from recall_bench.core.question import Scenario
-from recall_bench.judging.atoms import Atom
-from recall_bench.judging.history_index import HistoryIndex
-from recall_bench.judging.values import values
-from recall_bench.judging.wording import plain
+from recall_bench.judging.offline.atoms import Atom
+from recall_bench.judging.offline.history_index import HistoryIndex
+from recall_bench.judging.offline.values import values
+from recall_bench.judging.offline.wording import plain
 from tests.judging.harbour import EPOCH, harbour
 
 

@@ -11,8 +11,8 @@ from recall_bench.core.history import Episode, story_day
 from recall_bench.core.memory import Answer
 from recall_bench.core.question import Item, Scenario, Truth
 from recall_bench.core.verdict import Exhibit
-from recall_bench.judging.assessment import Assessment
-from recall_bench.judging.offline import OfflineJudge
+from recall_bench.judging.offline.assessment import Assessment
+from recall_bench.judging.offline.judge import OfflineJudge
 from tests.conftest import shared_data
 
 EPOCH = date(2026, 1, 1)

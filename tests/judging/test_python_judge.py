@@ -305,7 +305,6 @@ async def test_a_verdict_or_exactly_its_marks_can_be_read(returned: object) -> N
         pytest.param({**MARKS, "reason": 7}, id="a reason that is no text"),
         pytest.param({**MARKS, "reason": "a", "reasoning": "b"}, id="two reasons"),
         pytest.param({3: 3}, id="keys that are no names"),
-        pytest.param(Verdict(marks={"correctness": 3}), id="a verdict without all marks"),
     ],
 )
 async def test_anything_else_is_unreadable_and_shown(returned: object) -> None:

@@ -1,6 +1,6 @@
 """Typography and inflection make no difference."""
 
-from recall_bench.judging.wording import Stems, plain, sentences, words
+from recall_bench.judging.offline.wording import Stems, plain, sentences, words
 
 
 def test_emphasis_curly_quotes_and_dashes_are_levelled() -> None:

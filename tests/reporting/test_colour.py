@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.reporting.colour import (
+from recall_bench.reporting.heatmap.colour import (
     contrast,
     hallucination_colour,
     ink,

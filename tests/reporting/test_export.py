@@ -16,7 +16,7 @@ from recall_bench.core.question import CATEGORIES, Disclosure, Item
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.errors import UsageError
 from recall_bench.journal import JOURNAL
-from recall_bench.reporting.export import (
+from recall_bench.reporting.files.export import (
     export,
     write_failures,
     write_progress,

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_bench.errors import UsageError
-from recall_bench.reporting.canvas import width_of, wrapped
-from recall_bench.reporting.colour import contrast, score_colour
-from recall_bench.reporting.heatmap import Cell, HeatmapData, draw
-from recall_bench.reporting.picture import (
+from recall_bench.reporting.heatmap.canvas import width_of, wrapped
+from recall_bench.reporting.heatmap.colour import contrast, score_colour
+from recall_bench.reporting.heatmap.drawing import Cell, HeatmapData, draw
+from recall_bench.reporting.heatmap.picture import (
     MUTED,
     NO_DATA,
     NOT_YET,

@@ -11,9 +11,9 @@ import pytest
 from recall_bench.core.question import CATEGORIES, Item
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.errors import DataError, UsageError
-from recall_bench.reporting.export import export
-from recall_bench.reporting.heatmap import HeatmapData, draw
-from recall_bench.reporting.imported import heatmap_of
+from recall_bench.reporting.files.export import export
+from recall_bench.reporting.heatmap.drawing import HeatmapData, draw
+from recall_bench.reporting.heatmap.sources import heatmap_of
 from tests.conftest import shared_data
 from tests.reporting.conftest import (
     ADA,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.reporting.layout import lay_out, row
+from recall_bench.reporting.files.layout import lay_out, row
 
 plain = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text()
 values = st.recursive(

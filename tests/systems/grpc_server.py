@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc
 
-from recall_bench.systems.grpc_messages import METHODS, SERVICE, messages
+from recall_bench.systems.grpc.messages import METHODS, SERVICE, messages
 
 Reply = Callable[[Any, Any], Awaitable[Any]]
 """From a request and its context to a response."""

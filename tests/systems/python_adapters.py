@@ -8,9 +8,9 @@ from typing import Any
 
 from recall_bench.core.history import Episode
 from recall_bench.core.question import Question
-from recall_bench.systems.adapter import DayMetadata
-from recall_bench.systems.python import system_from
-from recall_bench.systems.python_memory import PythonMemory
+from recall_bench.systems.python.adapter import DayMetadata
+from recall_bench.systems.python.memory import PythonMemory
+from recall_bench.systems.python.system import system_from
 
 DAY = Episode(
     id="day-0002",

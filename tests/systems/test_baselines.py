@@ -16,8 +16,8 @@ import pytest
 
 from recall_bench.core.memory import Answer, Confidant, Memory, MemorySystem, Passage
 from recall_bench.errors import SystemFault, UsageError
-from recall_bench.systems import baselines
-from recall_bench.systems.extractive import NO_RECORD
+from recall_bench.systems.builtin import baselines
+from recall_bench.systems.builtin.extractive import NO_RECORD
 from recall_bench.testing import ScriptedMemory
 from tests.systems.diary import EPISODES, QUESTIONS, question
 

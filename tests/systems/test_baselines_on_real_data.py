@@ -11,9 +11,9 @@ import pytest
 
 from recall_bench.core.history import Episode, story_day
 from recall_bench.core.question import Question
-from recall_bench.systems.embedding import embed, similarity
-from recall_bench.systems.lexical import Bm25, Postings, Vocabulary, WordIndex
-from recall_bench.systems.retrieval import best, by_weight
+from recall_bench.systems.builtin.embedding import embed, similarity
+from recall_bench.systems.builtin.lexical import Bm25, Postings, Vocabulary, WordIndex
+from recall_bench.systems.builtin.retrieval import best, by_weight
 from tests.conftest import EPOCH, shared_data
 from tests.systems.test_baselines import FACTORIES, system_of
 

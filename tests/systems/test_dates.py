@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from recall_bench.systems.dates import spans
+from recall_bench.systems.builtin.dates import spans
 
 TODAY = date(2026, 6, 18)
 """A Thursday."""

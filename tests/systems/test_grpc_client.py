@@ -14,8 +14,8 @@ from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer, Memory
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemBusy, SystemFault, SystemGone, SystemTimeout, UsageError
-from recall_bench.systems.grpc import GrpcSystem, grpc_system
-from recall_bench.systems.grpc_messages import messages
+from recall_bench.systems.grpc.messages import messages
+from recall_bench.systems.grpc.system import GrpcSystem, grpc_system
 from tests.systems.grpc_server import Diary, failing, hanging, serving
 
 pytestmark = pytest.mark.anyio

@@ -12,10 +12,10 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from recall_bench.core.history import Episode
 from recall_bench.core.question import Question
-from recall_bench.systems.grpc import grpc_system
-from recall_bench.systems.grpc_messages import file_descriptor, messages
+from recall_bench.systems.grpc.messages import file_descriptor, messages
+from recall_bench.systems.grpc.system import grpc_system
 
-PROTO = Path(str(files("recall_bench.systems") / "memory_bench.proto"))
+PROTO = Path(str(files("recall_bench.systems.grpc") / "memory_bench.proto"))
 
 SERVER = """
 import asyncio, grpc

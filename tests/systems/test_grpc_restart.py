@@ -14,7 +14,7 @@ from recall_bench.core.history import Episode
 from recall_bench.core.memory import Memory, MemorySystem
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemGone
-from recall_bench.systems.grpc import grpc_system
+from recall_bench.systems.grpc.system import grpc_system
 from tests.systems.grpc_server import Diary, failing, serving, started
 
 pytestmark = pytest.mark.anyio

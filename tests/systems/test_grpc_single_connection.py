@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from recall_bench.systems.single_connection import SingleConnection
+from recall_bench.systems.grpc.single_connection import SingleConnection
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from recall_bench.errors import UsageError
-from recall_bench.systems.grpc import address_of, grpc_system
+from recall_bench.systems.grpc.system import address_of, grpc_system
 
 
 @pytest.mark.parametrize(

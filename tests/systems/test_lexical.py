@@ -5,7 +5,7 @@ import logging
 import numpy as np
 import pytest
 
-from recall_bench.systems.lexical import Bm25, Postings, Vocabulary, WordIndex
+from recall_bench.systems.builtin.lexical import Bm25, Postings, Vocabulary, WordIndex
 
 TEXTS = [
     "The boiler was set to 14 degrees",

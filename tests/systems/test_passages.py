@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from recall_bench.core.history import Episode, Turn
-from recall_bench.systems.passages import PASSAGE_CHARS, PIECE_CHARS, Excerpt, excerpts
+from recall_bench.systems.builtin.passages import PASSAGE_CHARS, PIECE_CHARS, Excerpt, excerpts
 
 
 def cut(text: str, *turns: Turn) -> tuple[Excerpt, ...]:

@@ -11,8 +11,8 @@ import pytest
 
 from recall_bench.core.memory import Answer, Memory
 from recall_bench.errors import SystemFault, UsageError
-from recall_bench.systems.adapter import DayMetadata, QueryContext
-from recall_bench.systems.python import system_from
+from recall_bench.systems.python.adapter import DayMetadata, QueryContext
+from recall_bench.systems.python.system import system_from
 from tests.systems.python_adapters import DAY, QUESTION, AsyncNotes, Notes, opened
 
 pytestmark = pytest.mark.anyio

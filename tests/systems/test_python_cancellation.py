@@ -16,7 +16,7 @@ from recall_bench.core.history import Episode
 from recall_bench.core.memory import Memory
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemStuck
-from recall_bench.systems.python import system_from
+from recall_bench.systems.python.system import system_from
 
 pytestmark = pytest.mark.anyio
 
@@ -350,7 +350,7 @@ def test_the_process_ends_although_an_adapter_hangs(tmp_path: Path, body: str) -
         "import sys, anyio\n"
         "from datetime import datetime\n"
         "from recall_bench.core.question import Question\n"
-        "from recall_bench.systems.python import load_system\n"
+        "from recall_bench.systems.python.system import load_system\n"
         "async def main():\n"
         "    system = load_system(sys.argv[1], {})\n"
         "    memory = await system.open('ada')\n"

@@ -9,7 +9,7 @@ import pytest
 
 from recall_bench.core.memory import Answer, Passage
 from recall_bench.errors import NotAnAnswer, SystemBusy, SystemFault, SystemGone, UsageError
-from recall_bench.systems.adapter import DayMetadata
+from recall_bench.systems.python.adapter import DayMetadata
 from tests.systems.python_adapters import DAY, QUESTION, Notes, opened
 
 pytestmark = pytest.mark.anyio

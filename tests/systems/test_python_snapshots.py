@@ -16,7 +16,7 @@ from recall_bench.core.history import Episode
 from recall_bench.core.memory import Memory, MemorySystem, Snapshots
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemFault, UsageError
-from recall_bench.systems.python import load_system, system_from
+from recall_bench.systems.python.system import load_system, system_from
 from recall_bench.testing import ScriptedMemory
 
 pytestmark = pytest.mark.anyio

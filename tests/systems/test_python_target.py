@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.errors import SystemGone, UsageError
-from recall_bench.systems.python import load_system, system_from
+from recall_bench.systems.python.system import load_system, system_from
 
 METHODS = """
     def ingest_day(self, day, content, metadata): pass

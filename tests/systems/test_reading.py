@@ -3,8 +3,8 @@
 import pytest
 
 from recall_bench.core.memory import Answer, Confidant, Memory, MemorySystem, Passage
-from recall_bench.systems import baselines
-from recall_bench.systems.extractive import NO_RECORD
+from recall_bench.systems.builtin import baselines
+from recall_bench.systems.builtin.extractive import NO_RECORD
 from tests.systems.diary import EPISODES, question
 
 pytestmark = pytest.mark.anyio

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from recall_bench.core.memory import Answer
-from recall_bench.systems.embedding import embed, similarity
-from recall_bench.systems.extractive import NO_RECORD
-from recall_bench.systems.lexical import Bm25, Vocabulary
-from recall_bench.systems.retrieval import Search, best, by_rank, by_weight
-from recall_bench.systems.shelf import Catalogue, Shelf
+from recall_bench.systems.builtin.embedding import embed, similarity
+from recall_bench.systems.builtin.extractive import NO_RECORD
+from recall_bench.systems.builtin.lexical import Bm25, Vocabulary
+from recall_bench.systems.builtin.retrieval import Search, best, by_rank, by_weight
+from recall_bench.systems.builtin.shelf import Catalogue, Shelf
 from tests.systems.diary import EPISODES, question
 
 

@@ -57,9 +57,7 @@ class Verdict(Record, frozen=True, kw_only=True, omit_defaults=True):
     def is_failure(self) -> bool:
         """Whether an appellate judge should look again."""
         marks = self.marks
-        return (
-            self.composite < 4 or marks["grounded"] == 0 or marks["correctness"] == 0
-        )
+        return self.composite < 4 or marks["grounded"] == 0 or marks["correctness"] == 0
 
 
 class JudgeCard(Record, frozen=True, kw_only=True, omit_defaults=True):

@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Protocol, runtime_checkable
 
 from recall_bench.core.question import Scenario
-from recall_bench.core.verdict import SCALES, Exhibit, Judge, JudgeCard, Verdict
+from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Verdict
 from recall_bench.errors import BenchError, JudgeBusy, JudgeFault, UnreadableVerdict, UsageError
 from recall_bench.judging.reply import read_marks
 
@@ -157,8 +157,6 @@ def _foreign(fault: type[BenchError], problem: str) -> Iterator[None]:
 
 def _read(returned: object) -> Verdict:
     if isinstance(returned, Verdict):
-        if set(returned.marks) != set(SCALES):
-            raise UnreadableVerdict(f"a verdict has {', '.join(SCALES)}; got {returned.marks!r}")
         return returned
     if isinstance(returned, Mapping):
         return read_marks(returned)

@@ -116,8 +116,7 @@ async def _resumed(exam: Examination, sheet: Sheet) -> Life:
             f"{name} cannot say which days it still remembers; run without --skip-catchup-ingest"
         )
     raise SystemGone(
-        f"{name} remembers {lived} of the {fed} days it was fed; "
-        "run without --skip-catchup-ingest"
+        f"{name} remembers {lived} of the {fed} days it was fed; run without --skip-catchup-ingest"
     )
 
 

@@ -1,0 +1,195 @@
+"""What an answer does with its question: answers it, denies it, or leaves it unanswered.
+
+An answer is known by its opening: a system that begins by saying it has no record has not
+answered, whatever it goes on to tell. Whether what follows answers all the same is for the
+grader to weigh against the reference.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from recall_bench.judging.offline.wording import sentences
+
+
+class Stance(StrEnum):
+    """How an answer meets its question."""
+
+    ANSWERS = "answers"
+    SILENT = "is empty"
+    REFUSES = "refuses"
+    IGNORANT = "does not know"
+    ABSENT = "finds no record"
+
+    @property
+    def is_non_answer(self) -> bool:
+        """Whether the question is left unanswered."""
+        return self is not Stance.ANSWERS
+
+
+class Polarity(StrEnum):
+    """Which way a yes-or-no question is answered."""
+
+    YES = "yes"
+    NO = "no"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How one text meets its question."""
+
+    stance: Stance
+    polarity: Polarity | None
+    """Set only where the text opens with yes or no."""
+    is_negated: bool = False
+    """Whether its first sentence holds a negation."""
+    denies_existence: bool = False
+    """Whether that says that there is or was no such thing."""
+
+
+_SENTINEL = re.compile(r"\s*(?:\[[A-Z _-]+\]|n/?a|none|null|unknown)?[\s.!?-]*", re.IGNORECASE)
+
+_NOT = (
+    r"(?:do(?:es)? not|don't|doesn't|did not|didn't|never|cannot|can not|can't|could not|couldn't)"
+)
+_SOURCE = (
+    r"(?:excerpts?|memor(?:y|ies)|notes?|records?|logs?|entries|entry|context|history|text|pages?"
+    r"|information|passages?|documents?|sources?|conversations?)"
+)
+_TELL = (
+    r"(?:say|state|specify|mention|name|give|show|include|contain|identify|reveal|provide|list"
+    r"|indicate|confirm|record|describe|explain|note|disclose|cover|detail|establish|tell)"
+)
+_TRACE = (
+    r"(?:records?|mention|evidence|information|info|memor(?:y|ies)|details?|data|indication|notes?"
+    r"|entry|entries|trace|reference|sign|excerpts?|documentation)"
+)
+
+_REFUSAL = re.compile(
+    r"\b(?:(?:can(?:not|'t| not)|won't|will not|not able to|unable to|not allowed to"
+    r"|not permitted to|not authori[sz]ed to|not at liberty to|must not|may not|shouldn't)"
+    r"\s(?:\w+\s)?(?:share|disclose|discuss|reveal|help|assist|comply|tell you|comment|pass"
+    r"|go into)"
+    r"|(?:that|this|it|which)(?:'s| is| stays| remains) (?:\w+ )?(?:confidential|restricted"
+    r"|private|off[- ]limits)"
+    r"|not (?:something|mine) (?:I can |to )(?:share|discuss|disclose|tell)"
+    r"|I(?:'d| would| must| have to|'ll have to)? (?:\w+ )?decline)\b|^\W*(?:decline|refuse)\b",
+    re.IGNORECASE,
+)
+_DECLINE = re.compile(
+    r"\b(?:declin\w*|refus\w*|withh\w+|(?:not|without) (?:shar|disclos|discuss|reveal)\w*)",
+    re.IGNORECASE,
+)
+_IGNORANCE = re.compile(
+    rf"\b(?:I {_NOT} (?:\w+ )?(?:know|recall|remember|determine|tell|say|answer|confirm|verify"
+    r"|have (?:access|enough|sufficient))"
+    r"|I(?:'m| am) (?:not (?:sure|certain|aware)|unsure|unable)"
+    r"|(?:not enough|insufficient|without more) (?:information|context|detail|evidence|data)"
+    r"|(?:cannot|can't|could not|couldn't|impossible to|not possible to|unable to) (?:be )?"
+    r"(?:determined?|answered?|confirmed?|verif(?:y|ied)|establish(?:ed)?)"
+    r"|no (?:idea|clue)|unclear from)\b",
+    re.IGNORECASE,
+)
+_ABSENCE = re.compile(
+    rf"\b(?:no such|no (?:\w+ ){{0,2}}{_TRACE}"
+    rf"|{_SOURCE} (?:\w+ ){{0,3}}{_NOT} (?:\w+ly )?{_TELL}"
+    rf"|I {_NOT} (?:\w+ )?(?:find|see|locate|turn up|spot|have(?! (?:access|enough|sufficient)))"
+    r"|I (?:found|see|saw|have|know of) (?:no|nothing|none)"
+    r"|unspecified|unrecorded|(?:not|never)(?: \w+)? (?:specified|mentioned|stated|recorded|visible"
+    r"|available|provided|found|shown|given|contained|included|named|documented|identified|listed"
+    r"|in (?:the|my) (?:excerpts?|memor(?:y|ies)|notes|records?))"
+    r"|nothing (?:\w+ )?(?:about|on|regarding|recorded|suggests?|shows?|indicates?))\b"
+    r"|\b\w+n't (?:\w+ )?(?:specified|mentioned|stated|recorded|documented|listed|in my)\b",
+    re.IGNORECASE,
+)
+_OPENER = re.compile(
+    r"\W*(?:(?P<yes>yes|yep|yeah|correct|right|indeed|affirmative)|(?P<no>no|nope|never))\b(?!-)",
+    re.IGNORECASE,
+)
+_NON_EXISTENCE = re.compile(
+    r"\b(?:there (?:is|was|are|were|has been|have been|had been) (?:no|never|not|none)"
+    r"|(?:never|not|\w+n't) (?:\w+ )?(?:happen(?:ed)?|occur(?:red)?|exist(?:ed)?|take place"
+    r"|took place|taken place|have|had))\b",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[;.!?](?=\s|$)|,? (?:and|but|though|although|however|as|so) ", re.IGNORECASE)
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|neither|without|unchanged|cannot)\b|n't\b",
+    re.IGNORECASE,
+)
+
+
+def read_stance(text: str) -> Reading:
+    """How a plain text, freed of its citations, meets the question it answers."""
+    if _SENTINEL.fullmatch(text):
+        return Reading(Stance.SILENT, None)
+    first, *others = sentences(text)
+    polarity = _polarity_of(first)
+    stance = _stance_of(first)
+    if polarity is Polarity.YES:
+        stance = Stance.ANSWERS
+    elif stance is Stance.IGNORANT and any(map(_ABSENCE.search, others)):
+        stance = Stance.ABSENT
+    return Reading(
+        stance,
+        polarity,
+        is_negated=_NEGATION.search(first) is not None,
+        denies_existence=_NON_EXISTENCE.search(first) is not None,
+    )
+
+
+def without_opener(text: str) -> str:
+    """A plain text without the yes or no it opens with."""
+    match = _OPENER.match(text)
+    return text[match.end() :] if match else text
+
+
+def apart_from_refusal(text: str) -> str:
+    """The clauses of a text that tell something, where others decline to tell the rest.
+
+    A text that only declines is returned whole.
+    """
+    told = [clause for clause in _CLAUSE.split(text) if not _REFUSAL.search(clause)]
+    kept = "; ".join(clause.strip() for clause in told if clause.strip())
+    return kept or text
+
+
+def without_refusal(text: str) -> str:
+    """A plain text without the words in which it declines to tell."""
+    return _REFUSAL.sub(" ", text)
+
+
+def calls_for_refusal(reference: str) -> bool:
+    """Whether a plain reference asks to decline, instead of disclosing what it is about."""
+    return _REFUSAL.search(reference) is not None or _DECLINE.search(reference) is not None
+
+
+def _stance_of(sentence: str) -> Stance:
+    if _REFUSAL.search(sentence):
+        return Stance.REFUSES
+    if _ABSENCE.search(sentence):
+        return Stance.ABSENT
+    if _IGNORANCE.search(sentence):
+        return Stance.IGNORANT
+    return Stance.ANSWERS
+
+
+def _polarity_of(sentence: str) -> Polarity | None:
+    match = _OPENER.match(sentence)
+    if match is None:
+        return None
+    return Polarity.YES if match["yes"] else Polarity.NO
+
+
+_AUXILIARY = re.compile(
+    r"(?:^|[,;:]\s+(?:and |but )?)(?:did|does|do|was|were|is|are|has|have|had|can|could|will|would"
+    r"|should)(?:n't)?\s+(?!not\b)\w",
+    re.IGNORECASE,
+)
+_WH = re.compile(r"\b(?:what|which|who|whom|whose|when|where|why|how)\b", re.IGNORECASE)
+
+
+def is_polar(question: str) -> bool:
+    """Whether a question can be answered with yes or no."""
+    match = _AUXILIARY.search(question)
+    return match is not None and _WH.search(question[: match.end()]) is None

@@ -1,0 +1,140 @@
+"""How much of a reference an answer tells, and what it puts in the place of the rest.
+
+Every part of the reference has a weight: a value weighs three words, a word of a name or of a
+quotation weighs two. What the question already says is nearly free to repeat, so it weighs a
+fifth. Only sentences that bear on the reference count. Extra content costs nothing, with one
+exception: values of the kind that was asked for, which `rivals` weighs.
+"""
+
+from dataclasses import dataclass
+
+from recall_bench.judging.offline.atoms import DATE, Atom
+from recall_bench.judging.offline.contents import Account, Contents, Reader, joined
+
+VALUE_WEIGHT = 3.0
+KEY_WEIGHT = 2.0
+GIVEN = 0.2
+"""The share of its weight that a part keeps if the question already says it."""
+BEARING = 0.3
+"""A sentence bears on a reference if it holds this share of its weight,"""
+OWN_BEARING = 0.5
+"""or if this share of its own words and values is the reference's. Other sentences do not count."""
+VALUES_DOMINATE = 0.5
+"""From this share of what is new in a reference on, its values are what was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One acceptable wording of the truth, weighed against the question."""
+
+    contents: Contents
+    asked: tuple[Atom, ...]
+    """The values that the question does not already give."""
+    given: tuple[Atom, ...]
+    """The values that it does."""
+    new: dict[str, float]
+    """The weight of each content stem that is not in the question."""
+    old: dict[str, float]
+    """The weight of each that is."""
+
+    @classmethod
+    def of(cls, text: str, question: Contents, reader: Reader) -> "Reference":
+        """The reference that a plain text spells."""
+        contents = reader.read(text)
+        keys = reader.key_stems(text, contents)
+        words = contents.stems or contents.words
+        weights = {word: KEY_WEIGHT if word in keys else 1.0 for word in words}
+        return cls(
+            contents=contents,
+            asked=tuple(atom for atom in contents.values if not question.holds(atom)),
+            given=tuple(atom for atom in contents.values if question.holds(atom)),
+            new={stem: w for stem, w in weights.items() if stem not in question.stems},
+            old={stem: w * GIVEN for stem, w in weights.items() if stem in question.stems},
+        )
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The stems it is made of, or its words if none of them has a stem."""
+        return self.contents.stems or self.contents.words
+
+    @property
+    def new_weight(self) -> float:
+        """The weight of all that the question does not say."""
+        return VALUE_WEIGHT * len(self.asked) + sum(self.new.values())
+
+    @property
+    def weight(self) -> float:
+        """The weight of the whole."""
+        return self.new_weight + VALUE_WEIGHT * GIVEN * len(self.given) + sum(self.old.values())
+
+    @property
+    def asks_for_values(self) -> bool:
+        """Whether the new part of the reference is mostly values."""
+        return bool(self.asked) and (
+            VALUE_WEIGHT * len(self.asked) >= VALUES_DOMINATE * self.new_weight
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """An answer held against one reference."""
+
+    recall: float
+    """The weighed share of the reference that the answer tells."""
+    news: float
+    """The same for what the question does not say; 0 where there is nothing new to tell."""
+    found: tuple[Atom, ...]
+    """The asked values that the answer tells."""
+    cited: tuple[Atom, ...]
+    """The asked dates that it only cites."""
+    missing: tuple[Atom, ...]
+    """The other asked values."""
+
+
+def cover(reference: Reference, account: Account) -> Coverage:
+    """How much of the reference the answer tells. A date may be told by citing it."""
+    told = joined([passage for passage in account.passages if _bears_on(reference, passage)])
+    found = tuple(atom for atom in reference.asked if told.holds(atom))
+    cited = tuple(
+        atom
+        for atom in reference.asked
+        if atom.kind == DATE and atom not in found and any(map(atom.matches, account.cited))
+    )
+    new, old = _shares(reference, told)
+    by_citing = VALUE_WEIGHT * len(cited)
+    return Coverage(
+        recall=(new + by_citing + old) / (reference.weight or 1.0),
+        news=new / (reference.new_weight or 1.0),
+        found=found,
+        cited=cited,
+        missing=tuple(a for a in reference.asked if a not in found and a not in cited),
+    )
+
+
+def _bears_on(reference: Reference, passage: Contents) -> bool:
+    # Without this, a long answer collects the reference's commoner words one by one from
+    # sentences about other things.
+    new, old = _shares(reference, passage)
+    if new + old >= BEARING * reference.weight:
+        return True
+    theirs = len(reference.words & _said(reference, passage))
+    theirs += sum(map(reference.contents.holds, passage.values))
+    return theirs >= OWN_BEARING * (len(passage.stems) + len(passage.values))
+
+
+def _shares(reference: Reference, told: Contents) -> tuple[float, float]:
+    """The weight of what is told of the new and of the old part of the reference."""
+    said = _said(reference, told)
+    return (
+        VALUE_WEIGHT * sum(map(told.holds, reference.asked)) + _shared(reference.new, said),
+        VALUE_WEIGHT * GIVEN * sum(map(told.holds, reference.given)) + _shared(reference.old, said),
+    )
+
+
+def _said(reference: Reference, told: Contents) -> frozenset[str]:
+    # A reference without a content word ("It is on.") can only be compared word by word.
+    return told.stems if reference.contents.stems else told.words
+
+
+def _shared(weights: dict[str, float], said: frozenset[str]) -> float:
+    return sum(weight for word, weight in weights.items() if word in said)

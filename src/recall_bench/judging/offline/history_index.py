@@ -1,0 +1,125 @@
+"""When, and in which session, a history first said each word and each atom.
+
+Most lines of a long log repeat an earlier one, so a line is read once for each session it is
+said in, and never again.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from datetime import date
+
+from recall_bench.core.question import Scenario
+from recall_bench.judging.offline.atoms import DATE, MONTH, YEAR, Atom
+from recall_bench.judging.offline.values import values
+from recall_bench.judging.offline.wording import plain, words
+
+_SESSION = re.compile(r"#{1,6}\s+session:\s*(\S+)\s*", re.IGNORECASE)
+_OPEN = ""
+
+
+class _Firsts:
+    """The first day of every atom and every word of one session."""
+
+    def __init__(self) -> None:
+        self.values: dict[tuple[str, str], int] = {}
+        self.cores: dict[tuple[str, str], int] = {}
+        self.words: dict[str, int] = {}
+
+    def read(self, text: str, day: int) -> None:
+        """Take in what was said on a day; days come in order."""
+        for atom in values(text):
+            self.values.setdefault((atom.kind, atom.value), day)
+            self.cores.setdefault((atom.kind, atom.core), day)
+            if atom.measure:
+                self.values.setdefault((atom.kind, atom.measure), day)
+        for word in words(text):
+            self.words.setdefault(word, day)
+
+    def add(self, other: "_Firsts") -> None:
+        """Make another session's firsts part of these."""
+        for mine, theirs in ((self.values, other.values), (self.cores, other.cores)):
+            for key, day in theirs.items():
+                mine[key] = min(day, mine.get(key, day))
+        for word, day in other.words.items():
+            self.words[word] = min(day, self.words.get(word, day))
+
+    def tells(self, atom: Atom, days: int) -> bool:
+        """Whether the atom, or a spelling of it that leaves nothing contrary, occurs by then."""
+        if atom.is_bare:
+            return self.cores.get((atom.kind, atom.core), days + 1) <= days
+        spellings = (atom.value, atom.core, atom.measure)
+        return any(self.values.get((atom.kind, each), days + 1) <= days for each in spellings)
+
+
+class HistoryIndex:
+    """Knows what had been told by a given day, and what only in certain sessions."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._days = [episode.day for episode in scenario.episodes]
+        self._dates = [episode.at.date() for episode in scenario.episodes]
+        self._sessions: dict[str, _Firsts] = {}
+        seen: set[tuple[str, str]] = set()
+        for episode in scenario.episodes:
+            for session, line in _lines(episode.text):
+                if (session, line) not in seen:
+                    seen.add((session, line))
+                    self._sessions.setdefault(session, _Firsts()).read(plain(line), episode.day)
+        self._all = _merged(self._sessions.values())
+
+    def has_told(self, atom: Atom, days: int) -> bool:
+        """Whether the atom occurs in the first `days` days, or names one of them."""
+        return self._all.tells(atom, days) or self._is_lived(atom, days)
+
+    def has_said(self, word: str, days: int) -> bool:
+        """Whether the word, in lower case here, occurs in the first `days` days."""
+        return self._all.words.get(word, days + 1) <= days
+
+    def telling(self, atom: Atom, days: int) -> set[str]:
+        """The sessions that had told the atom by then; text outside any session is `''`."""
+        return {name for name, firsts in self._sessions.items() if firsts.tells(atom, days)}
+
+    def saying(self, word: str, days: int) -> set[str]:
+        """The sessions that had said the word by then."""
+        return {
+            name
+            for name, firsts in self._sessions.items()
+            if firsts.words.get(word, days + 1) <= days
+        }
+
+    def _is_lived(self, atom: Atom, days: int) -> bool:
+        told = bisect_right(self._days, days)
+        if not told:
+            return False
+        first, last = self._dates[0], self._dates[told - 1]
+        if atom.kind == DATE:
+            years = [int(atom.value[6:])] if not atom.is_bare else range(first.year, last.year + 1)
+            return any(first <= day <= last for year in years if (day := _day(atom.core, year)))
+        if atom.kind == MONTH:
+            month, year = map(int, atom.value.split("/"))
+            return (first.year, first.month) <= (year, month) <= (last.year, last.month)
+        return atom.kind == YEAR and first.year <= int(atom.value) <= last.year
+
+
+def _merged(sessions: Iterable[_Firsts]) -> _Firsts:
+    merged = _Firsts()
+    for firsts in sessions:
+        merged.add(firsts)
+    return merged
+
+
+def _lines(text: str) -> Iterator[tuple[str, str]]:
+    session = _OPEN
+    for line in text.splitlines():
+        heading = _SESSION.fullmatch(line)
+        if heading:
+            session = heading[1]
+        elif line:
+            yield session, line
+
+
+def _day(core: str, year: int) -> date | None:
+    try:
+        return date(year, int(core[:2]), int(core[3:]))
+    except ValueError:
+        return None

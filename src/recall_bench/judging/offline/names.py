@@ -1,0 +1,50 @@
+"""The words of proper names."""
+
+import re
+from collections.abc import Iterator
+
+from recall_bench.judging.offline.wording import STOPWORDS
+
+_CAPITALISED = re.compile(r"(?<![\w@/])[A-Z][A-Za-z]*(?![\w@]|-\d)")
+_OPENING = re.compile(r'(?:^|[.!?:;|>#\n]|\n\s*(?:-|\d+[.)]))[\s"\'(\[-]*$')
+_NOT_NAMES = STOPWORDS | frozenset(
+    """
+    monday tuesday wednesday thursday friday saturday sunday january february march april may june
+    july august september october november december mon tue wed thu fri sat sun jan feb mar apr
+    jun jul aug sep sept oct nov dec am pm est pst utc ok inc ltd llc corp co
+    """.split()
+)
+
+
+_DENIED = re.compile(
+    r"\b(?:[Nn]ot|no longer|[Rr]ather than|[Ii]nstead of)\s(?:(?:by|to|with|for|from|the)\s)?"
+    r"[A-Z][\w'-]*(?:\s[A-Z][\w'-]*){0,3}"
+)
+
+
+def without_denied_names(text: str) -> str:
+    """A plain text without the names it holds only to deny them: "not Owen Pike but Nell"."""
+    return _DENIED.sub(" ", text)
+
+
+def names(text: str) -> Iterator[str]:
+    """The words of proper names in a plain text, lower case, in order, repeats included.
+
+    A capital makes a word a name, except where a sentence opens: there it must stand in a row of
+    capitalised words, own something, or be the whole text.
+    """
+    is_short = text.count(" ") < 3
+    for match in _CAPITALISED.finditer(text):
+        word = match[0].lower()
+        if word in _NOT_NAMES or len(word) < 2:
+            continue
+        if is_short or not _opens(text, match.start()) or _goes_on(text, match.end()):
+            yield word
+
+
+def _opens(text: str, start: int) -> bool:
+    return _OPENING.search(text[max(0, start - 8) : start]) is not None
+
+
+def _goes_on(text: str, end: int) -> bool:
+    return text[end : end + 2] == "'s" or text[end : end + 2].strip().isupper()

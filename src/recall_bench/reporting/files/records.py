@@ -1,0 +1,271 @@
+"""The records of `progress.jsonl` and the aggregates of `result.json`, in the public format."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+
+import msgspec
+
+from recall_bench.core.event import FeedFailed
+from recall_bench.core.memory import SystemCard
+from recall_bench.core.plan import Checkpoint, Plan
+from recall_bench.core.question import Disclosure
+from recall_bench.core.verdict import JudgeCard
+from recall_bench.reporting.files.layout import row
+from recall_bench.reporting.files.rows import ErrorRow, milliseconds
+from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.summary import (
+    CheckpointSummary,
+    DisclosureSummary,
+    PersonaSummary,
+    Status,
+    Summary,
+    difficulties_of,
+)
+from recall_bench.reporting.tally import Tally
+
+Fields = dict[str, object]
+
+
+def header(folder: RunFolder) -> Fields:
+    """The first line of `progress.jsonl`."""
+    return {
+        "type": "header",
+        "timestamp": folder.started,
+        "adapterName": folder.plan.system.name,
+        "ranges": ranges(folder.plan),
+        "personas": [card.id for card in folder.plan.scenarios],
+        **_settings(folder.plan),
+        "dryRun": folder.plan.dry_run,
+        **provenance(folder),
+    }
+
+
+def checkpoint_record(
+    persona: PersonaSummary, number: int, categories: Iterable[str], *, at: datetime | None
+) -> Fields:
+    """One finished checkpoint of one persona; `number` counts from 1."""
+    part = persona.checkpoints[number - 1]
+    fields: Fields = {"type": "checkpoint"}
+    if at is not None:
+        fields["timestamp"] = at
+    return fields | {
+        "personaId": persona.id,
+        "checkpointIndex": number,
+        "totalCheckpoints": len(persona.checkpoints),
+        "range": span(part.checkpoint),
+        "daysIngested": part.cutoff,
+        **_measures(part.overall),
+        "categoryScores": [category_score(name, part.category(name), None) for name in categories],
+        "difficultyScores": difficulty_scores(part),
+        "ingestMs": milliseconds(part.clock.ingest_s + part.clock.settle_s),
+        "queryMs": milliseconds(part.clock.query_s),
+        "newDaysIngested": part.new_days,
+        "newQuestionCount": part.new,
+        "historicalEvaluated": part.older_asked,
+        "historicalAvailable": part.older,
+    }
+
+
+def closing(folder: RunFolder, summary: Summary) -> Fields:
+    """The last line of `progress.jsonl`; an unfinished run has none."""
+    return {
+        "type": "summary",
+        "timestamp": folder.ended,
+        "durationMs": milliseconds(folder.active_s),
+        **_counts(summary),
+        **_health(summary),
+    }
+
+
+def range_result(part: CheckpointSummary) -> Fields:
+    """The aggregates of one of a persona's range results, its lists left to the caller."""
+    return {
+        "range": row(span(part.checkpoint)),
+        "daysIngested": part.cutoff,
+        "complete": part.is_done,
+        **_measures(part.overall),
+    }
+
+
+def metadata(folder: RunFolder, summary: Summary) -> Fields:
+    """`result.json`'s metadata: what was run, on what, by what, and whether it holds."""
+    plan = folder.plan
+    return {
+        "durationMs": milliseconds(folder.active_s),
+        **_counts(summary),
+        **_settings(plan),
+        **_health(summary),
+        "errorBudget": plan.error_budget,
+        "lifecycle": plan.lifecycle,
+        "repeats": plan.repeats,
+        "seed": plan.seed,
+        "dryRun": plan.dry_run,
+        **{
+            name: row(part) if isinstance(part, Mapping) else part
+            for name, part in provenance(folder).items()
+        },
+    }
+
+
+def provenance(folder: RunFolder) -> Fields:
+    """What everything in the file was made from, precisely enough to refuse a wrong comparison."""
+    plan = folder.plan
+    fields: Fields = {
+        "planDigest": plan.digest,
+        "datasetDigest": plan.dataset_digest,
+        "questionsDigest": plan.questions_digest,
+        "code": folder.codes,
+        "system": _system(plan.system),
+        "judge": _judge(plan.judge),
+    }
+    if plan.appellate is not None:
+        fields["appellateJudge"] = _judge(plan.appellate)
+    return fields
+
+
+def ranges(plan: Plan) -> list[Fields]:
+    """The checkpoints of the plan."""
+    return [span(checkpoint) for checkpoint in plan.checkpoints]
+
+
+def span(checkpoint: Checkpoint) -> Fields:
+    """One checkpoint."""
+    return {"label": checkpoint.label, "days": checkpoint.days}
+
+
+def category_score(name: str, tally: Tally, scores: list[int] | None) -> Fields:
+    """One category at one checkpoint."""
+    fields: Fields = {"category": name, "meanScore": tally.mean, "questionCount": tally.counted}
+    if scores is not None:
+        fields["scores"] = scores
+    return fields | {"eligibleCount": tally.eligible, "missing": tally.missing}
+
+
+def difficulty_scores(part: CheckpointSummary) -> Fields:
+    """Every difficulty at one checkpoint."""
+    found = {name: part.difficulties.get(name, Tally()) for name in difficulties_of(part)}
+    return {name: {"mean": tally.mean, "count": tally.counted} for name, tally in found.items()}
+
+
+def cells(
+    checkpoints: Iterable[CheckpointSummary], categories: Iterable[str]
+) -> Iterator[msgspec.Raw]:
+    """The heatmap, a cell a line: checkpoint by checkpoint."""
+    names = tuple(categories)
+    for part in checkpoints:
+        for name in names:
+            tally = part.category(name)
+            yield row(
+                {
+                    "range": part.checkpoint.label,
+                    "category": name,
+                    "score": tally.mean,
+                    "questionCount": tally.counted,
+                    "eligibleCount": tally.eligible,
+                }
+            )
+
+
+def disclosure_breakdown(disclosures: Mapping[str, DisclosureSummary]) -> Fields:
+    """How the questions of each expected disclosure went; nothing if none was asked."""
+    if not disclosures:
+        return {}
+    breakdown: Fields = {
+        kind.value: row(
+            {
+                "evaluations": found.tally.counted,
+                "uniquePairs": found.unique,
+                "meanScore": found.tally.mean,
+                "hallucinationRate": percent(found.tally.hallucination_rate),
+            }
+        )
+        for kind in Disclosure
+        if (found := disclosures.get(kind.value)) is not None
+    }
+    return {"disclosureBreakdown": breakdown}
+
+
+def percent(share: float | None) -> float | None:
+    """A share of one as a number of a hundred."""
+    return None if share is None else 100 * share
+
+
+def _measures(tally: Tally) -> Fields:
+    return {
+        "questionsEvaluated": tally.counted,
+        "questionsOwed": tally.owed,
+        "judged": tally.judged,
+        "notAnswered": tally.not_answered,
+        "notJudged": tally.not_judged,
+        "open": tally.open,
+        "overallScore": tally.mean,
+        "hallucinationRate": percent(tally.hallucination_rate),
+    }
+
+
+def _counts(summary: Summary) -> Fields:
+    fields: Fields = {
+        "totalEvalsRun": summary.overall.counted,
+        "totalEvalsOwed": summary.overall.owed,
+        "uniqueQAPairCount": summary.questions,
+    }
+    if summary.plan.appellate is not None:
+        fields["appellateInvocations"] = summary.reviews
+        fields["appellateFaults"] = summary.reviews_failed
+    return fields
+
+
+def _health(summary: Summary) -> Fields:
+    fields: Fields = {"validity": summary.validity.status}
+    if summary.validity.status is Status.INVALID:
+        fields["invalidReason"] = summary.validity.reason
+    fields["unfinished"] = summary.overall.open
+    if summary.unstarted:
+        fields["notStarted"] = summary.unstarted
+    fields["errors"] = row(summary.faults)
+    failures = [part for persona in summary.personas for part in persona.feed_failures]
+    if failures:
+        fields["feedFailures"] = [_feed_failure(failure) for failure in failures]
+    return fields
+
+
+def _feed_failure(failure: FeedFailed) -> Fields:
+    fields: Fields = {
+        "personaId": failure.scenario,
+        "checkpoint": failure.checkpoint,
+        "stage": failure.stage,
+    }
+    if failure.day is not None:
+        fields["day"] = failure.day
+    return fields | {"error": ErrorRow(kind=failure.fault, message=failure.message)}
+
+
+def _settings(plan: Plan) -> Fields:
+    fields: Fields = {}
+    if plan.sample is not None:
+        fields["sample"] = plan.sample
+    if plan.judge_memory_window > 0:
+        fields["judgeMemoryWindow"] = plan.judge_memory_window
+    fields["groupsEnabled"] = plan.groups_enabled
+    fields["judgeModel"] = plan.judge.model or plan.judge.name
+    if plan.appellate is not None:
+        fields["appellateJudgeModel"] = plan.appellate.model or plan.appellate.name
+    return fields
+
+
+def _judge(card: JudgeCard) -> Fields:
+    fields: Fields = {"name": card.name, "version": card.version}
+    if card.model is not None:
+        fields["model"] = card.model
+    if card.rules_digest is not None:
+        fields["rulesDigest"] = card.rules_digest
+    return fields
+
+
+def _system(card: SystemCard) -> Fields:
+    return {
+        "name": card.name,
+        "version": card.version,
+        "config": card.config,
+        "maxConcurrency": card.max_concurrency,
+    }

@@ -1,0 +1,23 @@
+"""Answers in the words of the record: quotes with their dates, or an honest "no record"."""
+
+from collections.abc import Iterable
+
+from recall_bench.core.memory import Answer, Passage
+from recall_bench.systems.builtin.shelf import Found
+
+NO_RECORD = "There is no record of that."
+
+
+def quoted(found: Iterable[Found], quotes: int) -> str:
+    """The first few passages with their dates, none of them twice."""
+    seen: dict[str, str] = {}
+    for each in found:
+        seen.setdefault(each.excerpt.text, each.quote)
+        if len(seen) == quotes:
+            break
+    return "\n".join(seen.values()) or NO_RECORD
+
+
+def silence(passages: tuple[Passage, ...] = ()) -> Answer:
+    """The honest answer where nothing found says enough."""
+    return Answer(text=NO_RECORD, passages=passages)

@@ -1,0 +1,167 @@
+"""Finding passages by their words, by their meaning, or by both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from recall_bench.core.memory import Answer
+from recall_bench.core.question import PRINCIPAL, Question
+from recall_bench.systems.builtin.dates import spans
+from recall_bench.systems.builtin.embedding import embed, similarity
+from recall_bench.systems.builtin.extractive import quoted, silence
+from recall_bench.systems.builtin.lexical import Vocabulary
+from recall_bench.systems.builtin.shelf import Shelf
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Fusion = Literal["weighted", "rank"]
+
+RANK_OFFSET = 60
+"""Reciprocal rank fusion's constant, as published."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """What a search found, best first."""
+
+    numbers: tuple[int, ...]
+    """The passages, as the shelf numbers them."""
+    scores: tuple[float, ...]
+    """What they were ranked by; comparable within one question only."""
+    support: float
+    """How well the best of them fits, from 0 to 1, comparable between questions and histories."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """Answers a question with the passages that fit it best."""
+
+    vocabulary: Vocabulary | None
+    """None looks for meaning alone."""
+    weight: float
+    """The part of the words in a score; the rest is the meaning's."""
+    fusion: Fusion = "weighted"
+    date_weight: float = 0.0
+    """Added to the score, 1 at most, of a passage from a date the question names."""
+    respects_sessions: bool = False
+    """A question sees its own session only, unless it is the principal's, who sees all."""
+    k: int = 10
+    quotes: int = 3
+    threshold: float = 0.0
+    """Below this support there is no record."""
+
+    def __call__(self, shelf: Shelf, question: Question) -> Answer:
+        """Quote the best passages, or say that there is no record."""
+        hits = self.hits(shelf, question)
+        found = [shelf.at(number) for number in hits.numbers]
+        passages = tuple(
+            each.passage(score) for each, score in zip(found, hits.scores, strict=True)
+        )
+        if not found or hits.support < self.threshold:
+            return silence(passages)
+        return Answer(text=quoted(found, self.quotes), passages=passages)
+
+    def hits(self, shelf: Shelf, question: Question) -> Hits:
+        """The k best passages; of equals, the later one is better."""
+        if not len(shelf):
+            return Hits((), (), 0.0)
+        words = self._words(shelf, question)
+        meaning = self._meaning(shelf, question)
+        scores = self._fused(words, meaning)
+        if self.date_weight:
+            scores = scores + self.date_weight * named_dates(shelf, question)
+        if self.respects_sessions and question.session != PRINCIPAL:
+            scores = scores * of_session(shelf, question.session)
+        numbers = best(scores, self.k)
+        fit = self.weight * words[numbers] + (1 - self.weight) * meaning[numbers]
+        return Hits(
+            numbers=tuple(numbers.tolist()),
+            scores=tuple(round(score, 6) for score in scores[numbers].tolist()),
+            support=float(fit.max(initial=0.0)),
+        )
+
+    def _words(self, shelf: Shelf, question: Question) -> NDArray[np.float32]:
+        import numpy as np
+
+        if shelf.words is None or self.vocabulary is None:
+            return np.zeros(len(shelf), np.float32)
+        return shelf.words.scores(self.vocabulary.query(question.text))
+
+    def _meaning(self, shelf: Shelf, question: Question) -> NDArray[np.float32]:
+        import numpy as np
+
+        if not shelf.vectors:
+            return np.zeros(len(shelf), np.float32)
+        direction = embed([question.text])[0]
+        return np.concatenate([similarity(block, direction) for block in shelf.vectors])
+
+    def _fused(
+        self, words: NDArray[np.float32], meaning: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        if self.weight == 1:
+            return words
+        if self.weight == 0:
+            return meaning
+        if self.fusion == "rank":
+            return by_rank(words, meaning)
+        return by_weight(words, meaning, self.weight)
+
+
+def by_weight(
+    words: NDArray[np.float32], meaning: NDArray[np.float32], weight: float
+) -> NDArray[np.float32]:
+    """The weighted mean of both scores, each stretched to reach 1 for this question.
+
+    Words start from a true zero, no word in common; meanings from the least alike there is.
+    """
+    top, low, high = words.max(), meaning.min(), meaning.max()
+    return weight * (words / top if top > 0 else words) + (1 - weight) * (
+        (meaning - low) / (high - low) if high > low else meaning * 0
+    )
+
+
+def by_rank(words: NDArray[np.float32], meaning: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Reciprocal rank fusion of equals, stretched so that first by both is 1."""
+    import numpy as np
+
+    fused = np.zeros(len(words), np.float32)
+    for scores in (words, meaning):
+        ranked = best(scores, len(scores))
+        fused[ranked] += (RANK_OFFSET + 1) / 2 / (RANK_OFFSET + 1 + np.arange(len(ranked)))
+    return fused
+
+
+def best(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
+    """The places of the k highest scores above zero, highest first; of equals, the later first."""
+    import numpy as np
+
+    count = min(k, int(np.count_nonzero(scores > 0)))
+    if count == 0:
+        return np.empty(0, np.int64)
+    floor = np.partition(scores, -count)[-count]
+    near = np.flatnonzero(scores >= floor)
+    order = np.lexsort((-near, -scores[near]))
+    return near[order[:count]]
+
+
+def named_dates(shelf: Shelf, question: Question) -> NDArray[np.float32]:
+    """1 for each passage from a date the question names, 0 for the others."""
+    import numpy as np
+
+    dates = shelf.dates()
+    named = np.zeros(len(dates), bool)
+    for span in spans(question.text, question.asked_at.date()):
+        named |= (dates >= span.first.toordinal()) & (dates <= span.last.toordinal())
+    return named.astype(np.float32)
+
+
+def of_session(shelf: Shelf, session: str) -> NDArray[np.float32]:
+    """1 for each passage the session may see, its own and those of none; 0 for the others."""
+    import numpy as np
+
+    allowed = (None, session)
+    seen = (excerpt.session in allowed for page in shelf.pages for excerpt in page.excerpts)
+    return np.fromiter(seen, np.float32, len(shelf))

@@ -1,0 +1,96 @@
+"""The memory all built-in systems share: pages in, a shelf to read from, copies for nothing."""
+
+from collections.abc import Callable
+
+from recall_bench.core.history import Episode
+from recall_bench.core.memory import Answer, Memory, SystemCard
+from recall_bench.core.question import Question
+from recall_bench.errors import SystemFault
+from recall_bench.systems.builtin.shelf import Catalogue, Prepared, Shelf
+
+Reader = Callable[[Shelf, Question], Answer]
+"""Answers from what is on the shelf and nothing else. Asking it changes nothing."""
+
+
+class StoryMemory:
+    """Keeps a story as a catalogue prepares it, and answers as its reader reads it."""
+
+    def __init__(self, catalogue: Catalogue, reader: Reader, *, window: int | None = None) -> None:
+        self._catalogue = catalogue
+        self._reader = reader
+        self._window = window
+        self._shelf = Shelf()
+        self._prepared: list[Prepared] = []
+
+    async def ingest(self, episode: Episode) -> None:
+        """Prepare the episode; it can be asked about once settled."""
+        self._prepared.append(self._catalogue.prepared(episode))
+
+    async def settle(self) -> None:
+        """Put what came in on the shelf; with a window, the days inside it and no others."""
+        if not self._prepared:
+            return
+        if self._window is None:
+            self._shelf = self._catalogue.shelve(self._shelf, self._prepared)
+            self._prepared = []
+        else:
+            oldest = self._prepared[-1].page.day - self._window + 1
+            self._prepared = [each for each in self._prepared if each.page.day >= oldest]
+            self._shelf = self._catalogue.shelve(Shelf(), self._prepared)
+
+    async def answer(self, question: Question) -> Answer:
+        """Answer from the shelf, which stays as it is."""
+        return self._reader(self._shelf, question)
+
+    async def close(self) -> None:
+        """Let go of the story."""
+        self._shelf, self._prepared = Shelf(), []
+
+    def copy(self) -> "StoryMemory":
+        """A memory in the same state. The two share what never changes and nothing else."""
+        twin = StoryMemory(self._catalogue, self._reader, window=self._window)
+        twin._shelf, twin._prepared = self._shelf, list(self._prepared)
+        return twin
+
+
+class Copies:
+    """Snapshots for nothing: all a story memory holds can be shared."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, StoryMemory] = {}
+        self._count = 0
+
+    async def save(self, memory: Memory) -> str:
+        """Keep the memory's present state."""
+        if not isinstance(memory, StoryMemory):
+            raise SystemFault(f"a {type(memory).__name__} is not a memory of this system")
+        self._count += 1
+        token = str(self._count)
+        self._kept[token] = memory.copy()
+        return token
+
+    async def open(self, token: str) -> Memory:
+        """A new memory in the saved state."""
+        if token not in self._kept:
+            raise SystemFault(f"no state is saved as {token!r}; it was dropped or never saved")
+        return self._kept[token].copy()
+
+    async def drop(self, token: str) -> None:
+        """Forget the saved state."""
+        self._kept.pop(token, None)
+
+
+class StorySystem:
+    """Opens a story memory for each scenario."""
+
+    def __init__(self, card: SystemCard, opened: Callable[[str], StoryMemory]) -> None:
+        self.card = card
+        self.snapshots = Copies()
+        self._opened = opened
+
+    async def open(self, scenario: str) -> Memory:
+        """A memory that has lived nothing yet."""
+        return self._opened(scenario)
+
+    async def close(self) -> None:
+        """Nothing to release: memories own what they hold."""

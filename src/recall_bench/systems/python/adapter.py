@@ -1,0 +1,210 @@
+"""What an in-process adapter is, and how its methods are called.
+
+An adapter is any object with these methods, each plain or `async`:
+
+    setup()                                 optional: leave no memory of anything before
+    ingest_day(day, content, metadata)      take in one day; metadata is a DayMetadata
+    finalize_ingestion()                    optional: return once all of it can be asked about
+    query(question)                         answer; see `reply` for what may be returned
+    query_detail(question)                  the same, and preferred where there is one
+    teardown()                              optional: release what this memory holds
+    days_ingested()                         optional: how many days the memory has taken in
+
+A query method that has a parameter `context`, or a second one it cannot do without, is given a
+QueryContext with it.
+
+An adapter says that it is out of reach by raising ConnectionError, and that it should be asked
+again later by raising TimeoutError; any other exception is a failure that costs it the question.
+"""
+
+import datetime
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from recall_bench.core.history import Episode
+from recall_bench.core.memory import Answer
+from recall_bench.core.question import Question
+from recall_bench.errors import BenchError, SystemBusy, SystemFault, SystemGone, UsageError
+from recall_bench.systems.python.reply import as_answer
+
+NEEDS = "an adapter needs ingest_day(day, content, metadata) and query(question)"
+
+ASYNC_CONCURRENCY = 64
+"""How many questions an asynchronous adapter is asked at once, unless it declares a number."""
+
+_MESSAGE_LIMIT = 2000
+
+_NO_DEFAULT = inspect.Parameter.empty
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_BY_NAME = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayMetadata:
+    """What a system is told about a day besides its text."""
+
+    day_number: int
+    date: str
+    """ISO 8601, as in 2026-01-31."""
+    persona_id: str
+    active_arcs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryContext:
+    """The circumstances in which a question is asked."""
+
+    date: datetime.date
+    """Today, in the story."""
+    session: str
+    """Where it is asked from; what was said elsewhere may be none of the asker's business."""
+    persona: str
+    question_id: str
+    choices: tuple[str, ...] = ()
+    """The answers to choose from, if it is that kind of question."""
+
+
+def is_adapter(subject: object) -> bool:
+    """Whether it has the methods an adapter cannot do without, a class as well as an object."""
+    return callable(getattr(subject, "ingest_day", None)) and any(
+        callable(getattr(subject, name, None)) for name in ("query_detail", "query")
+    )
+
+
+class Adapter:
+    """An object whose methods were found to be those of an adapter, or UsageError."""
+
+    def __init__(self, subject: object, where: str) -> None:
+        self.subject = subject
+        self.where = where
+        ingest = self._method("ingest_day")
+        query = self._method("query_detail") or self._method("query")
+        if ingest is None or query is None:
+            raise UsageError(f"{where} gives a {type(subject).__name__}, but {NEEDS}")
+        self._query = query
+        self._context = _context_style(query)
+        for method, arguments in ((ingest, 3), (query, 2 if self._context == "second" else 1)):
+            named = {"context": None} if method is query and self._context == "named" else {}
+            if not _accepts(method, arguments, named):
+                raise UsageError(
+                    f"{where}: {getattr(method, '__name__', 'a method')} takes other parameters, "
+                    f"but {NEEDS}"
+                )
+
+    @property
+    def is_async(self) -> bool:
+        """Whether questions are answered by a coroutine, so that many can be under way at once."""
+        return inspect.iscoroutinefunction(self._query)
+
+    @property
+    def max_concurrency(self) -> int:
+        """How many questions it may be asked at once: as it declares, else 64 or 1."""
+        declared = getattr(self.subject, "max_concurrency", None)
+        if declared is None:
+            return ASYNC_CONCURRENCY if self.is_async else 1
+        if isinstance(declared, bool) or not isinstance(declared, int) or declared < 1:
+            raise UsageError(
+                f"{self.where} declares max_concurrency = {declared!r}, which is no number above 0"
+            )
+        return declared
+
+    @property
+    def declares_folder(self) -> bool:
+        """Whether it has an attribute `state_dir`, or only announces one."""
+        announced = (vars(kind).get("__annotations__", {}) for kind in type(self.subject).__mro__)
+        return hasattr(self.subject, "state_dir") or any(
+            "state_dir" in names for names in announced
+        )
+
+    def has(self, name: str) -> bool:
+        """Whether the adapter defines an optional method."""
+        return self._method(name) is not None
+
+    def call(self, name: str, *arguments: object) -> object:
+        """Call an optional method; None where there is none."""
+        method = self._method(name)
+        return method(*arguments) if method else None
+
+    def ingest(self, episode: Episode, scenario: str) -> object:
+        """Hand over one episode."""
+        metadata = DayMetadata(
+            day_number=episode.day,
+            date=episode.at.date().isoformat(),
+            persona_id=scenario,
+            active_arcs=episode.arcs,
+        )
+        return self.call("ingest_day", episode.day, episode.text, metadata)
+
+    def answer(self, question: Question) -> Answer | Awaitable[Answer]:
+        """Ask; the answer, or an awaitable of it."""
+        context = QueryContext(
+            date=question.asked_at.date(),
+            session=question.session,
+            persona=question.scenario,
+            question_id=question.id,
+            choices=question.choices,
+        )
+        match self._context:
+            case "named":
+                reply = self._query(question.text, context=context)
+            case "second":
+                reply = self._query(question.text, context)
+            case _:
+                reply = self._query(question.text)
+        return _read(reply) if inspect.isawaitable(reply) else as_answer(reply)
+
+    def _method(self, name: str) -> Callable[..., object] | None:
+        found = getattr(self.subject, name, None)
+        return found if callable(found) else None
+
+
+async def _read(reply: Awaitable[object]) -> Answer:
+    return as_answer(await reply)
+
+
+def _context_style(query: Callable[..., object]) -> Literal["named", "second", "none"]:
+    try:
+        parameters = list(inspect.signature(query).parameters.values())[1:]
+    except (TypeError, ValueError):
+        return "none"
+    if any(found.name == "context" and found.kind in _BY_NAME for found in parameters):
+        return "named"
+    if parameters and parameters[0].kind in _BY_PLACE and parameters[0].default is _NO_DEFAULT:
+        return "second"
+    return "none"
+
+
+def _accepts(method: Callable[..., object], count: int, named: Mapping[str, object]) -> bool:
+    try:
+        signature = inspect.signature(method)
+    except (TypeError, ValueError):
+        return True
+    try:
+        signature.bind(*range(count), **named)
+    except TypeError:
+        return False
+    return True
+
+
+def fault_of(error: BaseException) -> BenchError:
+    """What an exception from an adapter means to a run."""
+    if isinstance(error, SystemFault | SystemGone):
+        return error
+    text = described(error)
+    if isinstance(error, ConnectionError):
+        return SystemGone(f"the adapter is out of reach ({text}); see what it connects to")
+    if isinstance(error, TimeoutError):
+        return SystemBusy(text)
+    return SystemFault(text)
+
+
+def described(error: BaseException) -> str:
+    """Type and message of an exception, fit to be written down."""
+    try:
+        message = str(error)
+    except Exception as unprintable:  # noqa: BLE001  somebody else's __str__
+        message = f"its message raises {type(unprintable).__name__}"
+    message = message[:_MESSAGE_LIMIT].encode("utf-8", "backslashreplace").decode()
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
