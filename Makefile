@@ -11,7 +11,7 @@ help:
 	@echo "make test        lint, types and every test: what CI runs"
 	@echo "make lint        lint, formatting and types alone"
 	@echo "make format      format the source"
-	@echo "make benchmarks  print every speed claim, measured here"
+	@echo "make benchmarks  what the engine costs, measured here"
 
 demo: $(VENV)/.base
 	$(BIN)/recall-bench run --groups-enabled --into recall-runs/demo

@@ -17,6 +17,11 @@ from recall_bench import errors, plugins, profile
 from recall_bench.cli.main import COMMANDS, cli
 from recall_bench.core import event
 
+_PROFILE = """A YAML file; every section is optional and flags win over it. Relative paths in it are
+relative to it. `run` uses `persona`, `env`, `harness`, `run`, `models.judge` and
+`models.appellateJudge`; the other models and `generate` belong to the generating commands of the
+public format and are read by none of ours yet.
+"""
 PAGES = Path(__file__).parent / "reference"
 _NOTE = "*Made by `python docs/generate.py` from the code; do not edit.*\n"
 
@@ -42,7 +47,7 @@ def error_tree() -> str:
 
 def profile_keys() -> str:
     """Every key of a profile, by section."""
-    parts = ["# Profile\n", _NOTE, "A YAML file; every key is optional, flags win over it.\n"]
+    parts = ["# Profile\n", _NOTE, _PROFILE]
     for section in msgspec.structs.fields(profile.Profile):
         kind = next(t for t in section.type.__args__ if t is not type(None))
         parts.append(f"## {section.encode_name}\n\n| key | type |\n|---|---|")

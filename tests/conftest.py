@@ -1,6 +1,7 @@
 """Fixtures shared by every test: one tiny world, spelled out."""
 
 import io
+import os
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from datetime import date
@@ -18,14 +19,16 @@ from tests.commands import Invoke, Shown
 
 EPOCH = date(2024, 1, 1)
 
-SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+SHARED_DATA = Path(
+    os.environ.get("RECALL_BENCH_DATA", Path(__file__).parents[2] / "shared" / "data")
+)
 
 
 def shared_data(name: str) -> Path:
     """A path below the real data beside the checkout; skips the test where there is none."""
     path = SHARED_DATA / name
     if not path.exists():
-        pytest.skip(f"needs the real data shared/data/{name}, which is not here")
+        pytest.skip(f"needs the real data {name}; say where with RECALL_BENCH_DATA")
     return path
 
 

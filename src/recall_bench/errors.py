@@ -9,6 +9,7 @@ BenchError
 │   ├── Malformed
 │   └── Problems           several at once
 ├── JournalLost            the journal cannot be written; the same command continues   exit 7
+├── Interrupted            told to stop; the same command continues         exit 128 + signal
 ├── SystemGone             the system cannot be reached; nothing is held against it    exit 4
 ├── SystemFault            the system failed at something      recorded, costs the system
 │   ├── SystemTimeout
@@ -26,9 +27,10 @@ A run that ends without one of these still has an exit code that says how it wen
     0  every trial owed has an outcome, errors within the stated budget
     4  the system could not be reached or fed; the same command continues
     5  the system failed more often than the budget allows: scores are invalid
-    6  some answers could not be judged; the same command judges them
+    6  some answers could not be judged; the same command judges them, and until it does the
+       scores are invalid if they are more than the budget allows
     7  the journal could not be written; the same command continues
-  130  interrupted; the same command continues
+  130  interrupted (143 by SIGTERM, 129 by SIGHUP); the same command continues
 
 Anything else that escapes is a bug in the harness: it aborts the run with its traceback.
 """
@@ -94,6 +96,14 @@ class Problems(DataError):
         self.problems = problems
         self.exit_code = max(problem.exit_code for problem in problems)
         super().__init__("\n".join(str(problem) for problem in problems))
+
+
+class Interrupted(BenchError):
+    """The run was told to stop by a signal."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__("interrupted; the same command goes on from here")
+        self.exit_code = 128 + number
 
 
 class SystemGone(BenchError):

@@ -5,7 +5,7 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,16 +21,14 @@ from recall_bench.core.question import Item, Scenario
 from recall_bench.core.ranges import parse_range
 from recall_bench.core.record import Record
 from recall_bench.core.standing import Standings
-from recall_bench.errors import BenchError, FolderBusy, UsageError
-from recall_bench.job import Job
+from recall_bench.errors import BenchError, FolderBusy, Interrupted, UsageError
+from recall_bench.job import Job, Observer
 from recall_bench.outputs import PICTURES
 from recall_bench.profile import Settings, overlaid, read_profile
 from recall_bench.reporting.files.export import export
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import Summary, summarise
 from recall_bench.resolve import EMBEDDED
-
-Observer = Callable[[Event, Standings], None]
 
 
 class StoryEntry(Record, frozen=True, kw_only=True):
@@ -54,11 +52,11 @@ class PersonaEntry(Record, frozen=True, kw_only=True):
     stories: tuple[StoryEntry, ...]
 
 
-def list_personas(data: Path | None = None) -> list[PersonaEntry]:
+def list_personas(data: str | Path | None = None) -> list[PersonaEntry]:
     """The personas in a data folder, or those that come with the package."""
     from recall_bench.datasets.persona import persona_ids, read_persona, stories
 
-    root = data or EMBEDDED
+    root = Path(data or EMBEDDED)
     if not root.is_dir():
         raise UsageError(f"--data: {root} is not a folder; name the one that holds the personas")
     found = []
@@ -90,13 +88,13 @@ def _story_entry(folder: Path, arcs: str) -> StoryEntry:
 
 
 def load_persona(
-    folder: Path, *, arcs: str | None = None, calendar: Calendar = Calendar.METADATA
+    folder: str | Path, *, arcs: str | None = None, calendar: Calendar = Calendar.METADATA
 ) -> Scenario:
     """One persona's story with its questions, days verbatim."""
     from recall_bench.datasets.persona import load
     from recall_bench.resolve import story_in
 
-    story = story_in(folder, arcs)
+    story = story_in(Path(folder), arcs)
     return load(story.folder, arcs=story.arcs, calendar=calendar)
 
 
@@ -133,14 +131,6 @@ class Finished:
         if overall.not_answered > self.summary.plan.error_budget * overall.owed:
             return 5
         return 6 if overall.owed > overall.judged + overall.not_answered else 0
-
-
-class Interrupted(BenchError):
-    """The run was told to stop; the same command goes on with it."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__("interrupted; the same command goes on from here")
-        self.exit_code = 128 + number
 
 
 def run(
@@ -251,10 +241,10 @@ def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None
             draw(picture, folder.path / name)
 
 
-def export_run(run_folder: Path, to: Path | None = None) -> tuple[Path, ...]:
+def export_run(run_folder: str | Path, to: str | Path | None = None) -> tuple[Path, ...]:
     """Write a run's result files again from its journal; their paths."""
-    folder = RunFolder.open(run_folder)
-    target = to or run_folder
+    folder = RunFolder.open(Path(run_folder))
+    target = Path(to or run_folder)
     paths = {
         "result": target / "result.json",
         "progress": target / "progress.jsonl",
@@ -265,12 +255,12 @@ def export_run(run_folder: Path, to: Path | None = None) -> tuple[Path, ...]:
     return tuple(paths.values())
 
 
-def draw_heatmap(source: Path, output: Path) -> None:
+def draw_heatmap(source: str | Path, output: str | Path) -> None:
     """The heatmap of a run folder, a result.json or a progress.jsonl, as .png or .svg."""
     from recall_bench.reporting.heatmap.drawing import draw
     from recall_bench.reporting.heatmap.sources import heatmap_of
 
-    draw(heatmap_of(source), output)
+    draw(heatmap_of(Path(source)), Path(output))
 
 
 def write_progress_file(job: Job) -> None:
@@ -303,6 +293,6 @@ def result_json(folder: RunFolder) -> Iterator[str]:
                 yield piece
 
 
-def open_run(path: Path) -> RunFolder:
+def open_run(path: str | Path) -> RunFolder:
     """A run folder, finished or not, to look at."""
-    return RunFolder.open(path)
+    return RunFolder.open(Path(path))

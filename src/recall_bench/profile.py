@@ -88,7 +88,8 @@ def overlaid(settings: Settings, given: dict[str, Any]) -> Settings:
     """
     if "into" in given or "resume" in given:
         settings = replace(settings, into=None, resume=None)
-    return replace(settings, **given)
+    paths = {name: Path(value) for name, value in given.items() if name in _PATHS and value}
+    return replace(settings, **given | paths)
 
 
 class _Section(msgspec.Struct, rename="camel", forbid_unknown_fields=True):

@@ -15,8 +15,6 @@ from recall_bench.profile import Settings
 EMBEDDED = Path(__file__).parent / "personas"
 """The personas that come with the package."""
 
-DEFAULT_ARCS = "arcs-1000d.yaml"
-
 _MODELS = frozenset(
     {"anthropic", "azure", "bedrock", "google", "groq", "mistral", "ollama", "openai"}
     | {"openai-chat", "openrouter", "claude", "codex", "copilot"}
@@ -66,7 +64,7 @@ def resolve_personas(settings: Settings) -> Mapping[str, Path]:
 
 def story_in(folder: Path, arcs: str | None) -> Story:
     """The story named; else the usual one; else the only one."""
-    from recall_bench.datasets.persona import stories
+    from recall_bench.datasets.layout import DEFAULT_ARCS, stories
 
     if arcs is not None:
         return Story(folder=folder, arcs=arcs)

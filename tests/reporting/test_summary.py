@@ -7,6 +7,7 @@ import pytest
 
 from recall_bench.core.plan import Checkpoint
 from recall_bench.core.question import CATEGORIES, Disclosure, Item
+from recall_bench.metrics.marks import Tally
 from recall_bench.reporting.summary import (
     CheckpointSummary,
     Status,
@@ -14,7 +15,6 @@ from recall_bench.reporting.summary import (
     summarise,
     summarise_checkpoint,
 )
-from recall_bench.reporting.tally import Tally
 from tests.reporting.conftest import (
     ADA,
     ALL_OF_ADA,

@@ -11,7 +11,7 @@ import click
     "--output",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="Picture to write, .png or .svg; may be repeated (default: beside the source).",
+    help="Picture to write, .png, .svg or .pdf; may be repeated [both beside the source].",
 )
 def heatmap_command(source: Path, output: tuple[Path, ...]) -> None:
     """Draw the heatmap of SOURCE: a run folder, a result.json or a progress.jsonl."""

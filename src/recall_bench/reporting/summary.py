@@ -12,8 +12,8 @@ from recall_bench.core.event import FeedFailed
 from recall_bench.core.plan import Checkpoint, Plan
 from recall_bench.core.question import CATEGORIES, DIFFICULTIES, GROUP_CATEGORIES, Item
 from recall_bench.core.standing import CheckpointClock, ScenarioStanding, Standing
+from recall_bench.metrics.marks import Tally, tally_of, total
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.tally import Tally, tally_of, total
 
 BOUNDARY = "information-boundary"
 """The category whose questions say how much may be disclosed."""

@@ -12,6 +12,7 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import DIFFICULTIES, Disclosure
 from recall_bench.core.verdict import FULL_MARKS, JudgeCard
+from recall_bench.metrics.marks import Tally, total
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import (
     CheckpointSummary,
@@ -22,7 +23,6 @@ from recall_bench.reporting.summary import (
     exceeds,
     listed,
 )
-from recall_bench.reporting.tally import Tally, total
 
 STUB_WARNING = "STUB JUDGE: scores mean nothing"
 NO_DATA = "--"

@@ -10,6 +10,7 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, Plan
 from recall_bench.core.question import Disclosure
 from recall_bench.core.verdict import JudgeCard
+from recall_bench.metrics.marks import Tally
 from recall_bench.reporting.files.layout import row
 from recall_bench.reporting.files.rows import ErrorRow, milliseconds
 from recall_bench.reporting.folder import RunFolder
@@ -21,7 +22,6 @@ from recall_bench.reporting.summary import (
     Summary,
     difficulties_of,
 )
-from recall_bench.reporting.tally import Tally
 
 Fields = dict[str, object]
 

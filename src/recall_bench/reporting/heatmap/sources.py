@@ -21,11 +21,11 @@ from msgspec import Meta
 from recall_bench.core.question import CATEGORIES, GROUP_CATEGORIES
 from recall_bench.core.verdict import FULL_MARKS, JudgeCard
 from recall_bench.errors import DataError, UsageError
+from recall_bench.metrics.marks import Tally
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.heatmap.caption import Caption
 from recall_bench.reporting.heatmap.cells import Cell, HeatmapData
 from recall_bench.reporting.summary import STUB, Status, Summary, listed, summarise
-from recall_bench.reporting.tally import Tally
 
 _Score = Annotated[float, Meta(ge=0, le=FULL_MARKS)]
 _Percent = Annotated[float, Meta(ge=0, le=100)]
