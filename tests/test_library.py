@@ -47,6 +47,7 @@ def test_the_public_names() -> None:
         "Turn",
         "UsageError",
         "Verdict",
+        "arun",
         "draw_heatmap",
         "export_run",
         "heatmap_grid",
@@ -113,3 +114,41 @@ def test_questions_are_filtered_by_range(tmp_path: Path) -> None:
     asked = recall_bench.questions_in_range(scenario, "3d")
 
     assert [item.id for item in asked] == ["gardener-q001", "gardener-q002", "gardener-q003"]
+
+
+class Parrot:
+    """Answers with whatever it heard last."""
+
+    def ingest_day(self, day: int, content: str, metadata: object) -> None:
+        self.last = content.splitlines()[-1]
+
+    def query(self, question: str) -> str:
+        return self.last
+
+
+def test_an_adapter_class_of_ones_own(tmp_path: Path) -> None:
+    write_persona(tmp_path / "data")
+
+    finished = recall_bench.run(
+        adapter=Parrot,
+        data=str(tmp_path / "data"),
+        ranges="5d",
+        into=str(tmp_path / "run"),
+        heatmap_png=False,
+    )
+
+    assert finished.is_valid
+    assert finished.folder.plan.system.name == "Parrot"
+    assert finished.summary.overall.judged == 5
+
+
+@pytest.mark.anyio
+async def test_a_benchmark_inside_a_running_loop(tmp_path: Path) -> None:
+    write_persona(tmp_path / "data")
+
+    finished = await recall_bench.arun(
+        adapter="none", data=tmp_path / "data", ranges="5d", into=tmp_path / "run", judge="stub"
+    )
+
+    assert finished.exit_code == 0
+    assert (tmp_path / "run" / "heatmap.png").exists()

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from recall_bench.errors import SystemGone as SystemGone
     from recall_bench.errors import UsageError as UsageError
     from recall_bench.library import Finished as Finished
+    from recall_bench.library import arun as arun
     from recall_bench.library import draw_heatmap as draw_heatmap
     from recall_bench.library import export_run as export_run
     from recall_bench.library import heatmap_json as heatmap_json
@@ -65,7 +66,7 @@ _HOMES = {
     "core.verdict": "Exhibit Judge JudgeCard Verdict",
     "errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
     "library": (
-        "Finished draw_heatmap export_run heatmap_json list_personas load_persona open_run "
+        "Finished arun draw_heatmap export_run heatmap_json list_personas load_persona open_run "
         "questions_in_range read_settings result_json run text_report"
     ),
     "profile": "Settings",

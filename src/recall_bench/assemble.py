@@ -22,20 +22,18 @@ _EMBEDDED_RANGES = ("every:5",)
 """The embedded persona lives for thirty days: the usual ranges would be one and the same."""
 
 
-def assemble(settings: Settings) -> Job:
+def assemble(settings: Settings, system: MemorySystem | None = None) -> Job:
     """A job whose every part has been looked at; nothing is fed or asked yet.
 
-    All that is wrong, with any persona or part, is found before the first call is paid for.
+    All that is wrong, with any persona or part, is found before the first call is paid for. A
+    system of one's own may be given in place of the one the settings name.
     """
     check = _Check(settings)
     folders = check.of(resolve_personas, settings) or {}
-    stories = {
-        name: story
-        for name, folder in folders.items()
-        if (story := check.of(story_in, folder, settings.arcs)) is not None
-    }
+    found = {name: check.of(story_in, path, settings.arcs) for name, path in folders.items()}
+    stories = {name: story for name, story in found.items() if story is not None}
     cards = tuple(card for story in stories.values() if (card := check.story(story)) is not None)
-    system = check.of(resolve_system, settings)
+    system = system or check.of(resolve_system, settings)
     lifecycle = check.of(_lifecycle, settings, system)
     bench = check.of(_bench, settings)
     checkpoints = check.of(_checkpoints, settings, cards)

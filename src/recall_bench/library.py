@@ -27,7 +27,7 @@ from recall_bench.outputs import PICTURES
 from recall_bench.profile import Settings, overlaid, read_profile
 from recall_bench.reporting.files.export import export
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import Summary, summarise
+from recall_bench.reporting.summary import Status, Summary, summarise
 from recall_bench.resolve import EMBEDDED
 
 
@@ -121,6 +121,11 @@ class Finished:
     """What ended it early: a system that could not be reached, or an interruption."""
 
     @property
+    def is_valid(self) -> bool:
+        """Whether the scores may be quoted: everything was asked, and failures were few."""
+        return self.summary.validity.status is Status.VALID
+
+    @property
     def exit_code(self) -> int:
         """As the table in `recall_bench.errors` has it."""
         if self.stopped_by is not None:
@@ -140,25 +145,57 @@ def run(
 ) -> Finished:
     """Run a benchmark to its end, or to what stops it, and write its files.
 
-    Give `Settings`, or their fields by name: `run(adapter="bm25", ranges=("30d",))`.
+    Give `Settings`, or their fields by name: `run(adapter="bm25", ranges="30d")`. The adapter
+    may be a class or an object of yours. Inside a running event loop, await `arun` instead.
     """
-    job = assemble(overlaid(settings or Settings(), given))
-    return carry_out(job, observe)
+    return carry_out(_assembled(settings, given), observe)
+
+
+async def arun(
+    settings: Settings | None = None,
+    observe: Observer | None = None,
+    **given: Any,  # noqa: ANN401 - the fields of Settings
+) -> Finished:
+    """The same as `run`, for those who have an event loop already."""
+    job = _assembled(settings, given)
+    return _finished(job, await _to_its_end(job, observe))
+
+
+def _assembled(settings: Settings | None, given: dict[str, Any]) -> Job:
+    wanted = settings or Settings()
+    adapter = given.get("adapter", wanted.adapter)
+    if isinstance(adapter, str):
+        return assemble(overlaid(wanted, given))
+    from recall_bench.systems.python.system import system_from
+
+    system = system_from(adapter, given.get("config", wanted.config))
+    return assemble(overlaid(wanted, given | {"adapter": system.card.name}), system)
 
 
 def carry_out(job: Job, observe: Observer | None = None) -> Finished:
     """Run an assembled job, then write every view of it."""
-    stopped_by: BenchError | None = None
+    stopped_by: BenchError | None
     try:
-        anyio.run(_interruptible, job, observe or _ignore)
+        stopped_by = anyio.run(_to_its_end, job, observe)
     except KeyboardInterrupt:
         stopped_by = Interrupted(signal.SIGINT)
+    return _finished(job, stopped_by)
+
+
+async def _to_its_end(job: Job, observe: Observer | None) -> BenchError | None:
+    """Run the job; what stopped it early, or None if nothing did."""
+    try:
+        await _interruptible(job, observe or _ignore)
     except FolderBusy:
         raise
     except BenchError as error:
-        stopped_by = error
+        return error
     except BaseExceptionGroup as group:
-        stopped_by = _only_fault(group)
+        return _only_fault(group)
+    return None
+
+
+def _finished(job: Job, stopped_by: BenchError | None) -> Finished:
     if stopped_by is not None and not job.journal.exists():
         raise stopped_by
     folder = RunFolder.open(job.folder)

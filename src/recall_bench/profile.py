@@ -88,6 +88,9 @@ def overlaid(settings: Settings, given: dict[str, Any]) -> Settings:
     """
     if "into" in given or "resume" in given:
         settings = replace(settings, into=None, resume=None)
+    for name in ("ranges", "personas"):
+        if isinstance(given.get(name), str):
+            given = given | {name: (given[name],)}
     paths = {name: Path(value) for name, value in given.items() if name in _PATHS and value}
     return replace(settings, **given | paths)
 

@@ -48,6 +48,8 @@ def resolve_personas(settings: Settings) -> Mapping[str, Path]:
     if not data.is_dir():
         raise UsageError(f"--data: {data} is not a folder; name the one that holds the personas")
     known = persona_ids(data)
+    if not known and (data / "persona.yaml").exists():
+        raise UsageError(f"--data: {data} is a persona itself; name the folder that holds it")
     if not known:
         raise UsageError(
             f"--data: {data} holds no persona; "

@@ -99,7 +99,8 @@ def test_failures_are_listed_by_kind_and_feeding_with_its_message(story: Story) 
 
     text = reported(story)
 
-    assert "Failures     NotAnAnswer 1, SystemTimeout 1" in text
+    assert "Failures     1 × NotAnAnswer, first: " in text
+    assert "1 × SystemTimeout, first: " in text
     assert "Feed failed  ada at 4d, day 3 (ingest): SystemFault: connection" in text
     assert "\x1b" not in text
     assert "x" * 400 not in text

@@ -48,6 +48,9 @@ def main() -> None:
     """Run the command; print what went wrong as one sentence, without a traceback."""
     try:
         code = cli(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(error.exit_code)
     except click.ClickException as error:
         click.echo(f"error: {error.format_message()}", err=True)
         sys.exit(error.exit_code)

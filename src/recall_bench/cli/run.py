@@ -24,8 +24,8 @@ _NUMBER = click.IntRange(min=0)
 
 def _option(*names: str, **settings: Any) -> Callable[[F], F]:  # noqa: ANN401 - click's own
     """An option that is absent unless given, so that a profile can supply it."""
-    if "type" in settings and isinstance(settings["type"], click.IntRange):
-        settings["metavar"] = "N"
+    if isinstance(settings.get("type"), click.IntRange):
+        settings["metavar"] = "MS" if names[0].endswith("timeout") else "N"
     return click.option(*names, default=None, **settings)
 
 
@@ -45,7 +45,9 @@ def _option(*names: str, **settings: Any) -> Callable[[F], F]:  # noqa: ANN401 -
 )
 @_option("--personas", multiple=True, help="Personas to run [all].")
 @_option(
-    "--ranges", multiple=True, help="Checkpoints: names, day counts, steps [30d 90d 6mo 1y full]."
+    "--ranges",
+    multiple=True,
+    help="Checkpoints [30d 90d 6mo 1y full; for the embedded persona every:5].",
 )
 @_option("--arcs", help="The story, by its arcs file [arcs-1000d.yaml, or the only one].")
 @_option("--sample", type=_NUMBER, help="Older questions at each checkpoint at most [all].")
@@ -89,7 +91,7 @@ def _option(*names: str, **settings: Any) -> Callable[[F], F]:  # noqa: ANN401 -
     type=_PATH,
     help="Run folder; the same folder continues [one by plan in recall-runs/].",
 )
-@_option("--resume", type=_PATH, help="Go on with this run folder (or a file in it).")
+@_option("--resume", type=_PATH, help="Go on with this run folder, given the run's own flags.")
 @_option("--skip-catchup-ingest/--no-skip-catchup-ingest", help="Trust what the system attests.")
 @_option("--retry-errors/--no-retry-errors", help="Put failed questions again.")
 @_option(
@@ -144,9 +146,37 @@ def _carried_out(settings: "Settings", shape: str) -> int:
         with display() as shown:
             finished = carry_out(job, Watch(job, shown))
     _print(finished, shape)
-    if finished.stopped_by is not None:
-        click.echo(f"error: {finished.stopped_by}", err=True)
+    click.echo(f"files: {', '.join(_files(finished))} in {job.folder}", err=True)
+    if (problem := _problem(finished)) is not None:
+        click.echo(f"error: {problem}", err=True)
     return finished.exit_code
+
+
+def _files(finished: "Finished") -> list[str]:
+    return sorted(
+        path.name for path in finished.folder.path.iterdir() if not path.name.startswith(".")
+    )
+
+
+def _problem(finished: "Finished") -> str | None:
+    """What ended badly, and what to do about it."""
+    overall = finished.summary.overall
+    match finished.exit_code:
+        case 0:
+            return None
+        case 5:
+            return (
+                f"the system failed at {overall.not_answered} of {overall.owed} questions; "
+                "failures.jsonl says why; when that is mended, repeat with --retry-errors"
+            )
+        case 6 if finished.stopped_by is None:
+            return (
+                f"{overall.owed - overall.judged - overall.not_answered} answers could not be "
+                "judged; the same command judges them"
+            )
+    if finished.stopped_by is not None:
+        return str(finished.stopped_by)
+    return f"{overall.open} questions could not be put; the same command tries again"
 
 
 def _print(finished: "Finished", shape: str) -> None:

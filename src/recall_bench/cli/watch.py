@@ -45,21 +45,31 @@ class Watch:
         self._display = display
         self._left: dict[tuple[str, str], int] = {}
         self._done = self._owed = 0
+        self._faults: set[str] = set()
         self._refreshed = monotonic()
         self._pause_s = _FRESH_S
 
     def __call__(self, event: Event, standings: Standings) -> None:
         """Take notice of one event, which the standings know already."""
         match event:
-            case Judged(trial=trial) | NotAnswered(trial=trial):
+            case Judged(trial=trial):
+                self._finished(trial, standings)
+            case NotAnswered(trial=trial, fault=fault, message=message):
+                self._first(fault, f"{trial}: not answered, {fault}: {message}")
                 self._finished(trial, standings)
             case NotJudged(trial=trial, fault=fault, message=message):
-                self._display.say(f"  [bench] {trial}: not judged, {fault}: {message}")
+                self._first(fault, f"{trial}: not judged, {fault}: {message}")
             case Ingested(scenario=scenario, day=day):
                 self._meet(scenario, standings)
                 self._display.advance(self._done, self._owed, f"{scenario}, day {day}")
             case _:
                 pass
+
+    def _first(self, fault: str, line: str) -> None:
+        """Say the first of each kind at once; the rest are in the files."""
+        if fault not in self._faults:
+            self._faults.add(fault)
+            self._display.say(f"  [bench] {line}")
 
     def _meet(self, scenario: str, standings: Standings) -> None:
         """Count what a scenario owes the first time it is heard of."""

@@ -73,6 +73,8 @@ class RunFolder:
         """Scenarios whose feeding failed since the run was last started or continued."""
         self._paused = timedelta()
         self._codes = [first.code]
+        self.examples: dict[str, str] = {}
+        """The first message heard of each kind of fault, and where."""
         self._faults = [""]
         self._index: dict[str, _Index] = {}
 
@@ -220,11 +222,17 @@ class RunFolder:
         match event:
             case Judged(primary=primary, review_fault=fault):
                 index.review[slot] = _review(primary, fault)
-            case NotAnswered(fault=fault):
+            case NotAnswered(fault=fault, message=message):
                 index.answered[slot] = _NOWHERE
                 index.fault[slot] = self._fault(fault)
-            case NotJudged(fault=fault):
+                self.examples.setdefault(
+                    fault, f"{message[:200]} ({trial.item} at {trial.checkpoint})"
+                )
+            case NotJudged(fault=fault, message=message):
                 index.fault[slot] = self._fault(fault)
+                self.examples.setdefault(
+                    fault, f"{message[:200]} ({trial.item} at {trial.checkpoint})"
+                )
         self.standings.note(event)
 
     def _note_course(self, event: Event) -> None:

@@ -138,7 +138,13 @@ def _facts(folder: RunFolder, summary: Summary) -> Iterator[tuple[str, str]]:
     yield "Lifecycle", _lifecycle(plan)
     yield "Started", f"{folder.started:%Y-%m-%d %H:%M:%S} UTC, took {duration(folder.active_s)}"
     if summary.faults:
-        yield "Failures", ", ".join(f"{kind} {count}" for kind, count in summary.faults.items())
+        yield (
+            "Failures",
+            " · ".join(
+                f"{count} × {kind}, first: {folder.examples[kind]}"
+                for kind, count in summary.faults.items()
+            ),
+        )
     for persona in summary.personas:
         for failure in persona.feed_failures:
             yield "Feed failed", _feed_failure(failure)
@@ -252,7 +258,8 @@ def _labels(plan: Plan) -> str:
 def _sampling(plan: Plan) -> str:
     words = "" if plan.sample is None else f" · at most {plan.sample} older ones a checkpoint"
     words += f" · each put {plan.repeats} times" if plan.repeats > 1 else ""
-    return words + (" · group questions " + ("on" if plan.groups_enabled else "off"))
+    asked = "on" if plan.groups_enabled else "off (--groups-enabled asks them)"
+    return f"{words} · group questions {asked}"
 
 
 def _lifecycle(plan: Plan) -> str:
