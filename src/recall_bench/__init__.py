@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from recall_bench.core.verdict import Judge as Judge
     from recall_bench.core.verdict import JudgeCard as JudgeCard
     from recall_bench.core.verdict import Verdict as Verdict
+    from recall_bench.ending import Finished as Finished
     from recall_bench.errors import BenchError as BenchError
     from recall_bench.errors import DataError as DataError
     from recall_bench.errors import JudgeFault as JudgeFault
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from recall_bench.errors import SystemFault as SystemFault
     from recall_bench.errors import SystemGone as SystemGone
     from recall_bench.errors import UsageError as UsageError
-    from recall_bench.library import Finished as Finished
     from recall_bench.library import arun as arun
     from recall_bench.library import draw_heatmap as draw_heatmap
     from recall_bench.library import export_run as export_run
@@ -64,9 +64,10 @@ _HOMES = {
     "core.question": "CATEGORIES Item Question Scenario Truth",
     "core.ranges": "parse_range parse_ranges",
     "core.verdict": "Exhibit Judge JudgeCard Verdict",
+    "ending": "Finished",
     "errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
     "library": (
-        "Finished arun draw_heatmap export_run heatmap_json list_personas load_persona open_run "
+        "arun draw_heatmap export_run heatmap_json list_personas load_persona open_run "
         "questions_in_range read_settings result_json run text_report"
     ),
     "profile": "Settings",

@@ -1,33 +1,23 @@
 """Everything the command line does, one call away."""
 
-import asyncio
 import json
-import signal
-import sys
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import anyio
-
 from recall_bench.assemble import assemble
-from recall_bench.core.event import Event
 from recall_bench.core.plan import Calendar
 from recall_bench.core.question import Item, Scenario
 from recall_bench.core.ranges import parse_range
 from recall_bench.core.record import Record
-from recall_bench.core.standing import Standings
-from recall_bench.errors import BenchError, FolderBusy, Interrupted, UsageError
+from recall_bench.ending import Finished, carry_out, finished, to_its_end
+from recall_bench.errors import UsageError
 from recall_bench.job import Job, Observer
-from recall_bench.outputs import PICTURES
 from recall_bench.profile import Settings, overlaid, read_profile
 from recall_bench.reporting.files.export import export
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import Status, Summary, summarise
+from recall_bench.reporting.summary import Summary, summarise
 from recall_bench.resolve import EMBEDDED
 
 
@@ -110,34 +100,6 @@ def read_settings(profile: Path | None = None, given: Mapping[str, Any] | None =
     return overlaid(settings, dict(given or {}))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
-    """A run that came to a stop, and how."""
-
-    folder: RunFolder
-    summary: Summary
-    warnings: tuple[str, ...]
-    stopped_by: BenchError | None = None
-    """What ended it early: a system that could not be reached, or an interruption."""
-
-    @property
-    def is_valid(self) -> bool:
-        """Whether the scores may be quoted: everything was asked, and failures were few."""
-        return self.summary.validity.status is Status.VALID
-
-    @property
-    def exit_code(self) -> int:
-        """As the table in `recall_bench.errors` has it."""
-        if self.stopped_by is not None:
-            return self.stopped_by.exit_code
-        overall = self.summary.overall
-        if overall.open or self.summary.unstarted:
-            return 4
-        if overall.not_answered > self.summary.plan.error_budget * overall.owed:
-            return 5
-        return 6 if overall.owed > overall.judged + overall.not_answered else 0
-
-
 def run(
     settings: Settings | None = None,
     observe: Observer | None = None,
@@ -158,7 +120,7 @@ async def arun(
 ) -> Finished:
     """The same as `run`, for those who have an event loop already."""
     job = _assembled(settings, given)
-    return _finished(job, await _to_its_end(job, observe))
+    return finished(job, await to_its_end(job, observe))
 
 
 def _assembled(settings: Settings | None, given: dict[str, Any]) -> Job:
@@ -170,112 +132,6 @@ def _assembled(settings: Settings | None, given: dict[str, Any]) -> Job:
 
     system = system_from(adapter, given.get("config", wanted.config))
     return assemble(overlaid(wanted, given | {"adapter": system.card.name}), system)
-
-
-def carry_out(job: Job, observe: Observer | None = None) -> Finished:
-    """Run an assembled job, then write every view of it."""
-    stopped_by: BenchError | None
-    try:
-        stopped_by = anyio.run(_to_its_end, job, observe)
-    except KeyboardInterrupt:
-        stopped_by = Interrupted(signal.SIGINT)
-    return _finished(job, stopped_by)
-
-
-async def _to_its_end(job: Job, observe: Observer | None) -> BenchError | None:
-    """Run the job; what stopped it early, or None if nothing did."""
-    try:
-        await _interruptible(job, observe or _ignore)
-    except FolderBusy:
-        raise
-    except BenchError as error:
-        return error
-    except BaseExceptionGroup as group:
-        return _only_fault(group)
-    return None
-
-
-def _finished(job: Job, stopped_by: BenchError | None) -> Finished:
-    if stopped_by is not None and not job.journal.exists():
-        raise stopped_by
-    folder = RunFolder.open(job.folder)
-    summary = summarise(folder)
-    write_views(job.settings, folder, summary)
-    return Finished(
-        folder=folder, summary=summary, warnings=tuple(job.warnings), stopped_by=stopped_by
-    )
-
-
-def _only_fault(group: BaseExceptionGroup[BaseException]) -> BenchError:
-    """The fault several tasks met together; the group itself if a bug is among them."""
-    faults, others = group.split(BenchError)
-    if others is not None or faults is None:
-        raise group
-    leaf: BaseException = faults
-    while isinstance(leaf, BaseExceptionGroup):
-        leaf = leaf.exceptions[0]
-    if not isinstance(leaf, BenchError):
-        raise group
-    return leaf
-
-
-def _ignore(event: Event, standings: Standings) -> None:
-    """Nobody is watching."""
-
-
-async def _interruptible(job: Job, observe: Observer) -> None:
-    """Run the job; a signal to stop cancels it, so that memories are closed first."""
-    received: list[int] = []
-    with anyio.CancelScope() as scope, _signals(scope, received):
-        await job.run(observe)
-    if received:
-        raise Interrupted(received[0])
-
-
-@contextmanager
-def _signals(scope: anyio.CancelScope, received: list[int]) -> Iterator[None]:
-    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    loop = asyncio.get_running_loop()
-
-    wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-    def release() -> None:
-        for number in wanted:
-            loop.remove_signal_handler(number)
-
-    def stop(number: int) -> None:
-        """The first signal stops in good order; a second one does what signals do."""
-        received.append(number)
-        scope.cancel()
-        release()
-
-    for number in wanted:
-        loop.add_signal_handler(number, stop, number)
-    try:
-        yield
-    finally:
-        release()
-
-
-def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None:
-    """Every file a run leaves beside its journal, where the settings want it."""
-    from recall_bench.reporting.heatmap.drawing import draw
-    from recall_bench.reporting.heatmap.sources import heatmap_of_run
-
-    questions = settings.question_log or folder.path / "questions.jsonl"
-    export(
-        folder,
-        result=settings.json_out or folder.path / "result.json",
-        progress=settings.progress_jsonl or folder.path / "progress.jsonl",
-        questions=questions if settings.write_question_log else None,
-        failures=settings.failure_log or folder.path / "failures.jsonl",
-    )
-    if settings.heatmap_png:
-        picture = heatmap_of_run(folder, summary)
-        for name in PICTURES:
-            draw(picture, folder.path / name)
 
 
 def export_run(run_folder: str | Path, to: str | Path | None = None) -> tuple[Path, ...]:
@@ -298,12 +154,6 @@ def draw_heatmap(source: str | Path, output: str | Path) -> None:
     from recall_bench.reporting.heatmap.sources import heatmap_of
 
     draw(heatmap_of(Path(source)), Path(output))
-
-
-def write_progress_file(job: Job) -> None:
-    """Bring a running job's progress.jsonl up to date."""
-    folder = RunFolder.open(job.folder)
-    export(folder, progress=job.settings.progress_jsonl or folder.path / "progress.jsonl")
 
 
 def text_report(folder: RunFolder, summary: Summary | None = None) -> str:

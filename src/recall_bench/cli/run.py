@@ -12,7 +12,7 @@ from recall_bench.cli.listed import ListedCommand
 from recall_bench.core.plan import Calendar, Lifecycle
 
 if TYPE_CHECKING:
-    from recall_bench.library import Finished
+    from recall_bench.ending import Finished
     from recall_bench.profile import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -135,7 +135,7 @@ def run_command(
 def _carried_out(settings: "Settings", shape: str) -> int:
     from recall_bench.assemble import assemble
     from recall_bench.cli.watch import Watch, display
-    from recall_bench.library import carry_out
+    from recall_bench.ending import carry_out
 
     # stdout is the answer: what an adapter prints is commentary, whatever it meant.
     with contextlib.redirect_stdout(sys.stderr):

@@ -11,8 +11,8 @@ import click
 from recall_bench.core.event import Event, Ingested, Judged, NotAnswered, NotJudged
 from recall_bench.core.plan import Trial
 from recall_bench.core.standing import Standings, State
+from recall_bench.ending import write_progress_file
 from recall_bench.job import Job
-from recall_bench.library import write_progress_file
 from recall_bench.reporting.summary import summarise_checkpoint
 from recall_bench.reporting.text import progress_line
 
