@@ -128,7 +128,8 @@ def _end_of_last_line(file: int) -> int:
     end = os.fstat(file).st_size
     while end:
         start = max(0, end - 65536)
-        newline = os.pread(file, end - start, start).rfind(b"\n")
+        os.lseek(file, start, os.SEEK_SET)
+        newline = os.read(file, end - start).rfind(b"\n")
         if newline >= 0:
             return start + newline + 1
         end = start

@@ -366,3 +366,17 @@ async def test_an_attestation_that_is_no_number_is_a_fault(count: object) -> Non
     async with opened(kind) as memory:
         with pytest.raises(SystemFault, match="no number of days"):
             await memory.attest()
+
+
+def test_what_a_day_comes_with_can_be_had_as_attributes_and_as_items() -> None:
+    metadata = DayMetadata(day_number=7, date="2025-03-09", persona_id="ada")
+
+    assert metadata["date"] == metadata.date == metadata.get("date") == "2025-03-09"
+    assert dict(metadata) == {
+        "day_number": 7,
+        "date": "2025-03-09",
+        "persona_id": "ada",
+        "active_arcs": (),
+    }
+    with pytest.raises(KeyError):
+        metadata["day"]

@@ -19,8 +19,8 @@ again later by raising TimeoutError; any other exception is a failure that costs
 
 import datetime
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from recall_bench.core.history import Episode
@@ -41,8 +41,24 @@ _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_
 _BY_NAME = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DayMetadata:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Named(Mapping[str, object]):
+    """Fields that can be had as attributes and, by those used to dictionaries, as items."""
+
+    def __getitem__(self, name: str) -> object:
+        if name not in list(self):
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (field.name for field in fields(self))
+
+    def __len__(self) -> int:
+        return len(fields(self))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DayMetadata(_Named):
     """What a system is told about a day besides its text."""
 
     day_number: int
@@ -52,8 +68,8 @@ class DayMetadata:
     active_arcs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryContext:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class QueryContext(_Named):
     """The circumstances in which a question is asked."""
 
     date: datetime.date
