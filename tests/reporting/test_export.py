@@ -1,7 +1,6 @@
 """The public files hold every trial owed, name their sources, and depend on outcomes alone."""
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,15 +13,7 @@ import pytest
 from recall_bench.core.memory import Passage
 from recall_bench.core.question import CATEGORIES, Disclosure, Item
 from recall_bench.core.verdict import JudgeCard, Verdict
-from recall_bench.errors import UsageError
-from recall_bench.journal import JOURNAL
-from recall_bench.reporting.files.export import (
-    export,
-    write_failures,
-    write_progress,
-    write_questions,
-    write_result,
-)
+from recall_bench.reporting.files.export import export
 from tests.reporting.conftest import (
     ADA,
     ALL_OF_ADA,
@@ -438,78 +429,9 @@ def test_the_same_outcomes_give_the_same_bytes(tmp_path: Path) -> None:
 
 def test_a_file_alone_is_the_same_as_one_of_four(finished: Story, tmp_path: Path) -> None:
     together, folder = exported(finished), finished.open()
-    writers = (write_result, write_progress, write_questions, write_failures)
+    kinds = ("result", "progress", "questions", "failures")
 
-    for name, write in zip(NAMES, writers, strict=True):
-        write(folder, tmp_path / "alone" / name)
+    for name, kind in zip(NAMES, kinds, strict=True):
+        export(folder, **{kind: tmp_path / "alone" / name})
 
         assert (tmp_path / "alone" / name).read_text(encoding="utf-8") == together.text(name)
-
-
-def test_a_failing_write_leaves_every_old_file_and_no_litter(
-    finished: Story, tmp_path: Path
-) -> None:
-    (tmp_path / "result.json").write_text("old")
-    (tmp_path / "a file").write_text("in the way")
-
-    with pytest.raises(UsageError, match="a file"):
-        export(
-            finished.open(),
-            result=tmp_path / "result.json",
-            questions=tmp_path / "a file" / "questions.jsonl",
-        )
-
-    assert (tmp_path / "result.json").read_text() == "old"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a file", "result.json", "run"]
-
-
-def test_a_full_disk_leaves_the_old_file_and_names_the_new(finished: Story, tmp_path: Path) -> None:
-    """`/dev/full` takes no byte: writing to it is writing to a full disk."""
-    target = tmp_path / "result.json"
-    target.write_text("old")
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        beside.symlink_to("/dev/full")
-    except OSError:
-        pytest.skip("no /dev/full here")
-
-    with pytest.raises(UsageError, match=r"result\.json: cannot be written"):
-        write_result(finished.open(), target)
-
-    assert target.read_text() == "old"
-    assert not beside.is_symlink()
-
-
-def test_what_is_not_a_file_is_never_replaced(finished: Story, tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-
-    with pytest.raises(UsageError, match="is not a file"):
-        write_result(finished.open(), pipe)
-
-    assert pipe.is_fifo()
-
-
-def test_a_link_is_followed_and_kept(finished: Story, tmp_path: Path) -> None:
-    (tmp_path / "real.json").write_text("old")
-    (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
-
-    write_result(finished.open(), tmp_path / "link.json")
-
-    assert (tmp_path / "link.json").is_symlink()
-    assert (tmp_path / "real.json").read_text() != "old"
-
-
-def test_one_path_for_two_files_is_refused(finished: Story, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="something else of this run"):
-        export(finished.open(), result=tmp_path / "x", progress=tmp_path / "y" / ".." / "x")
-
-
-def test_the_journal_is_never_written_over(finished: Story) -> None:
-    folder = finished.open()
-    before = (folder.path / JOURNAL).read_bytes()
-
-    with pytest.raises(UsageError, match="something else of this run"):
-        write_questions(folder, folder.path / JOURNAL)
-
-    assert (folder.path / JOURNAL).read_bytes() == before

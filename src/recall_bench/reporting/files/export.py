@@ -39,26 +39,6 @@ SHORT = 12
 _Encoded = dict[str, msgspec.Raw]
 
 
-def write_result(folder: RunFolder, path: Path) -> None:
-    """Every trial owed with all that is known of it, the aggregates, and where they come from."""
-    export(folder, result=path)
-
-
-def write_progress(folder: RunFolder, path: Path) -> None:
-    """A header, a line for each finished checkpoint, and a summary once the run has ended."""
-    export(folder, progress=path)
-
-
-def write_questions(folder: RunFolder, path: Path) -> None:
-    """A line for each trial that came to an end."""
-    export(folder, questions=path)
-
-
-def write_failures(folder: RunFolder, path: Path) -> None:
-    """A line for each trial that failed in the end."""
-    export(folder, failures=path)
-
-
 def export(
     folder: RunFolder,
     *,
