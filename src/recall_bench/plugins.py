@@ -1,4 +1,4 @@
-"""Names become code here, and nowhere else."""
+"""Names of installed plugins become code here, and nowhere else."""
 
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any

@@ -253,7 +253,7 @@ def test_what_cannot_be_loaded_is_a_usage_error_in_one_sentence(
     [
         ("nowhere/judge.py", "there is no file nowhere/judge.py"),
         ("nowhere/judge.py:mine", "there is no file nowhere/judge.py"),
-        ("surely.not.installed:judge", "ModuleNotFoundError"),
+        ("surely.not.installed:judge", "there is no module 'surely.not.installed'"),
         ("recall_bench.testing:Nobody", "has no 'Nobody'"),
         ("offline", "neither file.py, file.py:name nor package.module:name"),
         ("a:b:", "neither file.py"),

@@ -172,7 +172,7 @@ def test_what_is_no_adapter_is_refused_in_one_sentence(
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        pytest.param("missing.py", "no adapter file missing.py", id="a missing file"),
+        pytest.param("missing.py", "there is no file missing.py", id="a missing file"),
         pytest.param("no_such_package.module:f", "no module 'no_such_package.module'", id="module"),
         pytest.param("tests.systems", "names no adapter", id="a module without a factory"),
         pytest.param("", "names no adapter", id="nothing"),

@@ -6,26 +6,20 @@ JudgeFault, what it returns is a verdict or unreadable.
 
 import asyncio
 import inspect
-import itertools
-import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from hashlib import sha256
-from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from types import ModuleType
 from typing import Protocol, runtime_checkable
 
 from recall_bench.core.question import Scenario
 from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Verdict
 from recall_bench.errors import BenchError, JudgeBusy, JudgeFault, UnreadableVerdict, UsageError
+from recall_bench.foreign_code import described, import_place, source_digest, split_target
 from recall_bench.judging.reply import read_marks
 
 _USUAL_NAME = "judge"
-_LOADED = itertools.count(1)
 
 Grading = Callable[[Exhibit], object]
 """Somebody's judge function, sync or async."""
@@ -46,7 +40,7 @@ def load_judge(target: str, config: Mapping[str, object]) -> Judge:
     `judge`, or else its class `Judge`.
     """
     place, name = _split(target)
-    module = _from_file(place, target) if place.endswith(".py") else _imported(place, target)
+    module = import_place(place, f"judge {target}")
     if name == _USUAL_NAME and not hasattr(module, name) and hasattr(module, "Judge"):
         name = "Judge"
     found = getattr(module, name, None)
@@ -97,7 +91,7 @@ class PythonJudge:
                 returned = await self._returned(exhibit)
             except (ConnectionError, TimeoutError) as error:
                 raise JudgeBusy(
-                    f"judge {self.card.name} could not reach what it needs: {_told(error)}"
+                    f"judge {self.card.name} could not reach what it needs: {described(error)}"
                 ) from error
         return _read(returned)
 
@@ -152,7 +146,7 @@ def _foreign(fault: type[BenchError], problem: str) -> Iterator[None]:
     except BenchError:
         raise
     except (Exception, SystemExit) as error:
-        raise fault(f"{problem}: {_told(error)}") from error
+        raise fault(f"{problem}: {described(error)}") from error
 
 
 def _read(returned: object) -> Verdict:
@@ -168,48 +162,13 @@ def _read(returned: object) -> Verdict:
 
 
 def _split(target: str) -> tuple[str, str]:
-    place, colon, name = target.rpartition(":")
-    if not colon or name.endswith(".py"):
-        place, name = target, _USUAL_NAME
-    if not place or not name.isidentifier() or (not colon and not place.endswith(".py")):
+    place, name = split_target(target)
+    name = name or (_USUAL_NAME if place.endswith(".py") else "")
+    if not place or not name.isidentifier():
         raise UsageError(
             f"judge {target!r} is neither file.py, file.py:name nor package.module:name"
         )
     return place, name
-
-
-def _from_file(place: str, target: str) -> ModuleType:
-    path = Path(place)
-    if not path.is_file():
-        raise UsageError(f"judge {target}: there is no file {place}")
-    # A name of its own for every load: two judges from one file share no globals.
-    alias = f"recall_bench_judge_{next(_LOADED)}_{path.stem}"
-    spec = spec_from_file_location(alias, path.resolve())
-    if spec is None or spec.loader is None:
-        raise UsageError(f"judge {target}: {place} cannot be loaded as Python")
-    module = module_from_spec(spec)
-    _search(path.resolve().parent)
-    # Dataclasses and pickling look a module up by its name while it is being run.
-    sys.modules[alias] = module
-    with _foreign(UsageError, f"judge {target}: {place} cannot be imported"):
-        try:
-            spec.loader.exec_module(module)
-        except BaseException:
-            del sys.modules[alias]
-            raise
-    return module
-
-
-def _imported(place: str, target: str) -> ModuleType:
-    _search(Path.cwd())
-    with _foreign(UsageError, f"judge {target}: {place} cannot be imported"):
-        return import_module(place)
-
-
-def _search(folder: Path) -> None:
-    """Let a judge import its neighbours; last, so that it hides nothing that is installed."""
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
 
 
 def _is_factory(found: object, name: str) -> bool:
@@ -242,19 +201,11 @@ def _card(
         return own
     if own is not None:
         raise UsageError(f"judge {target}: its card is {type(own).__name__}, not a JudgeCard")
-    source = module.__file__
-    if source is None or not source.endswith(".py"):
-        return JudgeCard(name=target, version="unversioned")
-    settings = repr(sorted(config.items())).encode() if config else b""
-    digest = sha256(Path(source).read_bytes() + settings).hexdigest()
-    return JudgeCard(name=target, version=digest)
+    settings = f" {sorted(config.items())!r}" if config else ""
+    return JudgeCard(name=target, version=(source_digest(module) or "undeclared") + settings)
 
 
 def _is_async(grading: Grading) -> bool:
     return inspect.iscoroutinefunction(grading) or inspect.iscoroutinefunction(
         getattr(grading, "__call__", None)  # noqa: B004
     )
-
-
-def _told(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -27,6 +27,7 @@ from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer
 from recall_bench.core.question import Question
 from recall_bench.errors import BenchError, SystemBusy, SystemFault, SystemGone, UsageError
+from recall_bench.foreign_code import described
 from recall_bench.systems.python.reply import as_answer
 
 NEEDS = "an adapter needs ingest_day(day, content, metadata) and query(question)"
@@ -34,7 +35,6 @@ NEEDS = "an adapter needs ingest_day(day, content, metadata) and query(question)
 ASYNC_CONCURRENCY = 64
 """How many questions an asynchronous adapter is asked at once, unless it declares a number."""
 
-_MESSAGE_LIMIT = 2000
 
 _NO_DEFAULT = inspect.Parameter.empty
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -214,13 +214,3 @@ def fault_of(error: BaseException) -> BenchError:
     if isinstance(error, TimeoutError):
         return SystemBusy(text)
     return SystemFault(text)
-
-
-def described(error: BaseException) -> str:
-    """Type and message of an exception, fit to be written down."""
-    try:
-        message = str(error)
-    except Exception as unprintable:  # noqa: BLE001  somebody else's __str__
-        message = f"its message raises {type(unprintable).__name__}"
-    message = message[:_MESSAGE_LIMIT].encode("utf-8", "backslashreplace").decode()
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__

@@ -25,7 +25,8 @@ from typing import Protocol
 
 from recall_bench.core.memory import Memory
 from recall_bench.errors import SystemFault, UsageError
-from recall_bench.systems.python.adapter import Adapter, described
+from recall_bench.foreign_code import described
+from recall_bench.systems.python.adapter import Adapter
 from recall_bench.systems.python.memory import PythonMemory
 from recall_bench.systems.python.memory_builder import MemoryBuilder
 
