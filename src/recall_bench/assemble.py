@@ -13,7 +13,13 @@ from recall_bench.errors import BenchError, Problems, UsageError
 from recall_bench.job import Job
 from recall_bench.outputs import refuse_clashes, refuse_unwritable, run_folder
 from recall_bench.profile import Settings
-from recall_bench.resolve import Story, resolve_judge, resolve_personas, resolve_system, story_in
+from recall_bench.resolve import (
+    StoryFolder,
+    resolve_judge,
+    resolve_personas,
+    resolve_system,
+    story_in,
+)
 from recall_bench.running.grade import Bench
 
 T = TypeVar("T")
@@ -82,7 +88,7 @@ class _Check:
             self._problems.append(problem)
         return None
 
-    def story(self, story: Story) -> ScenarioCard | None:
+    def story(self, story: StoryFolder) -> ScenarioCard | None:
         """The story's card, or None with all its problems noted."""
         from recall_bench.datasets.persona import inspect
 

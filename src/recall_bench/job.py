@@ -18,7 +18,7 @@ from recall_bench.core.verdict import JudgeCard
 from recall_bench.errors import DataError, UsageError
 from recall_bench.journal import JOURNAL, Journal, lines, read
 from recall_bench.profile import Settings
-from recall_bench.resolve import Story
+from recall_bench.resolve import StoryFolder
 from recall_bench.running.conduct import Company, conduct
 from recall_bench.running.grade import Bench
 
@@ -37,7 +37,7 @@ class Job:
     folder: Path
     system: MemorySystem
     bench: Bench
-    stories: Mapping[str, Story]
+    stories: Mapping[str, StoryFolder]
     questions: Mapping[str, Declared]
     """What each scenario is asked, as the journal declares it."""
     warnings: list[str] = field(default_factory=list)

@@ -22,7 +22,7 @@ _MODELS = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
+class StoryFolder:
     """One persona's folder and which of its stories is told."""
 
     folder: Path
@@ -64,20 +64,20 @@ def resolve_personas(settings: Settings) -> Mapping[str, Path]:
     return {name: data / name for name in wanted}
 
 
-def story_in(folder: Path, arcs: str | None) -> Story:
+def story_in(folder: Path, arcs: str | None) -> StoryFolder:
     """The story named; else the usual one; else the only one."""
     from recall_bench.datasets.layout import DEFAULT_ARCS, stories
 
     if arcs is not None:
-        return Story(folder=folder, arcs=arcs)
+        return StoryFolder(folder=folder, arcs=arcs)
     told = stories(folder)
     if DEFAULT_ARCS in told or not told:
-        return Story(folder=folder, arcs=DEFAULT_ARCS)
+        return StoryFolder(folder=folder, arcs=DEFAULT_ARCS)
     if len(told) > 1:
         raise UsageError(
             f"{folder.name} has several stories; name one with --arcs: {', '.join(told)}"
         )
-    return Story(folder=folder, arcs=told[0])
+    return StoryFolder(folder=folder, arcs=told[0])
 
 
 def resolve_system(settings: Settings) -> MemorySystem:

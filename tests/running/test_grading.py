@@ -1,15 +1,22 @@
 """A verdict comes from the judge, or the trial stays open; our failures cost the run."""
 
 import anyio
+import msgspec
 import pytest
 
 from recall_bench.core.event import Answered, Judged, NotJudged
 from recall_bench.core.standing import State
 from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
-from recall_bench.errors import JudgeBusy, JudgeFault, UnreadableVerdict
+from recall_bench.errors import (
+    JudgeBusy,
+    JudgeFault,
+    SystemFault,
+    SystemGone,
+    UnreadableVerdict,
+)
 from recall_bench.running import patience
 from recall_bench.running.docket import Docket
-from recall_bench.testing import ExactJudge, ScriptedSystem
+from recall_bench.testing import ExactJudge, ScriptedMemory, ScriptedSystem
 from tests.running.conftest import Rehearsal
 
 pytestmark = pytest.mark.anyio
@@ -140,3 +147,32 @@ async def test_a_full_docket_loses_nothing(
 
     assert standings.ended
     assert len(rehearsal.of(Judged)) == 2
+
+
+async def test_answers_of_later_scenarios_are_judged_even_if_the_system_is_gone(
+    rehearsal: Rehearsal,
+) -> None:
+    """Ada could not be fed and Bob could not be judged; then the system disappears."""
+    ada = rehearsal.scenarios["ada"]
+    rehearsal.scenarios["bob"] = msgspec.structs.replace(ada, id="bob")
+    [card] = rehearsal.plan.scenarios
+    cards = (card, card.but(id="bob"))
+
+    class Reachable(ScriptedSystem):
+        async def open(self, scenario: str) -> ScriptedMemory:
+            if scenario == "ada":
+                raise SystemFault("no room")
+            return await super().open(scenario)
+
+    class Gone(ScriptedSystem):
+        async def open(self, scenario: str) -> ScriptedMemory:
+            raise SystemGone("nobody there")
+
+    reply = fig()._reply
+    await rehearsal.run(Reachable(reply), Moody(UnreadableVerdict("?"), 9), scenarios=cards)
+    with pytest.raises(SystemGone):
+        await rehearsal.run(Gone(reply))
+
+    standings = rehearsal.standings()
+    assert standings.scenarios["bob"].count(State.JUDGED) == 2
+    assert standings.scenarios["ada"].count(State.OPEN) == 2

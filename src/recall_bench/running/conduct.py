@@ -45,17 +45,18 @@ async def conduct(plan: Plan, standings: Standings, company: Company) -> None:
     lost: BenchError | None = None
     async with anyio.create_task_group() as graders:
         for card in plan.scenarios:
-            if _is_settled(standings.scenarios.get(card.id)):
+            standing = standings.scenarios.get(card.id)
+            if _is_settled(standing) or (lost is not None and not _has_answers(standing)):
                 continue
             docket = Docket()
             try:
                 exam = _examination(plan, standings, company, card.id, docket)
                 left_over = company.unjudged(card.id, _WITHOUT_VERDICT)
                 graders.start_soon(_grade, exam, company, left_over)
-                await examine(exam)
+                if lost is None:
+                    await examine(exam)
             except BenchError as error:
-                lost = error
-                break
+                lost = lost or error
             finally:
                 docket.close()
     if lost is not None:
@@ -66,6 +67,10 @@ async def conduct(plan: Plan, standings: Standings, company: Company) -> None:
 
 def _is_settled(standing: ScenarioStanding | None) -> bool:
     return standing is not None and _is_finished(standing)
+
+
+def _has_answers(standing: ScenarioStanding | None) -> bool:
+    return standing is not None and standing.count(*_WITHOUT_VERDICT) > 0
 
 
 def _is_finished(standing: ScenarioStanding) -> bool:

@@ -15,6 +15,7 @@ from recall_bench.core.question import Question
 from recall_bench.core.record import Record
 from recall_bench.systems.builtin.extractive import silence
 from recall_bench.systems.builtin.lexical import Bm25, Vocabulary
+from recall_bench.systems.builtin.memory import StoryMemory, StorySystem
 from recall_bench.systems.builtin.options import (
     FullContextOptions,
     HybridOptions,
@@ -28,7 +29,6 @@ from recall_bench.systems.builtin.options import (
 from recall_bench.systems.builtin.reading import Drawing, Knowing, Rereading
 from recall_bench.systems.builtin.retrieval import Search
 from recall_bench.systems.builtin.shelf import Catalogue, Shelf
-from recall_bench.systems.builtin.story import StoryMemory, StorySystem
 
 _WORDS = ("bm25s", "PyStemmer", "numpy")
 _VECTORS = ("wordllama", "tokenizers", "numpy")
