@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import anyio
 import pytest
 
-from recall_bench.core.event import Answered, FeedFailed, NotAnswered, RunEnded
+from recall_bench.core.event import Answered, FeedFailed, NotAnswered, Postponed, RunEnded
 from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer
 from recall_bench.core.question import Question, Scenario
@@ -148,6 +148,10 @@ async def test_a_busy_system_is_asked_again_and_the_answer_counts(rehearsal: Reh
 
     assert len(rehearsal.of(Answered)) == 2
     assert calls == 4
+    assert [event.message for event in rehearsal.journal if isinstance(event, Postponed)] == [
+        "429",
+        "429",
+    ]
 
 
 @pytest.mark.usefixtures("_no_pauses")

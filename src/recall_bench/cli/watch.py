@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from recall_bench.core.event import Event, Ingested, Judged, NotAnswered, NotJudged
+from recall_bench.core.event import Event, Ingested, Judged, NotAnswered, NotJudged, Postponed
 from recall_bench.core.plan import Trial
 from recall_bench.core.standing import Standings, State
 from recall_bench.ending import write_progress_file
@@ -57,6 +57,8 @@ class Watch:
             case NotAnswered(trial=trial, fault=fault, message=message):
                 self._first(fault, f"{trial}: not answered, {fault}: {message}")
                 self._finished(trial, standings)
+            case Postponed(trial=trial, fault=fault, message=message):
+                self._first(fault, f"{trial}: put again after a pause, {fault}: {message}")
             case NotJudged(trial=trial, fault=fault, message=message):
                 self._first(fault, f"{trial}: not judged, {fault}: {message}")
             case Ingested(scenario=scenario, day=day):

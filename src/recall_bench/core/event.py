@@ -86,6 +86,14 @@ class NotAnswered(_Event, frozen=True, kw_only=True, tag="not_answered"):
     seconds: float
 
 
+class Postponed(_Event, frozen=True, kw_only=True, tag="postponed"):
+    """Somebody was busy; the question, or the answer, is put to them again after a pause."""
+
+    trial: Trial
+    fault: str
+    message: str
+
+
 class Judged(_Event, frozen=True, kw_only=True, tag="judged"):
     """The answer was graded."""
 
@@ -119,6 +127,7 @@ Event = (
     | FeedFailed
     | Answered
     | NotAnswered
+    | Postponed
     | Judged
     | NotJudged
     | RunEnded

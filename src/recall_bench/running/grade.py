@@ -18,7 +18,7 @@ from recall_bench.core.verdict import Exhibit, Judge, Verdict
 from recall_bench.errors import JudgeFault, JudgeTimeout
 from recall_bench.running.docket import Docket
 from recall_bench.running.examination import Recorder
-from recall_bench.running.patience import persistently, within
+from recall_bench.running.patience import Busy, persistently, postponed, within
 
 _TURN = 64
 
@@ -48,9 +48,9 @@ class _Chair:
     def of(cls, judge: Judge, plan: Plan) -> Self:
         return cls(judge, None if judge.card.computes else plan.judge_timeout_s)
 
-    async def rule(self, exhibit: Exhibit) -> Verdict:
+    async def rule(self, exhibit: Exhibit, told: Callable[[Busy], None]) -> Verdict:
         """The verdict, asked for again while the judge is busy; a JudgeFault if there is none."""
-        return await persistently(partial(self._once, exhibit))
+        return await persistently(partial(self._once, exhibit), told)
 
     async def _once(self, exhibit: Exhibit) -> Verdict:
         if self.timeout_s is None:
@@ -125,15 +125,19 @@ class Grading:
     async def _judged(self, answered: Answered) -> Judged | NotJudged:
         trial = answered.trial
         exhibit = self._exhibit(answered)
+
+        def told(busy: Busy) -> None:
+            self._record(postponed(trial, busy))
+
         try:
-            verdict = await self._first.rule(exhibit)
+            verdict = await self._first.rule(exhibit, told)
         except JudgeFault as fault:
             kind = type(fault).__name__
             return NotJudged(at=datetime.now(UTC), trial=trial, fault=kind, message=str(fault))
         if self._second is None or not verdict.is_failure:
             return Judged(at=datetime.now(UTC), trial=trial, verdict=verdict)
         try:
-            final = await self._second.rule(exhibit)
+            final = await self._second.rule(exhibit, told)
         except JudgeFault as fault:
             reason = f"{type(fault).__name__}: {fault}"
             return Judged(at=datetime.now(UTC), trial=trial, verdict=verdict, review_fault=reason)

@@ -1,10 +1,13 @@
 """How long we wait for others, and how often we ask again: one policy for all of it."""
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import TypeVar
 
 import anyio
 
+from recall_bench.core.event import Postponed
+from recall_bench.core.plan import Trial
 from recall_bench.errors import JudgeBusy, SystemBusy
 
 T = TypeVar("T")
@@ -13,14 +16,26 @@ PAUSES_S = (0.5, 1.0, 2.0)
 """How long we wait before each further attempt."""
 
 
-async def persistently(call: Callable[[], Awaitable[T]]) -> T:
-    """The result of the call, tried again while it says it is busy."""
+Busy = SystemBusy | JudgeBusy
+
+
+async def persistently(
+    call: Callable[[], Awaitable[T]], told: Callable[[Busy], None] = lambda _: None
+) -> T:
+    """The result of the call, tried again while it says it is busy; `told` hears each time."""
     for pause in PAUSES_S:
         try:
             return await call()
-        except (SystemBusy, JudgeBusy):
+        except (SystemBusy, JudgeBusy) as busy:
+            told(busy)
             await anyio.sleep(pause)
     return await call()
+
+
+def postponed(trial: Trial, busy: Busy) -> Postponed:
+    """The event of a question or an answer that has to be put again."""
+    kind = type(busy).__name__
+    return Postponed(at=datetime.now(UTC), trial=trial, fault=kind, message=str(busy))
 
 
 async def within(seconds: float, call: Awaitable[T], overrun: Exception) -> T:

@@ -15,7 +15,7 @@ from recall_bench.core.schedule import Sheet
 from recall_bench.errors import SystemFault, SystemGone, SystemStuck, SystemTimeout
 from recall_bench.running.examination import Examination
 from recall_bench.running.life import FeedFault
-from recall_bench.running.patience import persistently, within
+from recall_bench.running.patience import Busy, persistently, postponed, within
 
 
 class Seat:
@@ -90,17 +90,29 @@ class Sitting:
 
     async def _put(self, trial: Trial, question: Question, seat: Seat) -> Answered | NotAnswered:
         memory = seat.memory
-        outcome = await put(trial, question, memory, self._timeout_s)
+        outcome = await self._asked(trial, question, memory)
         if isinstance(outcome, NotAnswered) and outcome.fault == SystemStuck.__name__:
             # The memory was already stuck when this question reached it: the question has
             # not been heard by anyone, so it is put to the replacement.
             await seat.replace(memory)
-            outcome = await put(trial, question, seat.memory, self._timeout_s)
+            outcome = await self._asked(trial, question, seat.memory)
         return outcome
+
+    async def _asked(
+        self, trial: Trial, question: Question, memory: Memory
+    ) -> Answered | NotAnswered:
+        record = self._exam.record
+        return await put(
+            trial, question, memory, self._timeout_s, lambda busy: record(postponed(trial, busy))
+        )
 
 
 async def put(
-    trial: Trial, question: Question, memory: Memory, timeout_s: float | None
+    trial: Trial,
+    question: Question,
+    memory: Memory,
+    timeout_s: float | None,
+    told: Callable[[Busy], None],
 ) -> Answered | NotAnswered:
     """Ask once, or again while the system says it is busy; SystemGone passes through.
 
@@ -120,7 +132,7 @@ async def put(
         return Answered(at=datetime.now(UTC), trial=trial, answer=answer, seconds=seconds)
 
     try:
-        return await persistently(once)
+        return await persistently(once, told)
     except SystemFault as fault:
         return NotAnswered(
             at=datetime.now(UTC),
