@@ -68,15 +68,16 @@ def test_at_fifty_random_moments_of_a_larger_run(tmp_path: Path) -> None:
         assert in_child([*command, str(base / "whole")]) == 0
         took = time.perf_counter() - started
         expected = views(base / "whole")
-        killed = 0
+        events = sum(1 for _ in read(base / "whole" / "journal.jsonl"))
         for n, moment in enumerate({moments!r}):
             folder = base / f"cut-{{n}}"
             status = in_child([*command, str(folder)], seconds=0.01 + moment * took)
-            assert status in (0, {int(signal.SIGKILL)}), status
-            killed += status != 0
+            if status == 0:  # it outran the clock: kill it by what it has written instead
+                shutil.rmtree(folder)
+                status = in_child([*command, str(folder)], events=int(moment * events))
+            assert status == {int(signal.SIGKILL)}, status
             assert in_child([*command, str(folder)]) == 0
             assert views(folder) == expected, n
             assert done_twice(folder) == [], n
             shutil.rmtree(folder)
-        assert killed >= 25, killed
     """)
