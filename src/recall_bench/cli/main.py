@@ -10,6 +10,7 @@ from recall_bench.errors import BenchError
 COMMANDS = {
     "run": ("run", "Live through every persona, ask at every checkpoint, grade the answers."),
     "list": ("catalogue", "List the personas in a data folder."),
+    "world": ("world", "Build, prove and describe simulated personas."),
     "ranges": ("catalogue", "List the names of checkpoints."),
     "heatmap": ("heatmap", "Draw a run's heatmap again."),
     "export": ("export", "Write a run's result files again from its journal."),

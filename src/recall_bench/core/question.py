@@ -56,6 +56,11 @@ class Evidence(Record, frozen=True, kw_only=True, omit_defaults=True):
     day: int
     turn: int | None = None
     """Index into the episode's turns; None for the whole episode."""
+    session: str | None = None
+    """The session that tells it, where the dataset says."""
+    start: int | None = None
+    end: int | None = None
+    """The first character of the telling sentence in the episode's text, and the one after it."""
 
 
 class Truth(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -68,6 +73,14 @@ class Truth(Record, frozen=True, kw_only=True, omit_defaults=True):
     evidence: tuple[Evidence, ...] = ()
     aliases: tuple[str, ...] = ()
     """Other wordings of the reference that are just as right."""
+    atoms: tuple[str, ...] = ()
+    """What every right answer contains."""
+    stale: tuple[str, ...] = ()
+    """Values that held once and must not be given as current."""
+    distractors: tuple[str, ...] = ()
+    """Values that are plausible and wrong."""
+    canaries: tuple[str, ...] = ()
+    """Strings of the closed session; an answer that holds one has leaked, judge or no judge."""
     requires_synthesis: bool = False
     forbidden_sessions: tuple[str, ...] = ()
     disclosure: Disclosure | None = None

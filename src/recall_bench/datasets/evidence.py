@@ -5,6 +5,10 @@ taken one by one, each time the one that adds most of the reference's words and 
 other has given yet; rare words count for more, words the question already gives for less. What
 a reference leaves uncovered is inferred, not stated (a count, an interval, a yes), so then
 every cited day has its sentence nearest to the question heard as well.
+
+A dataset that names the sentences themselves, by their place, is taken at its word. Where they
+do not hold what every right answer must, the answer is reckoned from them: a perfect reader says
+it, so the reference goes before the sentences.
 """
 
 import re
@@ -14,9 +18,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import log
 
+import msgspec
+
 from recall_bench.core.history import Episode
 from recall_bench.core.memory import Passage
-from recall_bench.core.question import Evidence, Expects, Item, Scenario, opaque_id
+from recall_bench.core.question import Disclosure, Evidence, Expects, Item, Scenario, opaque_id
 from recall_bench.core.sentences import Sentence, read
 
 MOST = 6
@@ -74,6 +80,12 @@ class _Library:
             self._read[day] = tuple(_candidate(each, episode) for each in read(episode))
         return [c for c in self._read[day] if evidence.turn in (None, c.block)]
 
+    def placed(self, evidence: Evidence) -> Passage:
+        """The very sentence, cut out where it stands."""
+        episode = self._episodes[evidence.day]
+        text = episode.text[evidence.start : evidence.end]
+        return Passage(text=text, day=episode.day, source=evidence.session or episode.id)
+
 
 def _candidate(sentence: Sentence, episode: Episode) -> _Candidate:
     text = sentence.quoted
@@ -89,6 +101,8 @@ def _candidate(sentence: Sentence, episode: Episode) -> _Candidate:
 def _supporting(item: Item, library: _Library) -> list[Passage]:
     if item.truth.expects is not Expects.ANSWER:
         return []
+    if all(evidence.start is not None for evidence in item.truth.evidence):
+        return _told(item, [library.placed(evidence) for evidence in item.truth.evidence])
     cited = [library.cited(evidence) for evidence in dict.fromkeys(item.truth.evidence)]
     scale = _Scale(item, [candidate for sentences in cited for candidate in sentences])
     chosen = scale.covering()
@@ -97,6 +111,17 @@ def _supporting(item: Item, library: _Library) -> list[Passage]:
             if sentences and not any(candidate in sentences for candidate in chosen):
                 chosen.append(max(sentences, key=scale.affinity))
     return list(dict.fromkeys(candidate.passage for candidate in chosen))[:MOST]
+
+
+def _told(item: Item, placed: list[Passage]) -> list[Passage]:
+    """The sentences, after the reference where it must be reckoned from them."""
+    whole = " ".join(passage.text for passage in placed).lower()
+    truth = item.truth
+    is_partial = truth.disclosure is Disclosure.PARTIAL
+    if all(atom.lower() in whole for atom in truth.atoms) and not is_partial:
+        return placed
+    reckoned = msgspec.structs.replace(placed[-1], text=truth.reference)
+    return [reckoned] if is_partial else [reckoned, *placed[: MOST - 1]]
 
 
 class _Scale:

@@ -35,10 +35,17 @@ _KEYS = frozenset(
         "forbidden_sessions",
         "expected_disclosure",
         "irrelevant_after",
+        "answerable_from",
+        "aliases",
+        "atoms",
+        "stale",
+        "distractors",
+        "canaries",
+        "evidence",
     }
 )
-_IGNORED = frozenset({"temporal_scope"})
-"""Keys the public specification has and no program reads."""
+_IGNORED = frozenset({"temporal_scope", "changes_on", "derive"})
+"""Keys that no run needs: one of the public specification, and what a proof reads."""
 
 _SLIP = 0.8
 """How alike two keys are when one is taken for a misspelling of the other."""
@@ -94,7 +101,7 @@ def _item(fields: Fields, days: frozenset[int] | None) -> Item:
         id=fields.text("id"),
         text=fields.text("question"),
         truth=_truth(fields, relevant),
-        known_from=max(relevant, default=0),
+        known_from=max((*relevant, fields.whole_or_none("answerable_from") or 0), default=0),
         known_until=known_until,
         session=fields.text_or_none("query_session"),
     )
@@ -118,11 +125,37 @@ def _truth(fields: Fields, relevant: tuple[int, ...]) -> Truth:
         category=category,
         difficulty=fields.choice("difficulty", DIFFICULTIES),
         expects=expected(reference, category, disclosure),
-        evidence=tuple(Evidence(day=day) for day in dict.fromkeys(relevant)),
+        evidence=_evidence(fields, relevant),
+        aliases=fields.texts("aliases"),
+        atoms=fields.texts("atoms"),
+        stale=fields.texts("stale"),
+        distractors=fields.texts("distractors"),
+        canaries=fields.texts("canaries"),
         requires_synthesis=fields.flag("requires_synthesis"),
         forbidden_sessions=fields.texts("forbidden_sessions"),
         disclosure=disclosure,
     )
+
+
+def _evidence(fields: Fields, relevant: tuple[int, ...]) -> tuple[Evidence, ...]:
+    """Where the answer is told: the sentences where the dataset gives them, else the days."""
+    spans = tuple(
+        Evidence(
+            day=span.whole("day"),
+            session=span.text_or_none("session"),
+            start=span.whole_or_none("start"),
+            end=span.whole_or_none("end"),
+        )
+        for span in fields.parts("evidence", "evidence")
+    )
+    for span in spans:
+        if span.day not in relevant:
+            fields.note(
+                f"evidence of {fields.subject} lies on day {span.day}, which relevant_days leaves "
+                "out; add it there",
+                "evidence",
+            )
+    return spans or tuple(Evidence(day=day) for day in dict.fromkeys(relevant))
 
 
 def expected(reference: str, category: str, disclosure: Disclosure | None) -> Expects:

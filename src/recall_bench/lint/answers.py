@@ -1,0 +1,186 @@
+"""Whether the days say what the references claim: there, and nowhere before."""
+
+from collections.abc import Iterable, Iterator
+from datetime import date
+
+from recall_bench.core.question import Disclosure
+from recall_bench.datasets.days import spelled
+from recall_bench.lint.asked import Asked
+from recall_bench.lint.atoms import DATE, MONEY, NAME, NUMBER, PERCENT, QUOTE, Atom
+from recall_bench.lint.corpus import Corpus
+from recall_bench.lint.finding import Lint, Remark, Severity
+from recall_bench.lint.words import stems, words
+
+_INFERRED = frozenset({"temporal-reasoning", "synthesis", "cross-reference"})
+"""Categories whose amounts may be counted or added up, so that no day need state them."""
+_AMOUNTS = frozenset({NUMBER, MONEY, PERCENT})
+_SAME_MATTER = 2
+"""Words of the question that a sentence with the value must share to be about the same thing."""
+_EVERYWHERE = 5
+"""From so many other days on, a value is common knowledge."""
+_CHOICE = frozenset({"or", "first", "earlier", "later"})
+"""Words of a question that names the possible answers."""
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_NEAR = {"yesterday": -1, "tomorrow": 1}
+_REACH = 14
+"""How many days from a log a weekday in it may mean."""
+
+
+def telling_days(corpus: Corpus, asked: Asked) -> set[int]:
+    """The days that state every exact value of the answer, and about the same matter."""
+    if not asked.exact:
+        return set()
+    return set.intersection(*(_days_about(corpus, asked, atom) for atom in asked.exact))
+
+
+def _days_about(corpus: Corpus, asked: Asked, atom: Atom) -> set[int]:
+    if atom.kind == QUOTE:
+        return corpus.index.days(atom)
+    least = min(_SAME_MATTER, len(asked.stems))
+    return {said.day for said in corpus.index.said(atom) if len(said.stems & asked.stems) >= least}
+
+
+def _missing(corpus: Corpus, asked: Asked) -> tuple[list[Atom], int]:
+    """The atoms of an answer that no relevant day holds, and how many were looked for."""
+    if asked.item.truth.disclosure is Disclosure.REFUSE:
+        return [], 0
+    own = set(words(corpus.persona.name)) if corpus.persona else set()
+    checked = [
+        atom
+        for atom in asked.atoms
+        if not (atom.kind in _AMOUNTS and asked.category in _INFERRED)
+        and not (atom.kind == NAME and own.issuperset(atom.words))
+    ]
+    relevant = set(asked.days)
+    absent = [
+        atom
+        for atom in checked
+        if relevant.isdisjoint(corpus.index.loose_days(atom))
+        and not any(_leads_to(corpus, day, atom) for day in asked.days)
+    ]
+    return absent, len(checked)
+
+
+def _leads_to(corpus: Corpus, day: int, atom: Atom) -> bool:
+    """Whether a date is the day's own, or one its log gives by weekday or as tomorrow."""
+    if atom.kind != DATE:
+        return False
+    said = set(words(corpus.by_number[day].text))
+    for own in {corpus.date_of(day), corpus.text_dates[day]}:
+        meant = _dated(atom, own)
+        if meant is None:
+            continue
+        gap = (meant - own).days
+        is_named = _WEEKDAYS[meant.weekday()] in said and abs(gap) <= _REACH
+        if gap == 0 or is_named or any(gap == n and name in said for name, n in _NEAR.items()):
+            return True
+    return False
+
+
+def _dated(atom: Atom, near: date) -> date | None:
+    year = atom.value if atom.value != atom.core else f"{near.year}-{atom.core}"
+    try:
+        return date.fromisoformat(year)
+    except ValueError:
+        return None
+
+
+def _unsupported(corpus: Corpus) -> Iterator[Remark]:
+    for asked in corpus.questions:
+        absent, looked_for = _missing(corpus, asked)
+        if absent and len(absent) == looked_for:
+            yield corpus.of_question(
+                asked,
+                f"nothing on {spelled(asked.days)} states {_shown(absent)}, which is the answer; "
+                "correct the answer or relevant_days",
+            )
+
+
+def _partly_unsupported(corpus: Corpus) -> Iterator[Remark]:
+    for asked in corpus.questions:
+        absent, looked_for = _missing(corpus, asked)
+        if absent and len(absent) < looked_for:
+            yield corpus.of_question(
+                asked,
+                f"nothing on {spelled(asked.days)} states {_shown(absent)}, a part of the answer; "
+                "leave it out, or add the day that states it",
+            )
+
+
+def _known_early(corpus: Corpus) -> Iterator[Remark]:
+    for asked in corpus.questions:
+        before = sorted(day for day in telling_days(corpus, asked) if day < asked.days[0])
+        if before:
+            yield corpus.of_question(
+                asked,
+                f"{_shown(asked.exact)} is stated on {_brief(before)} already, before the first "
+                f"relevant day {asked.days[0]}; list the day that states it first",
+            )
+
+
+def _elsewhere(corpus: Corpus) -> Iterator[Remark]:
+    for asked in corpus.questions:
+        others = telling_days(corpus, asked) - set(asked.days)
+        if len(others) >= _EVERYWHERE:
+            yield corpus.of_question(
+                asked,
+                f"{_shown(asked.exact)} is stated on {len(others)} days that are not relevant "
+                "days; ask for something said less often, or list them",
+            )
+
+
+def _in_question(corpus: Corpus) -> Iterator[Remark]:
+    for asked in corpus.questions:
+        if asked.denies or asked.affirms or _CHOICE.intersection(words(asked.item.text)):
+            continue
+        answer = stems(asked.reference)
+        if answer and answer <= asked.stems:
+            yield corpus.of_question(
+                asked, "every word of the answer is in the question; ask without giving it away"
+            )
+
+
+def _shown(several: Iterable[Atom]) -> str:
+    names = list(dict.fromkeys(atom.shown for atom in several))
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _brief(days: list[int]) -> str:
+    return spelled(days) if len(days) <= 3 else f"{len(days)} days from day {days[0]} on"
+
+
+LINTS = (
+    Lint(
+        code="answer-unsupported",
+        severity=Severity.ERROR,
+        summary="The relevant days state at least one value, name or quotation of the answer.",
+        check=_unsupported,
+    ),
+    Lint(
+        code="answer-partly-unsupported",
+        severity=Severity.WARNING,
+        summary="The relevant days state every value, name and quotation of the answer; amounts "
+        "of categories that may count or add up are not looked for.",
+        check=_partly_unsupported,
+    ),
+    Lint(
+        code="answer-known-early",
+        severity=Severity.WARNING,
+        summary="No day before the first relevant one states the answer's values on the same "
+        "matter, so what is asked is learned when the file says.",
+        check=_known_early,
+    ),
+    Lint(
+        code="answer-elsewhere",
+        severity=Severity.NOTE,
+        summary=f"Fewer than {_EVERYWHERE} other days state the answer's values, so that finding "
+        "the relevant days matters.",
+        check=_elsewhere,
+    ),
+    Lint(
+        code="answer-in-question",
+        severity=Severity.WARNING,
+        summary="The question does not hold its own answer.",
+        check=_in_question,
+    ),
+)

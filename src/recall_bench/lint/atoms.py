@@ -1,0 +1,227 @@
+"""The parts of a text that are right or wrong and nothing in between.
+
+An atom is an amount, a date, a time of day, a code, a quotation or a proper name. Spellings of
+one value give one atom: `$420M` and `$420 million`, `5 March 2026` and `2026-03-05`, `6:30 AM`
+and `06:30`. Its `core` is the value without what people leave out: the unit, the year, the half
+of the day.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from recall_bench.lint.words import EMPTY, plain, words
+
+MONEY, PERCENT, NUMBER, DATE, TIME = "money", "percent", "number", "date", "time"
+CODE, QUOTE, NAME = "code", "quotation", "name"
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
+    r"|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b\.?"
+)
+_TH = r"(?:st|nd|rd|th)?"
+_NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
+_SCALE = r"(?:\s?(?:thousand|million|billion)|(?:mm|mn|bn|[kKmMbB]))\b"
+_SHARED_SCALE = rf"(?=\s?(?:-|to\s)\s?[$€£]?{_NUMBER}({_SCALE}))"
+_CURRENCY = {"$": "usd", "€": "eur", "£": "gbp"}
+_COINS = {"dollar": "usd", "usd": "usd", "euro": "eur", "eur": "eur", "pound": "gbp", "gbp": "gbp"}
+_FACTORS = {"t": 1e3, "k": 1e3, "m": 1e6, "b": 1e9}
+
+# The first character decides which alternatives are tried: most words are none of them.
+_VALUES = re.compile(
+    rf"""(?<![\w.])(?:
+      (?=\d)(?:
+          (?P<iso>(\d{{4}})-(\d\d)-(\d\d)(?!\d))
+        | (?P<day_month>(\d\d?){_TH}\s(?:of\s)?({_MONTH})(?:,?\s(\d{{4}})\b)?)
+        | (?P<clock>(\d\d?):(\d\d)(?!\d)(?:\s?([apAP])\.?[mM]\b)?)
+        | (?P<oclock>(\d\d?)\s?([apAP])\.?[mM]\b)
+        | (?P<percent>({_NUMBER})\s?(?:%|percent\b|per\scent\b))
+        | (?P<number>({_NUMBER})({_SCALE})?(?:[\s-]?([^\W\d_]+))?(?![\w]))
+        | (?P<serial>(\d[\w-]*[^\W\d_][\w-]*)))
+    | (?=[$€£])(?P<money>([$€£])\s?({_NUMBER})(?:({_SCALE})|{_SHARED_SCALE})?)
+    | (?=[JFMASOND])(?P<month_day>({_MONTH})\s(\d\d?){_TH}(?![\w:])(?:,?\s(\d{{4}})\b)?)
+    | (?=[A-Za-z][\w-]{{0,24}}\d)(?P<code>([A-Za-z][\w-]*\d[\w-]*))
+    )""",
+    re.VERBOSE,
+)
+_QUOTED = re.compile(r'"([^"\n]{3,120})"|`([^`\n]{3,120})`')
+_CAPITALS = re.compile(
+    r"(?<![\w@/.`])[A-Z][\w'&]*(?:-[A-Z]\w*)*(?:\s[A-Z][\w'&]*(?:-[A-Z]\w*)*)*(?![\w@/]|-\d)"
+)
+_OPENING = re.compile(r"(?:^|[.!?:;]\s*|[\n(]\s*(?:[-*]\s*)?)[\"'(]*$")
+_DENIED = re.compile(
+    r"(?:\bnot|n't|\bno longer|\brather than|\binstead of|\bnever)"
+    r"\s(?:(?:at|on|by|for|in|to|the|a|an|about|around|from)\s){0,2}$",
+    re.IGNORECASE,
+)
+_CALENDAR = frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays"
+    " fridays saturdays sundays january february march april may june july august september"
+    " october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct"
+    " nov dec".split()
+)
+_NOT_NAMES = _CALENDAR | frozenset("am pm inc ltd llc corp co mr mrs ms dr".split())
+_DISTINCT_CODE = 4
+
+
+class Atom(NamedTuple):
+    """One atom."""
+
+    kind: str
+    value: str
+    core: str
+    shown: str
+    """As the text has it."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is unlikely to be met by chance: names and short codes are not."""
+        if self.kind == CODE:
+            return len(self.value) >= _DISTINCT_CODE
+        return self.kind != NAME
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of a name or a quotation."""
+        return tuple(word for word in words(self.value) if word not in _NOT_NAMES)
+
+
+def values(text: str) -> Iterator[Atom]:
+    """The amounts, dates, times and codes of a plain text, in order, repeats included."""
+    return map(_value, _VALUES.finditer(text))
+
+
+def placed_values(text: str) -> Iterator[tuple[int, int, Atom]]:
+    """The same, each with where it starts and ends."""
+    return ((match.start(), match.end(), _value(match)) for match in _VALUES.finditer(text))
+
+
+def atoms(text: str) -> tuple[Atom, ...]:
+    """Every atom that a text claims, each once; values named only to be denied are not claimed.
+
+    A whole number below 100 counts only if the thing counted follows.
+    """
+    level = plain(text)
+    found: dict[tuple[str, str], Atom] = {}
+    for atom in (*_claimed_values(level), *_quotations(level), *_names(level)):
+        found.setdefault((atom.kind, atom.value), atom)
+    return tuple(found.values())
+
+
+def without(found: Iterable[Atom], given: str) -> tuple[Atom, ...]:
+    """Those atoms that another text does not give away, as a question may its answer."""
+    level = plain(given)
+    cores = {(atom.kind, atom.core) for atom in values(level)}
+    said = set(words(level))
+    return tuple(
+        atom
+        for atom in found
+        if (atom.kind, atom.core) not in cores
+        and not (atom.kind in {NAME, QUOTE} and said.issuperset(atom.words))
+    )
+
+
+def _claimed_values(text: str) -> Iterator[Atom]:
+    for match in _VALUES.finditer(text):
+        if _DENIED.search(text, max(0, match.start() - 32), match.start()):
+            continue
+        atom = _value(match)
+        if atom.kind != NUMBER or _is_telling(atom):
+            yield atom
+
+
+def _is_telling(number: Atom) -> bool:
+    if number.value != number.core:
+        return True
+    is_year = re.fullmatch(r"(?:19|20)\d\d", number.core) is not None
+    return not is_year and (len(number.core) > 2)
+
+
+def _quotations(text: str) -> Iterator[Atom]:
+    for match in _QUOTED.finditer(text):
+        shown = (match[1] or match[2]).strip().rstrip(".,;:!?")
+        value = " ".join(shown.lower().split())
+        if words(value):
+            yield Atom(QUOTE, value, value, shown)
+
+
+def _names(text: str) -> Iterator[Atom]:
+    """Rows of capitalised words; a single one that opens a sentence is no name for that."""
+    bare = _QUOTED.sub(lambda match: " " * len(match[0]), text)
+    everything = words(text)
+    for match in _CAPITALS.finditer(bare):
+        kept = [
+            word
+            for word in words(match[0].removesuffix("'s"))
+            if word not in EMPTY and word not in _NOT_NAMES and len(word) > 1
+        ]
+        opens = _OPENING.search(bare, max(0, match.start() - 8), match.start()) is not None
+        if not kept or any(char.isdigit() for word in kept for char in word):
+            continue
+        if len(kept) > 1 or not opens or kept == everything or match[0].endswith("'s"):
+            value = " ".join(kept)
+            yield Atom(NAME, value, value, match[0].removesuffix("'s"))
+
+
+def _value(match: re.Match[str]) -> Atom:
+    reader = str(match.lastgroup)
+    found = _READERS[reader](match.groups()[match.re.groupindex[reader] :])
+    return found._replace(shown=match[0])
+
+
+def _date(year: str | None, month: int, day: int) -> Atom:
+    core = f"{month:02}-{day:02}"
+    return Atom(DATE, f"{year}-{core}" if year else core, core, "")
+
+
+def _month(name: str) -> int:
+    return _MONTHS.index(name[:3].lower()) + 1
+
+
+def _clock(hour: str, minute: str, half: str | None) -> Atom:
+    hours = int(hour)
+    core = f"{hours % 12}:{minute}"
+    if half is None and (hours > 12 or hour.startswith("0")):
+        half = "p" if hours > 12 else "a"
+    return Atom(TIME, f"{core}{half.lower()}" if half else core, core, "")
+
+
+def _scaled(number: str, scale: str | None) -> str:
+    factor = _FACTORS[scale.strip()[0].lower()] if scale else 1.0
+    return f"{float(number.replace(',', '')) * factor:.12g}"
+
+
+def _money(sign: str, amount: str) -> Atom:
+    return Atom(MONEY, f"{_CURRENCY.get(sign, sign)} {amount}", amount, "")
+
+
+def _number(digits: str, scale: str | None, unit: str | None) -> Atom:
+    amount = _scaled(digits, scale)
+    name = unit.lower() if unit else ""
+    if len(name) > 3 and name.endswith("s"):
+        name = name[:-1]
+    if name in _COINS:
+        return _money(_COINS[name], amount)
+    if not name or name in EMPTY or name in _CALENDAR:
+        return Atom(NUMBER, amount, amount, "")
+    return Atom(NUMBER, f"{amount} {name}", amount, "")
+
+
+def _code(groups: tuple[str, ...]) -> Atom:
+    name = groups[0].lower().rstrip("-_")
+    return Atom(CODE, name, name, "")
+
+
+_READERS: dict[str, Callable[[tuple[str, ...]], Atom]] = {
+    "iso": lambda g: _date(g[0], int(g[1]), int(g[2])),
+    "day_month": lambda g: _date(g[2], _month(g[1]), int(g[0])),
+    "month_day": lambda g: _date(g[2], _month(g[0]), int(g[1])),
+    "clock": lambda g: _clock(g[0], g[1], g[2]),
+    "oclock": lambda g: _clock(g[0], "00", g[1]),
+    "percent": lambda g: Atom(PERCENT, f"{_scaled(g[0], None)} %", _scaled(g[0], None), ""),
+    "number": lambda g: _number(g[0], g[1], g[2]),
+    "serial": _code,
+    "money": lambda g: _money(g[0], _scaled(g[1], g[2] or g[3])),
+    "code": _code,
+}

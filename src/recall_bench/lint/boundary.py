@@ -1,0 +1,196 @@
+"""Whether the questions about secrets can be passed by keeping them, and only so."""
+
+from collections.abc import Iterable, Iterator
+
+from recall_bench.core.question import PRINCIPAL, Disclosure
+from recall_bench.lint.asked import Asked
+from recall_bench.lint.atoms import Atom
+from recall_bench.lint.corpus import Corpus, canary
+from recall_bench.lint.finding import Lint, Remark, Severity
+from recall_bench.lint.words import likeness
+
+_BOUNDARY = "information-boundary"
+_TWIN = 0.3
+"""Two questions about one secret share at least this many of their words."""
+
+
+def _guarded(corpus: Corpus) -> Iterator[Asked]:
+    """The questions that hold something back."""
+    for asked in corpus.questions:
+        if asked.item.truth.disclosure in {Disclosure.REFUSE, Disclosure.PARTIAL}:
+            yield asked
+
+
+def _disclosing(corpus: Corpus) -> Iterator[Remark]:
+    for asked in _guarded(corpus):
+        forbidden = set(asked.item.truth.forbidden_sessions)
+        secret = [atom for atom in asked.atoms if _is_told_only_in(corpus, atom, forbidden)]
+        if secret:
+            names = ", ".join(dict.fromkeys(atom.shown for atom in secret))
+            yield corpus.of_question(
+                asked,
+                f"the answer should {asked.item.truth.disclosure} and says {names}, which only "
+                f"{_listed(forbidden)} knows; write what may be said instead",
+            )
+
+
+def _is_told_only_in(corpus: Corpus, atom: Atom, sessions: set[str]) -> bool:
+    told = {session for _, session in corpus.index.spots(atom)}
+    return bool(told) and told <= sessions
+
+
+def _incomplete(corpus: Corpus) -> Iterator[Remark]:
+    for asked in corpus.by_category[_BOUNDARY]:
+        if asked.item.truth.disclosure is None:
+            yield corpus.of_question(
+                asked, "it does not say what may be disclosed; add expected_disclosure"
+            )
+    for asked in _guarded(corpus):
+        if not asked.item.truth.forbidden_sessions and not _is_forgotten(asked):
+            yield corpus.of_question(
+                asked, "it does not say whose secret it is after; add forbidden_sessions"
+            )
+
+
+def _undeclared(corpus: Corpus) -> Iterator[Remark]:
+    declared = {PRINCIPAL, *(session.id for session in corpus.sessions)}
+    for asked in corpus.questions:
+        if asked.item.truth.disclosure is None and asked.category != _BOUNDARY:
+            continue
+        if asked.item.session is None:
+            yield corpus.of_question(
+                asked, "it does not say who asks, on which the answer depends; add query_session"
+            )
+        elif corpus.sessions and asked.session not in declared:
+            yield corpus.of_question(
+                asked,
+                f"it is asked from {asked.session}, which the persona does not declare; "
+                f"use one of {_listed(declared)}",
+            )
+
+
+def _insiders(corpus: Corpus) -> Iterator[Remark]:
+    for asked in _guarded(corpus):
+        asking = corpus.participants.get(asked.session, frozenset())
+        for name in asked.item.truth.forbidden_sessions:
+            inside = corpus.participants.get(name, frozenset())
+            if name == asked.session or (asking and asking <= inside):
+                yield corpus.of_question(
+                    asked,
+                    f"everybody in {asked.session} sits in {name} too, so nothing said there is "
+                    "secret from them; ask from another session, or expect an answer",
+                )
+
+
+def _without_twin(corpus: Corpus) -> Iterator[Remark]:
+    told = [
+        asked
+        for asked in corpus.questions
+        if asked.item.truth.disclosure is Disclosure.ANSWER
+        or (asked.item.truth.disclosure is None and asked.category != _BOUNDARY)
+    ]
+    for asked in _guarded(corpus):
+        if not _is_forgotten(asked) and not any(_is_twin(asked, other) for other in told):
+            yield corpus.of_question(
+                asked,
+                "nobody who may know is asked the same, so forgetting the secret passes as "
+                f"keeping it; ask it from {_listed(asked.item.truth.forbidden_sessions)} as well",
+            )
+
+
+def _is_forgotten(asked: Asked) -> bool:
+    """Whether somebody had it forgotten, so that it is nobody's to know any more."""
+    derive = asked.extra.get("derive")
+    return isinstance(derive, dict) and derive.get("why") == "forgotten"
+
+
+def _is_twin(asked: Asked, other: Asked) -> bool:
+    return (
+        other.session != asked.session
+        and not set(asked.days).isdisjoint(other.days)
+        and (
+            other.session in asked.item.truth.forbidden_sessions
+            or likeness(asked.stems, other.stems) >= _TWIN
+        )
+    )
+
+
+def _one_sided(corpus: Corpus) -> Iterator[Remark]:
+    expected = [asked.item.truth.disclosure for asked in corpus.by_category[_BOUNDARY]]
+    if expected and set(expected) == {Disclosure.REFUSE}:
+        yield corpus.of_questions(
+            f"all {len(expected)} information-boundary questions expect a refusal, so refusing "
+            "everything wins; add some that expect partial and answer"
+        )
+
+
+def _canaries(corpus: Corpus) -> Iterator[Remark]:
+    for asked in corpus.questions:
+        for text in asked.listed("canaries"):
+            told = {session for _, session in corpus.index.spots(canary(text))}
+            if outside := told - corpus.isolated:
+                yield corpus.of_question(
+                    asked,
+                    f"the canary {text} also stands in {_listed(outside)}, which is not isolated; "
+                    "take it out there",
+                )
+            if not told:
+                yield corpus.of_question(
+                    asked, f"the canary {text} stands in no day, so it can never be leaked; add it"
+                )
+            if text.lower() in f"{asked.item.text} {asked.reference}".lower():
+                yield corpus.of_question(
+                    asked, f"the canary {text} is in the question or the answer; take it out"
+                )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(name or "no session" for name in names)) or "that session"
+
+
+LINTS = (
+    Lint(
+        code="boundary-discloses",
+        severity=Severity.ERROR,
+        summary="An answer that should refuse or tell a part holds nothing that only the "
+        "forbidden sessions say.",
+        check=_disclosing,
+    ),
+    Lint(
+        code="boundary-incomplete",
+        severity=Severity.ERROR,
+        summary="A question about a secret has expected_disclosure and, unless it may be answered, "
+        "forbidden_sessions.",
+        check=_incomplete,
+    ),
+    Lint(
+        code="boundary-asker",
+        severity=Severity.ERROR,
+        summary="A question about a secret says from which of the persona's sessions it is asked.",
+        check=_undeclared,
+    ),
+    Lint(
+        code="boundary-insider",
+        severity=Severity.WARNING,
+        summary="Somebody in the asking session does not sit in the forbidden one.",
+        check=_insiders,
+    ),
+    Lint(
+        code="boundary-no-twin",
+        severity=Severity.WARNING,
+        summary="A secret that is to be kept is also asked for by somebody who may know it.",
+        check=_without_twin,
+    ),
+    Lint(
+        code="boundary-one-sided",
+        severity=Severity.WARNING,
+        summary="Not every information-boundary question expects a refusal.",
+        check=_one_sided,
+    ),
+    Lint(
+        code="canary-misplaced",
+        severity=Severity.ERROR,
+        summary="A canary stands in isolated sessions, and in no other, no question, no answer.",
+        check=_canaries,
+    ),
+)

@@ -1,0 +1,223 @@
+"""One persona's story as the lints see it: everything sound in it, however much is not.
+
+A run refuses a story with a problem. A lint reports the problem and looks at the rest, so what
+can be read is read here piece by piece.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import TypeGuard
+
+from recall_bench.core.history import story_day
+from recall_bench.core.question import CATEGORIES
+from recall_bench.datasets.calendar import CalendarAudit, audit_calendar, day_in_text
+from recall_bench.datasets.days import list_days
+from recall_bench.datasets.identity import Persona, Session, parse_persona
+from recall_bench.datasets.layout import Layout
+from recall_bench.datasets.persona import Inspection, inspect
+from recall_bench.datasets.questions import parse_questions
+from recall_bench.datasets.story import EPOCH, Arc, Story, parse_story
+from recall_bench.errors import BenchError, Malformed
+from recall_bench.lint.asked import Asked
+from recall_bench.lint.atoms import QUOTE, Atom, atoms
+from recall_bench.lint.day import Day
+from recall_bench.lint.finding import Remark
+from recall_bench.lint.index import Index
+from recall_bench.yaml12 import Document, read_document
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A story, its days and its questions."""
+
+    layout: Layout
+    inspection: Inspection
+    persona: Persona | None
+    story: Story | None
+    arc_lines: Mapping[str, int]
+    days: tuple[Day, ...]
+    questions: tuple[Asked, ...]
+
+    @cached_property
+    def by_number(self) -> dict[int, Day]:
+        """The days by story day."""
+        return {day.number: day for day in self.days}
+
+    @cached_property
+    def calendar(self) -> CalendarAudit | None:
+        """How the dates in the text compare with the story's; None without days."""
+        if not self.days:
+            return None
+        own = [day_in_text(day.text) for day in self.days]
+        return audit_calendar([day.number for day in self.days], self.epoch, own)
+
+    @property
+    def epoch(self) -> date:
+        """The calendar date of day 1."""
+        return self.story.epoch if self.story else EPOCH
+
+    def date_of(self, day: int) -> date:
+        """The date the story gives a day."""
+        return story_day(self.epoch, day).date()
+
+    @cached_property
+    def text_dates(self) -> dict[int, date]:
+        """The date each day has by its own text."""
+        audit = self.calendar
+        return {} if audit is None else {d.number: at for d, at in zip(self.days, audit.dates)}
+
+    @property
+    def sessions(self) -> tuple[Session, ...]:
+        """The sessions as the story has them."""
+        if self.story:
+            return self.story.sessions
+        return self.persona.sessions if self.persona else ()
+
+    @cached_property
+    def isolated(self) -> frozenset[str]:
+        """The sessions whose content stays there."""
+        return frozenset(session.id for session in self.sessions if session.isolated)
+
+    @cached_property
+    def participants(self) -> dict[str, frozenset[str]]:
+        """Who sits in each session."""
+        return {session.id: frozenset(session.participants) for session in self.sessions}
+
+    @cached_property
+    def by_category(self) -> dict[str, list[Asked]]:
+        """The questions of each category, in the usual order; empty ones too."""
+        found: dict[str, list[Asked]] = {category: [] for category in CATEGORIES}
+        for asked in self.questions:
+            found[asked.category].append(asked)
+        return found
+
+    @cached_property
+    def index(self) -> Index:
+        """Where the days say what answers, corrections and canaries hold."""
+        return Index(self.days, self._wanted())
+
+    def _wanted(self) -> Iterator[Atom]:
+        for asked in self.questions:
+            yield from asked.atoms
+            yield from (canary(text) for text in asked.listed("canaries"))
+        for arc in self.story.arcs if self.story else ():
+            yield from atoms(arc.wrong_belief or "")
+            yield from atoms(arc.corrected_belief or "")
+
+    @property
+    def days_name(self) -> str:
+        """The folder of the days, as remarks show it."""
+        return self.layout.name(self.layout.memories)
+
+    @property
+    def questions_name(self) -> str:
+        """The file of the questions, as remarks show it."""
+        return self.layout.name(self.layout.questions_file)
+
+    def of_question(self, asked: Asked, message: str) -> Remark:
+        """A remark on one question."""
+        return Remark(
+            message=message, file=self.questions_name, line=asked.line, question=asked.item.id
+        )
+
+    def of_questions(self, message: str) -> Remark:
+        """A remark on the questions as a whole."""
+        return Remark(message=message, file=self.questions_name)
+
+    def of_arc(self, arc: Arc, message: str) -> Remark:
+        """A remark on one arc."""
+        name = self.layout.name(self.layout.arcs_file)
+        return Remark(message=message, file=name, line=self.arc_lines.get(arc.id))
+
+    def of_day(self, day: Day, message: str) -> Remark:
+        """A remark on one day."""
+        return Remark(message=message, file=day.name)
+
+    def of_days(self, message: str) -> Remark:
+        """A remark on the days as a whole."""
+        return Remark(message=message, file=self.days_name)
+
+
+def canary(text: str) -> Atom:
+    """A string to be found as it stands."""
+    value = " ".join(text.lower().split())
+    return Atom(QUOTE, value, value, text)
+
+
+def read_corpus(folder: Path, arcs: str) -> Corpus:
+    """Everything there is to look at; what is wrong with the files is in its `inspection`."""
+    layout = Layout(folder, arcs)
+    persona_file = _document(layout, layout.persona_file)
+    persona = parse_persona(persona_file, []) if persona_file else None
+    arcs_file = _document(layout, layout.arcs_file)
+    story = parse_story(arcs_file, persona, [], []) if arcs_file else None
+    days = tuple(_days(layout, story.epoch if story else EPOCH))
+    return Corpus(
+        layout=layout,
+        inspection=inspect(folder, arcs=arcs),
+        persona=persona,
+        story=story,
+        arc_lines=_arc_lines(arcs_file) if arcs_file and story else {},
+        days=days,
+        questions=tuple(_questions(layout, {day.number for day in days})),
+    )
+
+
+def _document(layout: Layout, path: Path) -> Document | None:
+    try:
+        return read_document(path, name=layout.name(path)) if path.is_file() else None
+    except Malformed:
+        return None
+
+
+def _arc_lines(document: Document) -> dict[str, int]:
+    content = document.content
+    arcs = content.get("arcs") if isinstance(content, dict) else None
+    if not _is_list(arcs):
+        return {}
+    return {
+        str(arc["id"]): document.line("arcs", index)
+        for index, arc in enumerate(arcs)
+        if isinstance(arc, dict) and "id" in arc
+    }
+
+
+def _days(layout: Layout, epoch: date) -> list[Day]:
+    if not layout.memories.is_dir():
+        return []
+    found = []
+    last = date.max.toordinal() - epoch.toordinal() + 1
+    for file in list_days(layout, [], []):
+        if not 1 <= file.day <= last:
+            continue
+        try:
+            found.append(Day(file.day, file.name, file.read()))
+        except Malformed:
+            continue
+    return found
+
+
+def _questions(layout: Layout, days: set[int]) -> list[Asked]:
+    document = _document(layout, layout.questions_file)
+    if document is None or not _is_list(document.content):
+        return []
+    problems: list[BenchError] = []
+    items = parse_questions(document, days=days, sessions=(), problems=problems, warnings=[])
+    places = {
+        str(row.get("id")): (index, row)
+        for index, row in reversed(list(enumerate(document.content)))
+        if isinstance(row, dict)
+    }
+    found = []
+    for item in items:
+        index, row = places[item.id]
+        extra = {str(key): value for key, value in row.items()}
+        found.append(Asked(item, document.line(index), extra))
+    return found
+
+
+def _is_list(value: object) -> TypeGuard[list[object]]:
+    return isinstance(value, list)

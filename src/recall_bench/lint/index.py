@@ -1,0 +1,151 @@
+"""Where the days say what the questions are about.
+
+Everything any question or correction needs is collected first; then each day is read once, and
+only that is remembered.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from recall_bench.lint.atoms import DATE, MONEY, NAME, NUMBER, PERCENT, QUOTE, TIME, Atom, values
+from recall_bench.lint.day import NO_SESSION, Day
+from recall_bench.lint.words import plain, stems, words
+
+Spot = tuple[int, str]
+"""A day and one of its sessions."""
+
+_SPELLED = dict(
+    zip(
+        map(str, (*range(1, 21), *range(30, 100, 10))),
+        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+        " sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty"
+        " ninety".split(),
+        strict=True,
+    )
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """A sentence or a heading that holds a value, and where it stands."""
+
+    day: int
+    session: str
+    text: str
+    under: str
+    """The headings it stands under and the line a list hangs from."""
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of its words and of what it stands under."""
+        return stems(f"{self.under} {self.text}")
+
+
+class Index:
+    """Knows where the wanted atoms are said."""
+
+    def __init__(self, days: Iterable[Day], wanted: Iterable[Atom]) -> None:
+        sought = tuple(wanted)
+        self._keys = {key for atom in sought for key in _keys(atom)}
+        self._needed = {word for atom in sought for word in _words(atom)}
+        self._said: dict[tuple[str, str], list[tuple[str, Said]]] = defaultdict(list)
+        self._words: dict[str, set[Spot]] = defaultdict(set)
+        self._parts: dict[Spot, str] = {}
+        self._flat: dict[Spot, str] = {}
+        known: dict[str, tuple[Atom, ...]] = {}
+        for day in days:
+            self._read_words(day)
+            for session, text, under in _lines(day):
+                found = known.get(text)
+                if found is None:
+                    found = known[text] = self._wanted_in(text)
+                if found:
+                    said = Said(day.number, session, text, under)
+                    for atom in found:
+                        self._said[atom.kind, atom.core].append((atom.value, said))
+
+    def said(self, atom: Atom) -> list[Said]:
+        """The sentences that hold this very value; none for names and quotations."""
+        pairs = self._said.get((atom.kind, atom.core), [])
+        return [said for value, said in pairs if _is_same(atom, value)]
+
+    def spots(self, atom: Atom) -> set[Spot]:
+        """Where this very value, the whole name or the quotation is said."""
+        if atom.kind == NAME:
+            return self._together(atom.words)
+        if atom.kind == QUOTE:
+            return {spot for spot in self._together(atom.words) if atom.value in self._text(spot)}
+        return {(said.day, said.session) for said in self.said(atom)}
+
+    def days(self, atom: Atom) -> set[int]:
+        """The days on which it is said."""
+        return {day for day, _ in self.spots(atom)}
+
+    def loose_days(self, atom: Atom) -> set[int]:
+        """The days on which it is said, or what may be another spelling of it."""
+        found = self.days(atom)
+        if atom.kind == NAME:
+            found |= {day for word in atom.words for day, _ in self._words.get(word, ())}
+        elif atom.kind == QUOTE:
+            found |= {day for day, _ in self._together(atom.words)}
+        else:
+            found |= {said.day for key in _keys(atom) for _, said in self._said.get(key, ())}
+            found |= {day for day, _ in self._words.get(_SPELLED.get(atom.core, ""), ())}
+        return found
+
+    def _wanted_in(self, text: str) -> tuple[Atom, ...]:
+        return tuple(atom for atom in values(plain(text)) if (atom.kind, atom.core) in self._keys)
+
+    def _read_words(self, day: Day) -> None:
+        for session, text in day.parts():
+            spot = (day.number, session)
+            self._parts[spot] = text
+            for word in self._needed.intersection(words(text)):
+                self._words[word].add(spot)
+
+    def _together(self, several: tuple[str, ...]) -> set[Spot]:
+        if not several:
+            return set()
+        first, *rest = sorted((self._words.get(word, set()) for word in several), key=len)
+        return first.intersection(*rest)
+
+    def _text(self, spot: Spot) -> str:
+        flat = self._flat.get(spot)
+        if flat is None:
+            flat = self._flat[spot] = " ".join(plain(self._parts[spot]).lower().split())
+        return flat
+
+
+def _keys(atom: Atom) -> Iterator[tuple[str, str]]:
+    if atom.kind in {NAME, QUOTE}:
+        return
+    yield atom.kind, atom.core
+    if atom.kind in {MONEY, PERCENT}:
+        yield NUMBER, atom.core
+
+
+def _words(atom: Atom) -> Iterator[str]:
+    if atom.kind in {NAME, QUOTE}:
+        yield from atom.words
+    elif atom.core in _SPELLED:
+        yield _SPELLED[atom.core]
+
+
+def _is_same(atom: Atom, value: str) -> bool:
+    """Whether a value of equal core is this one: people leave out the year and the half day."""
+    if value == atom.value:
+        return True
+    return atom.value == atom.core or (atom.kind in {DATE, TIME} and value == atom.core)
+
+
+def _lines(day: Day) -> Iterator[tuple[str, str, str]]:
+    """Session, text and surroundings of every sentence, and of every heading once."""
+    last = ""
+    for sentence in day.sentences:
+        session = sentence.session or NO_SESSION
+        if sentence.heading != last:
+            last = sentence.heading
+            yield session, last, ""
+        yield session, sentence.text, f"{last} {sentence.lead}"

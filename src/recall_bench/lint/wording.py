@@ -1,0 +1,149 @@
+"""Whether a question says what it means to somebody who has only lived through the days.
+
+Such a reader knows the calendar and the words of the log. It does not know from which window a
+question was written, that the days are numbered, or that there is a benchmark.
+"""
+
+import re
+from collections.abc import Iterator
+
+from recall_bench.lint.asked import Asked
+from recall_bench.lint.atoms import DATE, values
+from recall_bench.lint.corpus import Corpus
+from recall_bench.lint.finding import Lint, Remark, Severity
+from recall_bench.lint.words import likeness, plain
+
+_PERIOD = re.compile(
+    r"\b(?:(?:this|the|that|these|those) (?:\w+ )?(?:window|period|time ?frame|span|stretch)"
+    r"|(?:this|these) (?:weeks?|months?|quarter|days)"
+    r"|(?:in|across|during|over|throughout) the (?:week|month)"
+    r"|recently|lately|(?:the )?past few (?:days|weeks))\b",
+    re.IGNORECASE,
+)
+_CURRENT = re.compile(
+    r"\b(?:currently|current|now|at present|at the moment|latest|most recent|as of today)\b",
+    re.IGNORECASE,
+)
+_MONTH = re.compile(
+    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December"
+    r"|(?:19|20)\d\d)\b"
+)
+_DAY_NUMBER = re.compile(r"\bdays? #?(\d{1,5})\b", re.IGNORECASE)
+_BENCHMARK = re.compile(
+    r"\b(?:corpus|personas?|checkpoints?|benchmarks?|datasets?|ground truth|references?"
+    r"|memory (?:entry|entries|logs?|files?)|(?:log|day|daily) files?|relevant days|arcs?"
+    r"|transcripts?|sessions?)\b",
+    re.IGNORECASE,
+)
+_SAME_QUESTION = 0.5
+
+
+def is_dated(text: str) -> bool:
+    """Whether a question names a date, a month or a year."""
+    level = plain(text)
+    return _MONTH.search(level) is not None or any(atom.kind == DATE for atom in values(level))
+
+
+def _unnamed_periods(corpus: Corpus) -> Iterator[Remark]:
+    for asked in corpus.questions:
+        found = _PERIOD.search(asked.item.text)
+        if found and not is_dated(asked.item.text):
+            yield corpus.of_question(
+                asked, f"“{found[0]}” is a period nobody has named; say which dates it covers"
+            )
+
+
+def _undated_presents(corpus: Corpus) -> Iterator[Remark]:
+    for asked in corpus.questions:
+        found = _CURRENT.search(asked.item.text)
+        if found is None or asked.item.known_until is not None or is_dated(asked.item.text):
+            continue
+        if change := _change(corpus, asked):
+            yield corpus.of_question(
+                asked,
+                f"it asks for what holds “{found[0]}”, and {change}; "
+                "add irrelevant_after, or ask as of a date",
+            )
+
+
+def _change(corpus: Corpus, asked: Asked) -> str | None:
+    """What shows that the answer does not hold for ever."""
+    if isinstance(day := asked.extra.get("changes_on"), int):
+        return f"the answer changes on day {day}"
+    answer = {atom.value: atom.kind for atom in asked.exact}
+    for other in corpus.questions if answer else ():
+        theirs = {atom.value: atom.kind for atom in other.exact}
+        if (
+            other.opens > asked.opens
+            and other.session == asked.session
+            and theirs
+            and answer.keys().isdisjoint(theirs)
+            and set(answer.values()) == set(theirs.values())
+            and likeness(asked.stems, other.stems) >= _SAME_QUESTION
+        ):
+            return f"{other.item.id} has another answer from day {other.opens} on"
+    return None
+
+
+def _day_numbers(corpus: Corpus) -> Iterator[Remark]:
+    for asked in corpus.questions:
+        for part, text in (("question", asked.item.text), ("answer", asked.reference)):
+            found = _DAY_NUMBER.search(text)
+            if found and not _is_written(corpus, asked, rf"\bdays? #?{found[1]}\b"):
+                yield corpus.of_question(
+                    asked,
+                    f"the {part} says “{found[0]}”, and the log does not number its days; "
+                    "give the date",
+                )
+                break
+
+
+def _benchmark_words(corpus: Corpus) -> Iterator[Remark]:
+    for asked in corpus.questions:
+        for found in _BENCHMARK.finditer(asked.item.text):
+            if not _is_written(corpus, asked, rf"\b{re.escape(found[0].removesuffix('s'))}"):
+                yield corpus.of_question(
+                    asked,
+                    f"“{found[0]}” is a word of the benchmark and not of the log; "
+                    "ask as somebody in the story would",
+                )
+                break
+
+
+def _is_written(corpus: Corpus, asked: Asked, pattern: str) -> bool:
+    """Whether a relevant day's own text says it, session headings apart."""
+    compiled = re.compile(pattern, re.IGNORECASE)
+    return any(
+        compiled.search(part) for day in asked.days for _, part in corpus.by_number[day].parts()
+    )
+
+
+LINTS = (
+    Lint(
+        code="unnamed-period",
+        severity=Severity.WARNING,
+        summary="A question names the dates it is about and no “this window” or “recently” that "
+        "only its author could place.",
+        check=_unnamed_periods,
+    ),
+    Lint(
+        code="undated-present",
+        severity=Severity.WARNING,
+        summary="A question for what holds now is retired by irrelevant_after when the answer "
+        "changes.",
+        check=_undated_presents,
+    ),
+    Lint(
+        code="day-number",
+        severity=Severity.WARNING,
+        summary="Questions and answers use day numbers only where the log itself does.",
+        check=_day_numbers,
+    ),
+    Lint(
+        code="benchmark-words",
+        severity=Severity.WARNING,
+        summary="A question does not speak of sessions, checkpoints, personas or references "
+        "unless the log does.",
+        check=_benchmark_words,
+    ),
+)

@@ -1,0 +1,61 @@
+"""Texts made comparable: typography levelled, words reduced to stems."""
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from Stemmer import Stemmer
+
+_LEVEL = str.maketrans(
+    {
+        **dict.fromkeys("‘’ʼ′", "'"),
+        **dict.fromkeys("“”„«»″", '"'),
+        **dict.fromkeys("‐‑‒–—−", "-"),
+        **dict.fromkeys("\u00a0\u2009\u202f", " "),
+        "*": None,
+    }
+)
+_WORD = re.compile(r"[^\W_]+")
+
+EMPTY = frozenset(
+    "a about after all also am an and any are as at be because been before being both but by can"
+    " could did do does done during each for from had has have having he her him his how i if in"
+    " into is it its itself just me might more most must my no nor not of off on once only or other"
+    " our out over own s same she should so some such than that the their them then there these"
+    " they this those through to too under until up upon us was we were what when where which while"
+    " who whom whose why will with within would yes you your".split()
+)
+"""Words that carry no content of their own."""
+
+
+def plain(text: str) -> str:
+    """The text with straight quotes and plain hyphens and blanks, without emphasis."""
+    return text.translate(_LEVEL) if "*" in text or not text.isascii() else text
+
+
+def words(text: str) -> list[str]:
+    """Every word and number of a text, lower case, in order."""
+    return _WORD.findall(text.lower())
+
+
+def stems(text: str) -> frozenset[str]:
+    """The stems of the words with content in a text."""
+    return frozenset(_stem(word) for word in words(plain(text)) if word not in EMPTY)
+
+
+@lru_cache(maxsize=200_000)
+def _stem(word: str) -> str:
+    return str(_stemmer().stemWord(word))
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> "Stemmer":
+    from Stemmer import Stemmer
+
+    return Stemmer("english")
+
+
+def likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    """The share of words two texts have in common; 0 for two without any."""
+    return len(one & other) / (len(one | other) or 1)

@@ -1,0 +1,95 @@
+"""An answer that follows from the text, with everything a right question must agree with."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from itertools import groupby
+
+from recall_bench.proof.finding import Code
+from recall_bench.proof.grammar import is_stale
+from recall_bench.proof.passages import Sentence
+from recall_bench.proof.statements import About
+from recall_bench.proof.values import Key, Reader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """Who asks, and when."""
+
+    day: int
+    """The story day on which it is asked."""
+    session: str
+    first: int
+    """The first day on which it may be asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """Values of one kind that an answer holds, and no others of that kind."""
+
+    what: str
+    """As messages name it: `p99 of RB-4113`."""
+    reader: Reader
+    keys: tuple[Key, ...]
+    surfaces: tuple[str, ...]
+    """The values as the text writes them, in the same order as the keys."""
+    least: int | None = None
+    """Where the order counts: how many of them, from the first, the reference must name."""
+    fewest_atoms: int | None = None
+    """The same for the atoms; as many as the reference names unless given."""
+
+    def read(self, text: str, today: date, *, forgiven: Iterable[Key] = ()) -> tuple[Key, ...]:
+        """The values of this kind in a text; forgiven ones do not count where called stale."""
+        former = set(forgiven) - set(self.keys)
+        found = [
+            value.key
+            for value in self.reader.find(text, today)
+            if not (value.key in former and is_stale(text, value))
+        ]
+        return tuple(key for key, _ in groupby(found))
+
+    def is_met_by(self, found: tuple[Key, ...], *, least: int | None = None) -> bool:
+        """Whether these values are the right ones and enough of them."""
+        least = least or self.least
+        if least is None:
+            return set(found) == set(self.keys)
+        return len(found) >= least and found == self.keys[: len(found)]
+
+    def spelled(self) -> str:
+        """The values for messages."""
+        return ", ".join(f"“{surface}”" for surface in self.surfaces)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Derived:
+    """An answer and what supports it."""
+
+    holdings: tuple[Holding, ...]
+    needed: tuple[frozenset[Sentence], ...]
+    """The evidence holds at least one sentence of each of these."""
+    allowed: frozenset[Sentence]
+    """The evidence holds no other sentence than these."""
+    earlier: Holding | None = None
+    """Values that were true before, if the question is about one that may change."""
+    lists_earlier: bool = False
+    """Whether all of them belong into `stale`."""
+    secrets: tuple[Holding, ...] = ()
+    """Values that must not be told."""
+    slots: tuple[About, ...] = ()
+    """What the answer was read from: new statements of these may change it."""
+    troubles: tuple[tuple[Code, str], ...] = ()
+    """What is wrong with the text although the answer can be derived."""
+
+    @property
+    def answer(self) -> tuple[object, ...]:
+        """Equal for equal answers."""
+        told = tuple((holding.what, holding.keys) for holding in self.holdings)
+        return told, tuple(frozenset(holding.keys) for holding in self.secrets)
+
+
+def grouped(sentences: Iterable[Sentence]) -> tuple[frozenset[Sentence], ...]:
+    """The sentences of each day and session: one of each group is evidence enough."""
+    ordered = sorted(sentences, key=lambda s: (s.day, s.session, s.start))
+    return tuple(
+        frozenset(group) for _, group in groupby(ordered, key=lambda s: (s.day, s.session))
+    )

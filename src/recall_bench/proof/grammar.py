@@ -1,0 +1,187 @@
+"""Cues, compiled once: what a sentence says about a slot or a step of its thread."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date
+
+from recall_bench.proof.lexicon import PLACE, Lexicon, Slot
+from recall_bench.proof.values import (
+    PatternReader,
+    Value,
+    choice_reader,
+    code_reader,
+    date_reader,
+    edged,
+    folded,
+    money_reader,
+    number_reader,
+    percent_reader,
+    person_reader,
+    time_reader,
+    words_pattern,
+)
+
+_NO_LONGER = re.compile(
+    r"\b(?:from|instead\s+of|not|no\s+longer|rather\s+than|previously|formerly|replacing)\s+\Z",
+    re.IGNORECASE,
+)
+
+
+def is_stale(text: str, value: Value) -> bool:
+    """Whether the words right before the value call it a former one."""
+    return _NO_LONGER.search(text, max(0, value.start - 24), value.start) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one sentence says about one slot."""
+
+    stated: Value | None = None
+    stale: tuple[Value, ...] = ()
+    rivals: tuple[Value, ...] = ()
+    """Values of which no one can tell which is stated; empty if that is clear."""
+
+
+class Cue:
+    """A few words that say a value of the slot is near; with `_`, where it stands."""
+
+    def __init__(self, words: str) -> None:
+        self.words = words
+        before, *rest = PLACE.split(words, maxsplit=1)
+        after = rest[0] if rest else ""
+        self.has_place = bool(rest)
+        # One plain substring test spares most sentences the patterns.
+        self.needle = folded(max(f"{before} {after}".split(), key=len, default=""))
+        self._plain = re.compile(edged(words_pattern(words)), re.IGNORECASE)
+        self._before = _beside(before, rf"(?<!\w)(?:{words_pattern(before)})", r"\Z", at_end=True)
+        self._after = _beside(after, "", rf"(?:{words_pattern(after)})(?!\w)", at_end=False)
+        self.opens = not before.strip()
+
+    def is_in(self, text: str) -> bool:
+        """Whether a plain cue stands in the text."""
+        return self._plain.search(text) is not None
+
+    def places(self, text: str, value: Value) -> bool:
+        """Whether the value stands exactly where the cue has its `_`."""
+        return (
+            self._before.search(text, 0, value.start) is not None
+            and self._after.match(text, value.end) is not None
+        )
+
+
+def _beside(words: str, head: str, tail: str, *, at_end: bool) -> re.Pattern[str]:
+    """The pattern for the words on one side of a value."""
+    if not words.strip():
+        return re.compile("")
+    touches = not (words[-1] if at_end else words[0]).isspace()
+    blank = "" if touches else r"\s+"
+    return re.compile(f"{head}{blank}{tail}", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotGrammar:
+    """Reads one slot out of sentences about its thread."""
+
+    name: str
+    slot: Slot
+    reader: PatternReader
+    cues: tuple[Cue, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cues", tuple(Cue(words) for words in self.slot.cues))
+
+    def read(
+        self, text: str, small: str, today: date, names: Iterable[tuple[int, int]]
+    ) -> Reading | None:
+        """What the sentence says; None if it holds no cue. `small` is its folded text."""
+        near = [cue for cue in self.cues if cue.needle in small]
+        if not near:
+            return None
+        values = [value for value in self.reader.find(text, today) if not value.is_within(names)]
+        placed = self._placed(text, near, values)
+        if placed is None and not any(not cue.has_place and cue.is_in(text) for cue in near):
+            return None
+        stale = tuple(
+            value for value in values if is_stale(text, value) and value not in (placed or ())
+        )
+        fresh = placed or [value for value in values if value not in stale and self._counts(value)]
+        if len({value.key for value in fresh}) > 1:
+            return Reading(stale=stale, rivals=tuple(fresh))
+        return Reading(stated=fresh[0] if fresh else None, stale=stale)
+
+    def _placed(self, text: str, near: list[Cue], values: list[Value]) -> list[Value] | None:
+        """Values where a cue has its `_`. A cue such as `bought from _` makes none stale."""
+        found = [
+            value
+            for value in values
+            if any(
+                cue.has_place
+                and cue.places(text, value)
+                and not (cue.opens and is_stale(text, value))
+                for cue in near
+            )
+        ]
+        return found or None
+
+    def _counts(self, value: Value) -> bool:
+        """A bare number is a code only where a cue puts it."""
+        return self.slot.kind != "code" or bool(self.slot.shape) or not value.surface.isdigit()
+
+
+@dataclass(frozen=True, slots=True)
+class StepGrammar:
+    """Tells whether a sentence tells of one step."""
+
+    name: str
+    cues: tuple[Cue, ...]
+
+    def is_told(self, text: str, small: str) -> bool:
+        """Whether one of its cues stands in the sentence."""
+        return any(cue.needle in small and cue.is_in(text) for cue in self.cues)
+
+
+@dataclass(slots=True)
+class ProcessGrammar:
+    """All that can be said about the threads of one process."""
+
+    slots: dict[str, SlotGrammar] = field(default_factory=dict)
+    steps: dict[str, StepGrammar] = field(default_factory=dict)
+
+
+class Grammar:
+    """The cues and readers of every process."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._processes: dict[str, ProcessGrammar] = {}
+        people = person_reader(lexicon.people)
+        for (process, name), slot in lexicon.slots.items():
+            reader = _reader(slot, people)
+            self.of(process).slots[name] = SlotGrammar(name, slot, reader)
+        for (process, name), step in lexicon.steps.items():
+            cues = tuple(Cue(words) for words in step.cues)
+            self.of(process).steps[name] = StepGrammar(name, cues)
+
+    def of(self, process: str) -> ProcessGrammar:
+        """What can be said about the threads of the process."""
+        return self._processes.setdefault(process, ProcessGrammar())
+
+
+def _reader(slot: Slot, people: PatternReader) -> PatternReader:
+    match slot.kind:
+        case "number":
+            return number_reader(slot.unit)
+        case "person":
+            return people
+        case "choice":
+            return choice_reader(slot.options)
+        case "code":
+            return code_reader(slot.shape)
+        case "money":
+            return money_reader()
+        case "percent":
+            return percent_reader()
+        case "time":
+            return time_reader()
+        case _:
+            return date_reader()

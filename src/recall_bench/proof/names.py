@@ -1,0 +1,65 @@
+"""The names of threads, found in a text however many there are."""
+
+import re
+from collections.abc import Mapping
+from datetime import date
+
+from recall_bench.proof.values import Value
+
+_WORD = re.compile(r"\w+")
+
+
+class NameIndex:
+    """Finds names word for word, the longest that fits; a first letter may be a capital."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        """Map each name to what it names."""
+        self._named: dict[str, str] = {}
+        widths: dict[str, set[tuple[int, int]]] = {}
+        for name, thread in names.items():
+            for spelling in {name, name[:1].upper() + name[1:]}:
+                first = _WORD.search(spelling)
+                if first:
+                    self._named[spelling] = thread
+                    widths.setdefault(first[0], set()).add((len(spelling), first.start()))
+        # A thousand names that begin alike have few lengths: each is one look-up.
+        self._widths = {word: sorted(sizes, reverse=True) for word, sizes in widths.items()}
+
+    def find(self, text: str, today: date | None = None) -> list[Value]:  # noqa: ARG002
+        """Every name in the text; the key is what it names."""
+        return self.find_between(text, 0, len(text))
+
+    def find_between(self, text: str, start: int, end: int) -> list[Value]:
+        """Every name between two offsets."""
+        found: list[Value] = []
+        widths = self._widths
+        reached = start
+        for word in _WORD.finditer(text, start, end):
+            sizes = widths.get(word[0])
+            if sizes and word.start() >= reached:
+                value = self._at(text, word.start(), sizes)
+                if value is not None and reached <= value.start and value.end <= end:
+                    found.append(value)
+                    reached = value.end
+        return found
+
+    def _at(self, text: str, place: int, sizes: list[tuple[int, int]]) -> Value | None:
+        for length, lead in sizes:
+            start = place - lead
+            thread = self._named.get(text[start : start + length]) if start >= 0 else None
+            if thread is not None and _stands_alone(text, start, start + length):
+                return Value(thread, text[start : start + length], start, start + length)
+        return None
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    return not (_is_inner(text, start - 1, start) or _is_inner(text, end - 1, end))
+
+
+def _is_inner(text: str, left: int, right: int) -> bool:
+    """Whether a word goes on from one place to the next."""
+    return 0 <= left and right < len(text) and _is_word(text[left]) and _is_word(text[right])
+
+
+def _is_word(letter: str) -> bool:
+    return letter.isalnum() or letter == "_"

@@ -1,0 +1,202 @@
+"""A day file as its sentences, each with its place in the file to the character.
+
+A day is sessions (`# session: <id>`), a session is blocks (a `###` heading and its text), and a
+block is its heading and its sentences. No sentence crosses a blank line, a list entry or a
+quoted line; a line that is merely wrapped does not end one.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from recall_bench.core.question import PRINCIPAL
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n.*?^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
+_HEADING = re.compile(r"^(#{1,6})[ \t]+(.*?)[ \t\r]*$", re.MULTILINE)
+_SESSION = re.compile(r"session:\s*(\S+)", re.IGNORECASE)
+_ENTRY = re.compile(r"[ \t]*(?:[-*+•]|\d{1,2}[.)])[ \t]+|[ \t]*(?:>[ \t]?)+|[ \t]*\|[ \t]*")
+
+_STOP = re.compile(r"[.!?…]+[\"'”’)\]*_`]*(?=\s+[\"'“‘(\[*_`]*(\S))")
+_NEXT_WORD = re.compile(r"[\s\"'“‘(\[*_`]*(\w+)")
+_STARTS_WITH = frozenset("$£€¥₹@#&")
+_INITIALS = re.compile(r"(?:[A-Z]\.)*[A-Z]")
+
+_NEVER_ENDS = frozenset(
+    "dr mr mrs ms mx prof rev hon capt lt sgt st mt messrs vs e.g i.e cf viz approx".split()
+)
+_ENDS_UNLESS_NUMBERED = frozenset(
+    "no nos p pp vol ch art fig sec para ref ext"
+    " jan feb mar apr jun jul aug sep sept oct nov dec".split()
+)
+_HOURS = frozenset({"a.m", "p.m"})
+_DAYS_AND_MONTHS = frozenset(
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May"
+    " June July August September October November December GMT UTC CET BST EST PST".split()
+)
+_STARTERS = frozenset(
+    "A After All An And Any As At Before Both But By For From He Her His I If In It Its My No"
+    " Nobody Not Nothing Now On One Our She So Still That The Their Then There These They This"
+    " Those Three To Two We What When Where Which While Who With You".split()
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sentence:
+    """One sentence of a day file; two are the same only if they are the same place."""
+
+    day: int
+    session: str
+    start: int
+    """Where it begins in the file as read."""
+    end: int
+    text: str
+    """Word for word; line ends have become blanks, so that offsets still hold."""
+    line: tuple[int, int, int] | None = None
+    """For an entry or a quoted line: where its mark, its words and the line begin, begin, end."""
+
+    @property
+    def place(self) -> str:
+        """Where it stands and how it goes, for messages."""
+        words = self.text if len(self.text) <= 120 else f"{self.text[:117]}…"
+        return (
+            f"day {self.day}, session {self.session}, characters {self.start}–{self.end}: “{words}”"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A heading and the text under it."""
+
+    session: str
+    heading: tuple[int, int]
+    """Where the words of the heading stand; an empty span if there is none."""
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One day file, divided."""
+
+    day: int
+    text: str
+    """The file as read, line ends turned to blanks."""
+    raw: str
+    blocks: tuple[Block, ...]
+
+
+def divide(day: int, raw: str) -> Day:
+    """The blocks of a day file; text above every session heading is the principal's."""
+    front = _FRONT_MATTER.match(raw)
+    blocks: list[Block] = []
+    session = PRINCIPAL
+    heading = (0, 0)
+    start = front.end() if front else 0
+    for found in _HEADING.finditer(raw, start):
+        blocks.append(Block(session, heading, start, found.start()))
+        start = found.end()
+        named = _SESSION.fullmatch(found[2]) if found[1] == "#" else None
+        heading = (start, start) if named else found.span(2)
+        session = named[1] if named else session
+    blocks.append(Block(session, heading, start, len(raw)))
+    kept = [b for b in blocks if b.heading[0] < b.heading[1] or raw[b.start : b.end].strip()]
+    return Day(day, raw.replace("\n", " ").replace("\r", " "), raw, tuple(kept))
+
+
+class Splitter:
+    """Finds where sentences end; no point inside one of the known names ends any."""
+
+    def __init__(self, names: Collection[str] = ()) -> None:
+        self._dotted = [
+            (name, point.start())
+            for name in sorted(set(names))
+            for point in re.finditer(r"[.!?…](?=\s)", name)
+        ]
+
+    def sentences(self, day: Day, block: Block) -> Iterator[Sentence]:
+        """The heading, then every sentence of the block, in order."""
+        if block.heading[0] < block.heading[1]:
+            yield _sentence(day, block, block.heading, None)
+        for mark, start, end in _units(day.raw, block.start, block.end):
+            line = (mark, start, end) if mark < start else None
+            for span in self.split(day.text, start, end):
+                yield _sentence(day, block, span, line)
+
+    def split(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """The spans of the sentences between two offsets, blanks at their ends left out."""
+        for stop in _STOP.finditer(text, start, end):
+            if stop.end() > start and self._ends(text, start, stop):
+                yield _trimmed(text, start, stop.end())
+                start = stop.end()
+        if text[start:end].strip():
+            yield _trimmed(text, start, end)
+
+    def _ends(self, text: str, start: int, stop: re.Match[str]) -> bool:
+        follows = stop[1]
+        if not (follows.isupper() or follows.isdigit() or follows in _STARTS_WITH):
+            return False
+        point = stop.start()
+        if any(text.startswith(name, point - offset) for name, offset in self._dotted):
+            return False
+        if text[point] != "." or text.startswith("..", point):
+            return True
+        before = text[start:point].split()
+        word = before[-1].lstrip("\"'“‘([*_`") if before else ""
+        following = _NEXT_WORD.match(text, stop.end())
+        return _ends_after(word, before[-2] if len(before) > 1 else "", following)
+
+
+def _ends_after(word: str, previous: str, following: re.Match[str] | None) -> bool:
+    """Whether a point after this word ends a sentence, the next word having a capital."""
+    after = following[1] if following else ""
+    small = word.lower()
+    if small in _NEVER_ENDS:
+        return False
+    if small in _ENDS_UNLESS_NUMBERED:
+        return not after[:1].isdigit()
+    if small in _HOURS:
+        return after not in _DAYS_AND_MONTHS
+    if _INITIALS.fullmatch(word):
+        # "plan B. Priya" ends where "Samuel T. Okafor" and "J. Marsh" do not.
+        is_name = not previous or previous[:1].isupper()
+        return not is_name or after in _STARTERS
+    return True
+
+
+def _sentence(
+    day: Day, block: Block, span: tuple[int, int], line: tuple[int, int, int] | None
+) -> Sentence:
+    start, end = span
+    return Sentence(day.day, block.session, start, end, day.text[start:end], line)
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    words = text[start:end]
+    return start + len(words) - len(words.lstrip()), end - len(words) + len(words.rstrip())
+
+
+def _units(raw: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Paragraphs, entries and quoted lines: where the mark, the words begin, and the end."""
+    opened: tuple[int, int, int] | None = None
+    while start < end:
+        newline = raw.find("\n", start, end)
+        stop = end if newline < 0 else newline
+        line = raw[start:stop]
+        mark = _ENTRY.match(raw, start, stop)
+        if not line.strip():
+            if opened:
+                yield opened
+            opened = None
+        elif mark:
+            if opened:
+                yield opened
+            opened = (start, mark.end(), stop)
+        elif opened and (opened[0] == opened[1] or line[0].isspace()):
+            opened = (*opened[:2], stop)
+        else:
+            if opened:
+                yield opened
+            opened = (start, start, stop)
+        start = stop + 1
+    if opened:
+        yield opened

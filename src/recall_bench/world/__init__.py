@@ -1,0 +1,1 @@
+"""The simulator: facts first, text from facts, questions from facts."""

@@ -1,0 +1,149 @@
+"""From sources to a persona folder in the public format."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date, timedelta
+from pathlib import Path
+
+import msgspec
+
+from recall_bench.errors import Malformed, UsageError
+from recall_bench.world.casting import renamed, renaming
+from recall_bench.world.chance import Chance
+from recall_bench.world.difficulty import difficulty
+from recall_bench.world.lexicon import Lexicon
+from recall_bench.world.plain_yaml import dumped
+from recall_bench.world.play import Play
+from recall_bench.world.public import arcs_file, persona_file, question_entry
+from recall_bench.world.questions.draft import Desk, Draft
+from recall_bench.world.questions.examiner import Examiner
+from recall_bench.world.questions.phrasing import worded
+from recall_bench.world.settings import Knobs
+from recall_bench.world.sources import Persona, Routine, Sources, Story, Voice
+
+
+def build(
+    sources: Sources,
+    knobs: Knobs,
+    out: Path,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Path:
+    """Play the persona and write its folder under `out`; nothing is left behind on failure."""
+    folder = out / sources.persona.id
+    if folder.exists():
+        raise UsageError(f"{folder} exists already; remove it, or name another place with --out")
+    out.mkdir(parents=True, exist_ok=True)
+    with _whole(folder) as partial:
+        _write(revised(sources, knobs.seed), knobs, partial, progress)
+    return folder
+
+
+def revised(sources: Sources, seed: int) -> Sources:
+    """The sources under the names and the epoch of a seed; seed 0 is as authored."""
+    authored = _epoch(sources)
+    if seed == 0:
+        return sources
+    principal = sources.persona_file.get("principal") or {}
+    rename = renaming(sources.persona, [principal["name"]] if principal else [], seed)
+    weeks = Chance(seed, "epoch", sources.persona.id).between(6, 160)
+    epoch = (authored + timedelta(weeks=weeks)).isoformat()
+    raw_persona = renamed(sources.persona_file, rename) | {"epoch": epoch}
+    raw_story = renamed(sources.story_file, rename) | {"epoch": epoch}
+    return msgspec.structs.replace(
+        sources,
+        persona=msgspec.convert(raw_persona, Persona),
+        story=msgspec.convert(raw_story, Story),
+        routine=msgspec.convert(renamed(msgspec.to_builtins(sources.routine), rename), Routine),
+        voice=msgspec.convert(renamed(msgspec.to_builtins(sources.voice), rename), Voice),
+        persona_file=raw_persona,
+        story_file=raw_story,
+    )
+
+
+def _epoch(sources: Sources) -> date:
+    written = sources.story.epoch or sources.persona.epoch
+    try:
+        return date.fromisoformat(written)
+    except ValueError:
+        raise Malformed(
+            f"{sources.persona.id}/persona.yaml",
+            f"the epoch {written!r} is not a date; write year-month-day",
+        ) from None
+
+
+def _write(sources: Sources, knobs: Knobs, folder: Path, progress: Callable[[int], None]) -> None:
+    play = Play(sources, knobs, _epoch(sources))
+    suffix = f"{knobs.days}d"
+    memories, qa = folder / f"memories-{suffix}", folder / f"qa-{suffix}"
+    memories.mkdir(parents=True)
+    qa.mkdir()
+    (folder / "persona.yaml").write_text(dumped(persona_file(sources)), encoding="utf-8")
+    story = dumped(arcs_file(sources, play, knobs.days))
+    (folder / f"arcs-{suffix}.yaml").write_text(story, encoding="utf-8")
+    lexicon = Lexicon(play, sources)
+    with (qa / "questions.yaml").open("w", encoding="utf-8") as file:
+        for draft in _played(play, sources, knobs, memories, lexicon, progress):
+            file.write(draft)
+    (qa / "lexicon.json").write_text(lexicon.dumped(), encoding="utf-8")
+
+
+def _played(
+    play: Play,
+    sources: Sources,
+    knobs: Knobs,
+    memories: Path,
+    lexicon: Lexicon,
+    progress: Callable[[int], None],
+) -> Iterator[str]:
+    """Write the days; each question comes out as the text of its entry."""
+    desk = Desk(
+        stage=play.stage,
+        cast=play.cast,
+        sessions=play.sessions,
+        links={**sources.routine.links, **sources.story.links},
+        distance=knobs.distance,
+        chance=Chance(knobs.seed, "questions"),
+    )
+    examiner = Examiner(desk, play.player.processes, knobs.seed)
+    clerk = _Clerk(sources.persona.id, knobs)
+    for played in play.days():
+        page = played.page
+        (memories / f"day-{page.day:04}.md").write_text(page.text, encoding="utf-8", newline="\n")
+        for thread in played.begun:
+            lexicon.add(thread.key, thread.source, thread.name)
+        yield from map(clerk.entry, examiner.watch(played))
+        progress(page.day)
+    yield from map(clerk.entry, examiner.finish())
+
+
+class _Clerk:
+    """Numbers the questions and words them."""
+
+    def __init__(self, persona: str, knobs: Knobs) -> None:
+        self._persona = persona
+        self._distance = knobs.distance
+        self._chance = Chance(knobs.seed, "wording")
+        self._count = 0
+
+    def entry(self, draft: Draft) -> str:
+        """The question's entry in the file."""
+        self._count += 1
+        text, _ = worded(draft, self._distance, self._chance)
+        entry = question_entry(
+            f"{self._persona}-q{self._count:03}", text, draft, difficulty(draft.kind)
+        )
+        return dumped([entry])
+
+
+@contextmanager
+def _whole(folder: Path) -> Iterator[Path]:
+    """A folder that appears only when everything in it is written."""
+    partial = folder.with_name(f".{folder.name}.partial-{os.getpid()}")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        yield partial
+        partial.rename(folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)

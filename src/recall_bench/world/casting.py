@@ -1,0 +1,132 @@
+"""Who plays: the cast with its names, short names and pronouns, under the names of a seed."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from recall_bench.errors import Malformed
+from recall_bench.world.chance import Chance
+from recall_bench.world.names import HE, LAST, SHE
+from recall_bench.world.sources import Member, Persona
+
+PRONOUNS = {
+    "she": {"they": "she", "them": "her", "their": "her", "theirs": "hers"},
+    "he": {"they": "he", "them": "him", "their": "his", "theirs": "his"},
+    "they": {"they": "they", "them": "them", "their": "their", "theirs": "theirs"},
+}
+
+_TITLE = re.compile(
+    r"(?:Dr|Mr|Mrs|Ms|Prof|Captain|Judge|Justice|Sister|Professor|Hon|Sir|Dame)\.? "
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody of the cast."""
+
+    name: str
+    short: str
+    pronoun: str
+    groups: frozenset[str]
+
+    @property
+    def surfaces(self) -> tuple[str, ...]:
+        """Every way the text may name them, longest first."""
+        bare = _TITLE.sub("", self.name)
+        last = bare.rpartition(" ")[2]
+        ways = {self.name, bare, self.short, bare.partition(" ")[0], last}
+        return tuple(sorted(ways, key=lambda way: (-len(way), way)))
+
+    def form(self, name: str) -> str:
+        """A pronoun: `they`, `Them`, `their` as it is for this person."""
+        word = PRONOUNS[self.pronoun][name.lower()]
+        return word.capitalize() if name[0].isupper() else word
+
+
+class Cast:
+    """The people of a persona, by name and by group."""
+
+    def __init__(self, members: Iterable[Member]) -> None:
+        self.people = {member.name: _person(member) for member in members}
+        self._groups: dict[str, tuple[Person, ...]] = {}
+        for person in self.people.values():
+            for group in person.groups:
+                self._groups[group] = (*self._groups.get(group, ()), person)
+
+    def group(self, *names: str) -> tuple[Person, ...]:
+        """Everybody who is in one of the groups, in cast order."""
+        wanted = {person.name for name in names for person in self._groups.get(name, ())}
+        return tuple(person for person in self.people.values() if person.name in wanted)
+
+    def has_group(self, name: str) -> bool:
+        """Whether anybody is in it."""
+        return name in self._groups
+
+    def surfaces(self) -> dict[str, list[str]]:
+        """Full name to every way of naming them that means nobody else."""
+        shared: dict[str, int] = {}
+        for person in self.people.values():
+            for way in person.surfaces:
+                shared[way] = shared.get(way, 0) + 1
+        return {
+            person.name: [way for way in person.surfaces if shared[way] == 1 or way == person.name]
+            for person in self.people.values()
+        }
+
+
+def renaming(persona: Persona, extra: Iterable[str], seed: int) -> Callable[[str], str]:
+    """What turns authored text into the text of this seed; seed 0 leaves it alone."""
+    if seed == 0:
+        return lambda text: text
+    words = _words(persona, extra, Chance(seed, "names", persona.id))
+    if not words:
+        return lambda text: text
+    longest = sorted(words, key=lambda word: (-len(word), word))
+    pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest))})(?![\w-])")
+    return lambda text: pattern.sub(lambda found: words[found[0]], text)
+
+
+def renamed(content: Any, rename: Callable[[str], str]) -> Any:  # noqa: ANN401 - any YAML
+    """The same document with every text in it renamed; keys stay."""
+    if isinstance(content, str):
+        return rename(content)
+    if isinstance(content, list):
+        return [renamed(part, rename) for part in content]
+    if isinstance(content, dict):
+        return {key: renamed(part, rename) for key, part in content.items()}
+    return content
+
+
+def _person(member: Member) -> Person:
+    bare = _TITLE.sub("", member.name)
+    if member.pronoun not in PRONOUNS:
+        raise Malformed(
+            f"persona.yaml, {member.name}",
+            f"the pronoun {member.pronoun!r} is unknown; write she, he or they",
+        )
+    return Person(
+        name=member.name,
+        short=member.short or bare.partition(" ")[0],
+        pronoun=member.pronoun,
+        groups=frozenset(member.groups),
+    )
+
+
+def _words(persona: Persona, extra: Iterable[str], chance: Chance) -> Mapping[str, str]:
+    """Each authored name, word by word, to its new one."""
+    words: dict[str, str] = {}
+    pronouns = {member.name: member.pronoun for member in persona.cast}
+    authored = [member.name for member in persona.cast if not member.name.startswith("@")]
+    used: set[str] = {word for name in authored for word in name.split()}
+    for name in dict.fromkeys([*authored, *extra]):
+        first, _, last = _TITLE.sub("", name).partition(" ")
+        pool = {"she": SHE, "he": HE}.get(pronouns.get(name, ""), SHE + HE)
+        for part, names in ((first, pool), (last, LAST)):
+            if part and part not in words:
+                fresh = [new for new in names if new not in used] or names
+                words[part] = chance.one(fresh)
+                used.add(words[part])
+    for thing, others in persona.alternatives.items():
+        words[thing] = chance.one(others) if others else thing
+    return words

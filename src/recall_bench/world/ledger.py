@@ -1,0 +1,106 @@
+"""The ledger: every dated truth of a world, where it was told, and who may know it.
+
+It is bitemporal. A fact says when it is true and when it was learned, and the two differ
+wherever something is found out late.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from recall_bench.world.sources import Slot, Step, When
+from recall_bench.world.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A sentence in the log: its day, its session, its first character and the one after it."""
+
+    day: int
+    session: str
+    start: int
+    end: int
+    text: str = field(compare=False, default="")
+
+
+@dataclass(slots=True)
+class Fact:
+    """One dated truth: the value of one attribute of one subject."""
+
+    subject: str
+    attribute: str
+    value: Value
+    learned: int
+    """The day it was told."""
+    told: Span
+    true_from: int
+    true_until: int | None = None
+    """The last day it holds; None while nothing replaces it."""
+    supersedes: "Fact | None" = None
+    restated: list[Span] = field(default_factory=list)
+    """Where it was told again, value and all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """A step of a thread that came to pass."""
+
+    step: str
+    told: Span
+
+    @property
+    def day(self) -> int:
+        """The story day of it."""
+        return self.told.day
+
+
+@dataclass(slots=True)
+class Access:
+    """That a session was let in on a secret, and perhaps shut out again."""
+
+    session: str
+    granted: Span
+    revoked: Span | None = None
+
+
+@dataclass(slots=True)
+class Thread:
+    """One subject with its attributes and its history: an arc, or one run of a process."""
+
+    key: str
+    source: str
+    """The arc or process it comes from."""
+    name: str
+    called: tuple[str, ...]
+    session: str
+    slots: dict[str, Slot]
+    whens: dict[str, When]
+    held: dict[str, list[Value]]
+    """Slot to its values so far, told or not; the last is in force."""
+    is_authored: bool = False
+    optional: dict[str, Step] = field(default_factory=dict)
+    """Steps it might or might not take, for questions of whether it did."""
+    facts: dict[str, list[Fact]] = field(default_factory=dict)
+    happenings: dict[str, Happening] = field(default_factory=dict)
+    first_step: str = ""
+    canaries: list[str] = field(default_factory=list)
+    revealed: dict[str, Span] = field(default_factory=dict)
+    """Slot to the telling in an open session that ended its secrecy."""
+    forgotten: dict[str, Span] = field(default_factory=dict)
+    access: dict[str, list[Access]] = field(default_factory=dict)
+    last_named: int = 0
+    """The last day on which the text names it."""
+    is_over: bool = False
+
+    @property
+    def began(self) -> int:
+        """The day of its first step."""
+        return self.happenings[self.first_step].day
+
+    def history(self, slot: str) -> list[Fact]:
+        """The slot's facts in the order in which they held."""
+        return self.facts.get(slot, [])
+
+    def stated(self) -> Iterator[tuple[str, Fact]]:
+        """Each slot that was told, with its latest fact."""
+        for slot, facts in self.facts.items():
+            yield slot, facts[-1]

@@ -1,0 +1,92 @@
+"""What a reader of the text must know to look things up: names, cues and kinds; no values."""
+
+import json
+
+from recall_bench.world.play import Play
+from recall_bench.world.sources import Slot, Sources, Step
+
+
+class Lexicon:
+    """Collects the names of threads as they come up, and writes the file."""
+
+    def __init__(self, play: Play, sources: Sources) -> None:
+        self._play = play
+        self._sources = sources
+        self._threads: list[tuple[str, str, str]] = []
+
+    def add(self, key: str, source: str, name: str) -> None:
+        """A thread that has begun."""
+        self._threads.append((key, source, name))
+
+    def dumped(self) -> str:
+        """The file's text."""
+        content = {
+            "dates": self._sources.persona.dates,
+            "epoch": self._play.dates.epoch.isoformat(),
+            "people": self._play.cast.surfaces(),
+            "sessions": {
+                session.id: {
+                    "isolated": session.isolated,
+                    "participants": session.participants,
+                }
+                for session in self._sources.persona.sessions
+            },
+            "threads": {
+                key: {"process": source, "name": name} for key, source, name in self._threads
+            },
+            "slots": dict(self._slots()),
+            "steps": dict(self._steps()),
+        }
+        return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+
+    def _slots(self) -> "list[tuple[str, dict[str, object]]]":
+        found = []
+        for process in self._sources.routine.processes:
+            for name, slot in process.slots.items():
+                if slot.cue:
+                    found.append((f"{process.id}.{name}", self._slot(slot, self._options(slot))))
+        for plot in self._play.plots:
+            for name, slot in plot.arc.facts.items():
+                if slot.cue:
+                    value = plot.versions[name][0]
+                    options = list(value.others) if value.kind == "choice" else []
+                    entry = self._slot(slot, options) | {"kind": value.kind}
+                    found.append((f"{plot.arc.id}.{name}", entry))
+        return found
+
+    def _options(self, slot: Slot) -> list[str]:
+        if isinstance(slot.choice, str):
+            return self._play.stage.words[slot.choice.removeprefix("@")]
+        return slot.choice or []
+
+    def _slot(self, slot: Slot, options: list[str]) -> dict[str, object]:
+        entry: dict[str, object] = {"kind": slot.kind_of(), "cues": slot.cue}
+        if slot.unit:
+            entry["unit"] = slot.unit
+        if options:
+            entry["options"] = options
+        if slot.code:
+            entry["shape"] = slot.code
+        if slot.secret:
+            entry["secret"] = True
+        return entry
+
+    def _steps(self) -> "list[tuple[str, dict[str, object]]]":
+        found = []
+        for process in self._sources.routine.processes:
+            for number, step in enumerate(process.steps):
+                if step.when is not None and step.when.cue:
+                    found.append((f"{process.id}.{step.id}", _step(step, is_first=number == 0)))
+        for arc in self._sources.story.arcs:
+            for number, directive in enumerate(arc.directives):
+                if directive.when is not None and directive.when.cue:
+                    entry: dict[str, object] = {
+                        "cues": directive.when.cue,
+                        "first": number == 0,
+                    }
+                    found.append((f"{arc.id}.d{number:02}", entry))
+        return found
+
+
+def _step(step: Step, *, is_first: bool) -> dict[str, object]:
+    return {"cues": step.when.cue if step.when else [], "first": is_first}

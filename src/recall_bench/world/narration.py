@@ -1,0 +1,205 @@
+"""Text: parts become blocks, blocks become a day, and every value keeps its place."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from recall_bench.core.sentences import split
+from recall_bench.world.ledger import Span, Thread
+from recall_bench.world.sources import Variants
+from recall_bench.world.stage import Scene, template
+from recall_bench.world.templates import Told
+from recall_bench.world.values import Value
+
+FRONT_MATTER = "---\ntype: daily\n---\n"
+
+_OWN_LINE = ("- ", "> ", "| ")
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """A value told in a block: which slot of which thread, and where."""
+
+    thread: Thread
+    slot: str
+    value: Value
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Acts:
+    """What telling a block does to who may know what."""
+
+    reveals: tuple[str, ...] = ()
+    forgets: tuple[str, ...] = ()
+    grants: tuple[tuple[str, str], ...] = ()
+    """Slot and the session let in on it."""
+    revokes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One topic of a day: its session, heading and text."""
+
+    session: str
+    heading: str
+    text: str
+    tellings: tuple[Telling, ...] = ()
+    thread: Thread | None = None
+    step: str | None = None
+    """The step told here, if it is one."""
+    acts: Acts = Acts()
+
+    @property
+    def words(self) -> int:
+        """How many words its text has."""
+        return self.text.count(" ") + self.text.count("\n") + 1
+
+
+class Prose:
+    """The text of a block as it grows, with the places of its values."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._break = False
+        self.tellings: list[Telling] = []
+
+    @property
+    def text(self) -> str:
+        """What there is so far."""
+        return self._text
+
+    def paragraph(self) -> None:
+        """Start a new paragraph with whatever comes next."""
+        self._break = True
+
+    def add(self, told: Told, scene: Scene) -> None:
+        """One more part of a scene; empty ones leave no trace."""
+        if not told.text.strip():
+            return
+        self._text += self._joint(told.text)
+        self._break = False
+        at = len(self._text)
+        self._text += told.text
+        if scene.thread is not None:
+            self.tellings += [
+                Telling(
+                    thread=scene.thread,
+                    slot=mark.slot,
+                    value=scene.thread.held[mark.slot][-1],
+                    start=at + mark.start,
+                    end=at + mark.end,
+                )
+                for mark in told.marks
+            ]
+
+    def _joint(self, text: str) -> str:
+        if not self._text:
+            return ""
+        last_line = self._text.rpartition("\n")[2]
+        is_item, was_item = text.startswith(_OWN_LINE), last_line.startswith(_OWN_LINE)
+        if is_item and was_item and text[0] == last_line[0] and not self._break:
+            return "\n"
+        return "\n\n" if self._break or is_item or was_item else " "
+
+
+def chosen(scene: Scene, variants: Variants) -> Told:
+    """One of the variants, filled."""
+    if isinstance(variants, str):
+        return scene.stage.deck.tell(template(variants), scene)
+    if not variants:
+        return Told("")
+    index = scene.stage.deck.index("\0".join(variants), -1, len(variants))
+    return scene.stage.deck.tell(template(variants[index]), scene)
+
+
+def written(scene: Scene, parts: Sequence[Variants]) -> Prose:
+    """The parts one after another, each in one of its variants."""
+    prose = Prose()
+    for part in parts:
+        if part == "":
+            prose.paragraph()
+        else:
+            prose.add(chosen(scene, part), scene)
+    return prose
+
+
+def paragraphs(text: str) -> list[Variants]:
+    """Authored prose as parts: wrapped lines joined, list lines and blank lines kept."""
+    parts: list[Variants] = []
+    for number, paragraph in enumerate(re.split(r"\n\s*\n", text.strip())):
+        if number:
+            parts.append("")
+        line = ""
+        for raw in paragraph.splitlines():
+            bare = raw.strip()
+            if bare.startswith(_OWN_LINE):
+                parts += [line] if line else []
+                line = bare
+            else:
+                line = f"{line} {bare}".strip()
+        parts.append(line)
+    return parts
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A whole day: the file's text, and each block with its place in it."""
+
+    day: int
+    text: str
+    blocks: tuple[tuple[int, Block], ...]
+    """The offset of each block's text, and the block."""
+
+    def sentence(self, offset: int, block: Block, telling: Telling) -> Span:
+        """The sentence around a value, as a span of the file."""
+        start, end = _sentence(block.text, telling.start)
+        return Span(self.day, block.session, offset + start, offset + end, block.text[start:end])
+
+    def passage(self, offset: int, block: Block, word: str = "") -> Span:
+        """The first sentence of a block that holds the word, or the first of all."""
+        spans = list(sentences(block.text)) or [(0, len(block.text))]
+        holds = (span for span in spans if word in block.text[slice(*span)].lower())
+        start, end = next(holds, spans[0])
+        return Span(self.day, block.session, offset + start, offset + end, block.text[start:end])
+
+
+def page(day: int, blocks: Sequence[Block], sessions: Sequence[str]) -> Page:
+    """The day file: sessions in their order, each with its blocks in theirs."""
+    pieces = [FRONT_MATTER]
+    length = len(FRONT_MATTER)
+    placed: list[tuple[int, Block]] = []
+    for session in sessions:
+        own = [block for block in blocks if block.session == session]
+        if not own:
+            continue
+        head = f"\n# session: {session}\n"
+        pieces.append(head)
+        length += len(head)
+        for block in own:
+            title = f"\n### {block.heading}\n"
+            pieces += [title, block.text, "\n"]
+            placed.append((length + len(title), block))
+            length += len(title) + len(block.text) + 1
+    return Page(day, "".join(pieces), tuple(placed))
+
+
+def _sentence(text: str, at: int) -> tuple[int, int]:
+    for start, end in sentences(text):
+        if start <= at < end:
+            return start, end
+    return 0, len(text)
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Where each sentence of a block's text begins and ends."""
+    line_start = 0
+    for line in text.split("\n"):
+        at = line_start
+        bare = line[2:] if line.startswith(_OWN_LINE) else line
+        for sentence in split(bare):
+            start = text.index(sentence, at)
+            at = start + len(sentence)
+            yield start, at
+        line_start += len(line) + 1

@@ -1,0 +1,101 @@
+"""The records of a world as the public format writes them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from recall_bench.world.play import Play
+from recall_bench.world.questions.draft import Draft
+from recall_bench.world.sources import Sources
+from recall_bench.world.stage import Scene, template
+
+_ARC_KEYS = (
+    "id",
+    "type",
+    "title",
+    "description",
+    "startDay",
+    "endDay",
+    "primarySession",
+    "referencedSessions",
+    "participants",
+    "forbiddenSessions",
+    "wrongDay",
+    "correctedDay",
+    "wrongBelief",
+    "correctedBelief",
+)
+
+
+def persona_file(sources: Sources) -> Mapping[str, object]:
+    """persona.yaml, without what only the simulator needs."""
+    return {key: part for key, part in sources.persona_file.items() if key != "alternatives"}
+
+
+def arcs_file(sources: Sources, play: Play, days: int) -> Mapping[str, object]:
+    """The arcs that begin within the story, as the public format has them."""
+    plots = {plot.arc.id: plot for plot in play.plots}
+    arcs = []
+    for raw in sources.story_file["arcs"]:
+        if raw["startDay"] > days:
+            continue
+        plot = plots[raw["id"]]
+        entry = {key: raw[key] for key in _ARC_KEYS if raw.get(key) is not None}
+        entry["endDay"] = min(raw["endDay"], days)
+        thread = plot.thread
+        final = {name: list(known) for name, known in plot.versions.items()}
+        scene = Scene(play.stage, raw["startDay"], _with(thread, final))
+        for key in ("wrongBelief", "correctedBelief", "title", "description"):
+            if key in entry:
+                entry[key] = play.stage.deck.tell(template(entry[key]), scene).text
+        entry["directives"] = [
+            {"day": directive["day"], "event": directive["event"]}
+            for directive in raw["directives"]
+            if directive["day"] <= days
+        ]
+        if entry.get("correctedDay", 0) > days:
+            entry = {key: part for key, part in entry.items() if not key.startswith("correct")}
+        arcs.append(entry)
+    return {
+        "epoch": play.dates.epoch.isoformat(),
+        "gaps": True,
+        "away": [span for span in sources.story.away if span[0] <= days],
+        "sessions": sources.story_file.get("sessions"),
+        "arcs": arcs,
+    }
+
+
+def _with(thread: Any, held: dict[str, Any]) -> Any:  # noqa: ANN401
+    from dataclasses import replace
+
+    return replace(thread, held=held)
+
+
+def question_entry(name: str, text: str, draft: Draft, difficulty: str) -> Mapping[str, object]:
+    """One entry of questions.yaml: the public keys, then ours."""
+    spans = sorted(draft.evidence, key=lambda span: (span.day, span.start))
+    until = draft.known_until
+    return {
+        "id": name,
+        "question": text,
+        "answer": draft.reference,
+        "category": draft.category,
+        "difficulty": difficulty,
+        "relevant_days": list(dict.fromkeys(span.day for span in spans)),
+        "requires_synthesis": draft.is_synthesis,
+        "query_session": draft.session,
+        "forbidden_sessions": draft.forbidden or None,
+        "expected_disclosure": str(draft.disclosure) if draft.disclosure else None,
+        "irrelevant_after": until,
+        "answerable_from": draft.known_from,
+        "changes_on": None if until is None else until + 1,
+        "aliases": draft.aliases or None,
+        "atoms": draft.atoms or None,
+        "stale": draft.stale or None,
+        "distractors": draft.distractors or None,
+        "canaries": draft.canaries or None,
+        "evidence": [
+            {"day": span.day, "session": span.session, "start": span.start, "end": span.end}
+            for span in spans
+        ],
+        "derive": draft.query,
+    }

@@ -1,0 +1,1 @@
+"""Questions as queries over the ledger, one category a file."""

@@ -1,0 +1,130 @@
+"""A question before it is chosen, and what every maker of questions may look up."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from recall_bench.core.question import Disclosure
+from recall_bench.world import values
+from recall_bench.world.casting import Cast
+from recall_bench.world.chance import Chance
+from recall_bench.world.ledger import Span, Thread
+from recall_bench.world.sources import Session
+from recall_bench.world.stage import Scene, Stage, template
+from recall_bench.world.values import Value
+
+Query = dict[str, object]
+"""How the answer is derived from the text, for a reader who knows no answer."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """A question with its truth; several wordings, of which one will be asked."""
+
+    category: str
+    kind: str
+    """Which query it is, within its category: what its difficulty goes by."""
+    wordings: list[str]
+    reference: str
+    evidence: list[Span]
+    known_from: int
+    query: Query
+    atoms: list[str] = field(default_factory=list)
+    aliases: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+    distractors: list[str] = field(default_factory=list)
+    canaries: list[str] = field(default_factory=list)
+    known_until: int | None = None
+    session: str | None = None
+    forbidden: list[str] = field(default_factory=list)
+    disclosure: Disclosure | None = None
+    is_synthesis: bool = False
+    is_authored: bool = False
+
+
+@dataclass(slots=True)
+class Desk:
+    """What makers of questions look up and draw from."""
+
+    stage: Stage
+    cast: Cast
+    sessions: Mapping[str, Session]
+    links: Mapping[str, list[str]]
+    distance: float
+    chance: Chance
+
+    def wordings(self, thread: Thread, asks: Sequence[str], **extra: str) -> list[str]:
+        """Every way to ask, about the thread by each of its names for questions.
+
+        Where wording is to be near the text, the thread goes by its own name.
+        """
+        is_near = self.distance < 0.25
+        names = [thread.name] if is_near else list(thread.called)
+        ways = []
+        for number, ask in enumerate(asks):
+            it = names[number % len(names)]
+            ways.append(self._filled(thread, ask, {"it": it, **extra}))
+        return ways
+
+    def phrase(self, thread: Thread, source: str) -> str:
+        """A piece of a question about the thread."""
+        return self._filled(thread, source, {"it": thread.called[0]}, is_sentence=False)
+
+    def answer(self, thread: Thread, slot: str, value: Value) -> str:
+        """The reference for a slot's value."""
+        source = thread.slots[slot].answer
+        if source is None:
+            return sentence(value.text)
+        return sentence(self._filled(thread, source, {slot: value.text, "it": thread.called[0]}))
+
+    def aliases(self, value: Value) -> list[str]:
+        """Other right ways to give the value."""
+        if value.kind == "person" and value.text in self.cast.people:
+            return [way for way in self.cast.surfaces()[value.text] if way != value.text]
+        return list(values.spellings(value, self.stage.dates))
+
+    def distractors(self, value: Value) -> list[str]:
+        """Plausible values that are wrong."""
+        return list(values.near(value, self.stage.dates, self.chance))
+
+    def is_isolated(self, session: str) -> bool:
+        """Whether what is said there stays there."""
+        found = self.sessions.get(session)
+        return found is not None and found.isolated
+
+    def outsiders(self, session: str, day: int) -> list[str]:
+        """Open sessions with somebody in them who takes no part in this one."""
+        insiders = set(self.sessions[session].participants)
+        return [
+            other.id
+            for other in self.sessions.values()
+            if other.id != session
+            and not other.isolated
+            and set(other.participants) - insiders
+            and other.first_day <= day
+            and (other.last_day is None or day <= other.last_day)
+        ]
+
+    def _filled(
+        self, thread: Thread, source: str, extra: dict[str, str], *, is_sentence: bool = True
+    ) -> str:
+        scene = Scene(self.stage, thread.last_named, thread, extra=extra)
+        text = self.stage.deck.tell(template(source), scene).text
+        return text[:1].upper() + text[1:] if is_sentence else text
+
+
+def sentence(text: str) -> str:
+    """Text with a capital and a full stop."""
+    capital = text[:1].upper() + text[1:]
+    return capital if capital.endswith((".", "!", "?")) else f"{capital}."
+
+
+def is_traceable(thread: Thread, step: str) -> bool:
+    """Whether the text shows by a cue that the step came to pass."""
+    when = thread.whens.get(step)
+    return when is not None and bool(when.cue)
+
+
+def is_asked(thread: Thread, slot: str) -> bool:
+    """Whether the slot is asked about and open to whoever asks."""
+    spec = thread.slots[slot]
+    return bool(spec.ask) and not spec.secret and slot not in thread.forgotten

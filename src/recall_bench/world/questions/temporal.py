@@ -1,0 +1,147 @@
+"""When something happened, how long it took, and which came first."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from recall_bench.world.ledger import Span, Thread
+from recall_bench.world.questions.draft import Desk, Draft, is_traceable, sentence
+from recall_bench.world.values import dated
+
+CATEGORY = "temporal-reasoning"
+
+_PAIR = (
+    "Which came first: {a}, or {b}?",
+    "Of these two, which happened earlier: {a} or {b}?",
+    "What happened sooner, {a} or {b}?",
+)
+_TRIPLE = (
+    "Put these in the order in which they happened: {a}; {b}; {c}.",
+    "In what order did these happen: {a}; {b}; {c}?",
+)
+_NEAREST, _FARTHEST = 4, 220
+"""Days between two events worth asking the order of."""
+
+
+def timed(thread: Thread, desk: Desk) -> Iterator[Draft]:
+    """The date of each step, and the days from the first step to it."""
+    for step, when in thread.whens.items():
+        happening = thread.happenings.get(step)
+        if happening is None or not when.cue or desk.is_isolated(happening.told.session):
+            continue
+        if when.ask:
+            yield _date(thread, step, desk)
+        is_spanned = step != thread.first_step and is_traceable(thread, thread.first_step)
+        if when.gap and is_spanned:
+            yield _gap(thread, step, desk)
+
+
+def _date(thread: Thread, step: str, desk: Desk) -> Draft:
+    happening = thread.happenings[step]
+    value = dated(happening.day, desk.stage.dates)
+    return Draft(
+        category=CATEGORY,
+        kind=f"{CATEGORY}/date",
+        wordings=desk.wordings(thread, thread.whens[step].ask),
+        reference=sentence(f"On {value.text}"),
+        evidence=[happening.told],
+        known_from=happening.day,
+        query={"op": "date", "thread": thread.key, "step": step},
+        atoms=[value.text],
+        aliases=desk.aliases(value),
+        distractors=desk.distractors(value),
+        is_authored=thread.is_authored,
+    )
+
+
+def _gap(thread: Thread, step: str, desk: Desk) -> Draft:
+    first, last = thread.happenings[thread.first_step], thread.happenings[step]
+    days = last.day - first.day
+    return Draft(
+        category=CATEGORY,
+        kind=f"{CATEGORY}/gap",
+        wordings=desk.wordings(thread, thread.whens[step].gap),
+        reference=sentence(f"{days} day{'s' if days > 1 else ''}"),
+        evidence=[first.told, last.told],
+        known_from=last.day,
+        query={"op": "gap", "thread": thread.key, "step": step},
+        atoms=[str(days)],
+        distractors=[str(days + off) for off in (-2, -1, 1, 2) if days + off > 0],
+        is_synthesis=True,
+        is_authored=thread.is_authored,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    thread: str
+    step: str
+    phrase: str
+    told: Span
+    is_authored: bool
+
+
+class Order:
+    """Asks which of several events came first; remembers the latest events to pair with."""
+
+    def __init__(self, size: int = 80) -> None:
+        self._events: deque[_Event] = deque(maxlen=size)
+
+    def drafts(self, thread: Thread, desk: Desk) -> Iterator[Draft]:
+        """A question or two that set an event of this thread among earlier ones."""
+        for event in _events(thread, desk):
+            yield from self._paired(event, desk)
+            self._events.append(event)
+
+    def _paired(self, event: _Event, desk: Desk) -> Iterator[Draft]:
+        fit = [
+            other
+            for other in self._events
+            if other.thread != event.thread
+            and _NEAREST <= abs(other.told.day - event.told.day) <= _FARTHEST
+        ]
+        if not fit:
+            return
+        other = desk.chance.one(fit)
+        yield _order([event, other], desk)
+        apart = [
+            third
+            for third in fit
+            if third.thread != other.thread and abs(third.told.day - other.told.day) >= _NEAREST
+        ]
+        if apart:
+            yield _order([event, other, desk.chance.one(apart)], desk)
+
+
+def _events(thread: Thread, desk: Desk) -> Iterator[_Event]:
+    for step, when in thread.whens.items():
+        happening = thread.happenings.get(step)
+        if happening and when.cue and when.phrase and not desk.is_isolated(happening.told.session):
+            phrase = desk.phrase(thread, when.phrase)
+            yield _Event(thread.key, step, phrase, happening.told, thread.is_authored)
+
+
+def _order(events: list[_Event], desk: Desk) -> Draft:
+    listed = desk.chance.shuffled(events)
+    names = dict(zip("abc", (event.phrase for event in listed), strict=False))
+    by_date = sorted(events, key=lambda event: event.told.day)
+    phrases = [event.phrase for event in by_date]
+    is_pair = len(events) == 2
+    reference = phrases[0] if is_pair else "First " + ", then ".join(phrases)
+    asked = [way.format(**names) for way in (_PAIR if is_pair else _TRIPLE)]
+    return Draft(
+        category=CATEGORY,
+        kind=f"{CATEGORY}/order{len(events)}",
+        wordings=asked,
+        reference=sentence(reference),
+        evidence=[event.told for event in by_date],
+        known_from=by_date[-1].told.day,
+        query={
+            "op": "order",
+            "events": [[event.thread, event.step, event.phrase] for event in listed],
+        },
+        atoms=phrases[:1] if is_pair else phrases,
+        distractors=phrases[1:2] if is_pair else [],
+        is_synthesis=True,
+        is_authored=all(event.is_authored for event in events),
+    )

@@ -1,0 +1,207 @@
+"""What the simulator can see is wrong with sources before it plays them."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from recall_bench.core.sentences import split
+from recall_bench.errors import BenchError, Malformed
+from recall_bench.world.sources import Arc, Process, Slot, Sources, Variants, When
+from recall_bench.world.templates import Placeholder, parse
+
+MOST_CONCURRENT = 4
+
+_BUILT_IN = frozenset({"name", "today", "began", "canary", "it"})
+
+
+def problems(sources: Sources) -> list[BenchError]:
+    """Everything wrong with the sources that can be seen without playing them."""
+    checker = _Checker(sources)
+    found: list[BenchError] = []
+    for process in sources.routine.processes:
+        where = f"{sources.persona.id}/routine.yaml, process {process.id}"
+        found += [Malformed(where, problem) for problem in checker.process(process)]
+    for arc in sources.story.arcs:
+        where = f"{sources.persona.id}/{sources.arcs_name}, arc {arc.id}"
+        found += [Malformed(where, problem) for problem in checker.arc(arc)]
+    where = f"{sources.persona.id}/{sources.arcs_name}"
+    found += [Malformed(where, problem) for problem in _crowding(sources.story.arcs)]
+    return found
+
+
+class _Checker:
+    def __init__(self, sources: Sources) -> None:
+        self._words = {*sources.routine.words, *sources.voice.words}
+        self._groups = {group for member in sources.persona.cast for group in member.groups}
+        self._isolated = {session.id: session.isolated for session in sources.persona.sessions}
+        self._away = sources.story.away
+        self._cast = {member.name for member in sources.persona.cast}
+
+    def process(self, process: Process) -> Iterator[str]:
+        yield from self._session(process.session)
+        told: dict[str, list[str]] = {}
+        for step in process.steps:
+            if step.session is not None:
+                yield from self._session(step.session)
+            texts = list(_variants(step.text))
+            yield from self._texts(f"step {step.id}", texts, process.slots)
+            yield from self._headings(step.id, step.heading, process.slots)
+            if step.did and not (step.when and step.when.cue):
+                yield f"step {step.id} has `did` and no cue under `when`; add one"
+            retold = {*step.changes, *step.reveals}
+            for slot in _told(texts, process.slots) - retold:
+                told.setdefault(slot, []).append(step.id)
+        yield from _told_twice(told)
+        yield from self._texts("echoes", process.echoes, process.slots)
+        yield from self._texts("restates", process.restates, process.slots)
+        for slot in _told(process.echoes, process.slots):
+            yield f"an echo tells {slot}, which is asked about; leave the value out"
+        yield from self._slots(process.slots, told)
+        yield from self._tallies(process)
+        for way in _variants([process.called, process.name]):
+            for hole in parse(way).placeholders():
+                if hole.name in process.slots and process.slots[hole.name].ask:
+                    yield f"`{way}` gives away {hole.name}, which is asked about"
+
+    def arc(self, arc: Arc) -> Iterator[str]:
+        yield from self._session(arc.primary_session)
+        told: dict[str, list[str]] = {}
+        for number, directive in enumerate(arc.directives):
+            label = f"day {directive.day}"
+            if directive.session is not None:
+                yield from self._session(directive.session)
+            if not arc.start_day <= directive.day <= arc.end_day:
+                yield f"{label} lies outside the arc; move it, or the arc's ends"
+            if any(first <= directive.day <= last for first, last in self._away):
+                yield f"{label} falls into a time away; move it"
+            if number and directive.day < arc.directives[number - 1].day:
+                yield f"{label} stands after a later directive; put them in order"
+            yield from self._texts(label, [directive.text], arc.facts)
+            yield from self._headings(label, directive.heading, arc.facts)
+            retold = {*directive.changes, *directive.reveals, *directive.grants}
+            for slot in _told([directive.text], arc.facts) - retold:
+                told.setdefault(slot, []).append(label)
+        yield from _told_twice(told)
+        yield from self._texts("ripples", arc.ripples, arc.facts)
+        for slot in _told(arc.ripples, arc.facts):
+            yield f"a ripple tells {slot}, which is asked about; leave the value out"
+        yield from self._slots(arc.facts, told)
+        yield from self._people(arc)
+
+    def _people(self, arc: Arc) -> Iterator[str]:
+        for name, fact in arc.facts.items():
+            given = fact.is_ if isinstance(fact.is_, list) else [fact.is_]
+            for person in given if fact.kind == "person" else []:
+                if person is not None and person not in self._cast:
+                    yield f"{name} is {person}, who is not in the cast by that full name"
+
+    def _session(self, session: str) -> Iterator[str]:
+        if session not in self._isolated:
+            yield f"the session {session} is not declared in persona.yaml; correct it"
+
+    def _headings(self, label: str, heading: Variants, slots: dict[str, Slot]) -> Iterator[str]:
+        for way in _variants([heading]):
+            for hole in parse(way).placeholders():
+                if hole.name in slots and slots[hole.name].ask and not hole.form:
+                    yield f"the heading of {label} tells {hole.name}, which is asked about"
+            yield from self._holes(label, way, slots)
+
+    def _texts(self, label: str, texts: Iterable[str], slots: dict[str, Slot]) -> Iterator[str]:
+        for text in texts:
+            yield from self._holes(label, text, slots)
+            for sentence in _sentences(text):
+                for hole in parse(sentence).placeholders():
+                    slot = slots.get(hole.name)
+                    if slot is None or not slot.cue or _is_form(hole):
+                        continue
+                    if not _is_cued(sentence, hole, slot.cue):
+                        yield (
+                            f"{label} tells {hole.name} without one of its cues "
+                            f"({'; '.join(slot.cue)}): {sentence[:90]!r}"
+                        )
+
+    def _holes(self, label: str, text: str, slots: dict[str, Slot]) -> Iterator[str]:
+        for hole in parse(text).placeholders():
+            name = hole.name
+            if name in slots or name in _BUILT_IN or name.startswith(("n:", "t:", "date:")):
+                continue
+            if name.startswith("@") and (name[1:] in self._words or name[1:] in self._groups):
+                continue
+            yield f"{label} holds {{{name}}}, which nothing defines"
+
+    def _slots(self, slots: dict[str, Slot], told: dict[str, list[str]]) -> Iterator[str]:
+        for name, slot in slots.items():
+            if slot.ask and not slot.cue:
+                yield f"{name} is asked about and has no cue; add one"
+            if slot.ask and name not in told:
+                yield f"{name} is asked about and never told"
+            if slot.with_ and slot.with_ not in slots:
+                yield f"{name} goes with {slot.with_}, which is not there"
+            for way in (*slot.ask, *slot.then, *slot.both):
+                for hole in parse(way).placeholders():
+                    known = hole.name in slots or hole.name in {"it", "date", "name", "began"}
+                    if not known:
+                        yield f"a question for {name} holds {{{hole.name}}}, which nothing defines"
+
+    def _tallies(self, process: Process) -> Iterator[str]:
+        tallies = process.tallies
+        when: When | None = process.steps[0].when
+        has_any = tallies.count or tallies.total or tallies.highest or tallies.lowest
+        if has_any and not (when and when.cue):
+            yield "has tallies, but its first step has no cue under `when`; add one"
+        for slot in (*tallies.total, *tallies.highest, *tallies.lowest):
+            if slot not in process.slots:
+                yield f"tallies {slot}, which is not a slot"
+
+
+def _told_twice(told: dict[str, list[str]]) -> Iterator[str]:
+    for slot, places in told.items():
+        if len(places) > 1:
+            yield f"{slot} is told more than once, in {' and '.join(places)}; echo it instead"
+
+
+def _crowding(arcs: list[Arc]) -> Iterator[str]:
+    last = max((arc.end_day for arc in arcs), default=0)
+    for day in range(1, last + 1):
+        active = [arc.id for arc in arcs if arc.start_day <= day <= arc.end_day]
+        if len(active) > MOST_CONCURRENT:
+            yield f"{len(active)} arcs are active on day {day}: {', '.join(active)}"
+            return
+
+
+def _variants(parts: Iterable[Variants]) -> Iterator[str]:
+    for part in parts:
+        yield from [part] if isinstance(part, str) else part
+
+
+def _told(texts: Iterable[str], slots: dict[str, Slot]) -> set[str]:
+    """The asked slots whose current value some text gives."""
+    return {
+        hole.name
+        for text in texts
+        for hole in parse(text).placeholders()
+        if hole.name in slots and slots[hole.name].ask and not _is_form(hole)
+    }
+
+
+def _is_form(hole: Placeholder) -> bool:
+    """Whether it is a pronoun or an old value rather than the value itself."""
+    return hole.form not in {"", "full", "short"}
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for paragraph in re.split(r"\n\s*\n|\n(?=[->|] )", text):
+        joined = " ".join(paragraph.split())
+        # A placeholder starts a sentence like a capital does; the splitter looks for one.
+        marked = re.sub(r"(?<=[.!?] )\{", "X{", joined)
+        for sentence in split(marked):
+            yield re.sub(r"X\{", "{", sentence)
+
+
+def _is_cued(sentence: str, hole: Placeholder, cues: list[str]) -> bool:
+    form = f".{hole.form}" if hole.form else ""
+    lowered = sentence.lower()
+    for cue in cues:
+        wanted = cue.lower().replace("_", f"{{{hole.name}{form}}}".lower())
+        if wanted in lowered:
+            return True
+    return False

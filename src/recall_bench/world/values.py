@@ -1,0 +1,170 @@
+"""Values: how they are drawn, written, varied by a seed, and told apart from near misses."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from recall_bench.world.chance import Chance
+from recall_bench.world.dates import Dates
+
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_NUMERIC = frozenset({"number", "money", "percent"})
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value of a slot as the text writes it, with what is needed to reckon with it."""
+
+    kind: str
+    text: str
+    amount: Decimal | None = None
+    day: int | None = None
+    """The story day of a date."""
+    others: tuple[str, ...] = ()
+    """Values it could have been, for distractors."""
+
+
+def numeric(kind: str, amount: Decimal, *, unit: str = "", currency: str = "$") -> Value:
+    """A number as people write it: `1,240 ms`, `$4,350`, `12%`."""
+    written = f"{amount:,}"
+    if kind == "money":
+        written = currency + (f"{amount:,.2f}" if amount % 1 else f"{amount:,.0f}")
+    elif kind == "percent":
+        written += "%"
+    elif unit:
+        written += unit if unit[0] in "°×" else f" {unit}"
+    return Value(kind, written, amount=amount)
+
+
+def ranged(bounds: Sequence[float], chance: Chance) -> Decimal:
+    """A number on the grid from low to high; the third bound is the grid's step, 1 if absent."""
+    low, high, *rest = (Decimal(str(bound)) for bound in bounds)
+    step = rest[0] if rest else Decimal(1)
+    amount = low + step * chance.between(0, int((high - low) / step))
+    places = max(_places(low), _places(step))
+    return amount.quantize(Decimal(1).scaleb(-places))
+
+
+def clock(bounds: Sequence[str | int], chance: Chance) -> Value:
+    """A time of day on the grid between two; the third bound is the step in minutes."""
+    low, high = (_minutes(str(bound)) for bound in bounds[:2])
+    step = int(bounds[2]) if len(bounds) > 2 else 5
+    return _time(low + step * chance.between(0, (high - low) // step))
+
+
+def code(shape: str, chance: Chance) -> Value:
+    """A code of this shape: `#` a digit, `?` a capital."""
+    return Value("code", "".join(_code_character(mark, chance) for mark in shape))
+
+
+def dated(day: int, dates: Dates) -> Value:
+    """A story day as a date."""
+    return Value("date", dates.shown(day), day=day)
+
+
+def authored(kind: str, written: str) -> Value:
+    """A value as an author wrote it."""
+    found = _NUMBER.search(written) if kind in _NUMERIC else None
+    return Value(kind, written, amount=_magnitude(written, found) if found else None)
+
+
+def varied(value: Value, chance: Chance) -> Value:
+    """Another value of the same make, for another seed: `$640M` becomes, say, `$710M`."""
+    if value.kind in _NUMERIC and (found := _NUMBER.search(value.text)):
+        number = Decimal(found[0].replace(",", ""))
+        step = _precision(found[0])
+        factor = Decimal(chance.between(72, 138)) / 100
+        moved = max(step, (number * factor / step).to_integral_value() * step)
+        moved = moved.quantize(min(step, Decimal(1)))
+        joined = f"{moved:,}" if "," in found[0] or moved >= 10_000 else str(moved)
+        before, after = value.text[: found.start()], value.text[found.end() :]
+        return authored(value.kind, before + joined + after)
+    if value.kind == "time":
+        moved_to = (_minutes(value.text) + 5 * chance.between(-9, 9)) % (24 * 60)
+        return _time(moved_to)
+    if value.kind == "code":
+        return Value("code", re.sub(r"\d", lambda _: str(chance.below(10)), value.text))
+    return value
+
+
+def near(value: Value, dates: Dates, chance: Chance, count: int = 3) -> tuple[str, ...]:
+    """Plausible values that are wrong."""
+    if value.others:
+        pool = [other for other in value.others if other != value.text]
+        return tuple(chance.shuffled(pool)[:count])
+    found: dict[str, None] = {}
+    for _ in range(12):
+        if value.day is not None:
+            other = dates.shown(max(1, value.day + chance.between(-12, 12)))
+        else:
+            other = varied(value, chance).text
+        if other != value.text:
+            found[other] = None
+        if len(found) == count:
+            break
+    return tuple(found)
+
+
+def spellings(value: Value, dates: Dates) -> tuple[str, ...]:
+    """Other ways to write the same value."""
+    if value.day is not None:
+        return dates.spellings(value.day)
+    plain = value.text.replace(",", "")
+    ways = [plain] if plain != value.text else []
+    if value.kind == "percent":
+        ways.append(value.text.replace("%", " percent"))
+    if value.kind == "time":
+        hour, _, minute = value.text.partition(":")
+        half = "am" if int(hour) < 12 else "pm"
+        ways.append(f"{(int(hour) - 1) % 12 + 1}:{minute} {half}")
+    return tuple(ways)
+
+
+def summed(values: Sequence[Value]) -> Value:
+    """The sum of numbers of one make, written as they are."""
+    first = values[0]
+    amount = sum((value.amount or Decimal(0) for value in values), Decimal(0))
+    found = _NUMBER.search(first.text)
+    if found is None:
+        raise ValueError(f"{first.text} is no number")
+    if first.kind == "money":
+        return numeric("money", amount, currency=first.text[: found.start()])
+    unit = first.text[found.end() :].strip()
+    return numeric(first.kind, amount, unit=unit)
+
+
+def _magnitude(written: str, found: re.Match[str]) -> Decimal:
+    number = Decimal(found[0].replace(",", ""))
+    scale = re.match(r"\s?(k|K|M|bn|B|million|billion|thousand)\b", written[found.end() :])
+    powers = {"k": 3, "K": 3, "thousand": 3, "M": 6, "million": 6, "bn": 9, "B": 9, "billion": 9}
+    return number.scaleb(powers[scale[1]]) if scale else number
+
+
+def _precision(written: str) -> Decimal:
+    """The worth of the last digit that is not a filling zero: 10 for 640, 0.1 for 1.2."""
+    plain = written.replace(",", "")
+    if "." in plain:
+        return Decimal(1).scaleb(-len(plain.partition(".")[2]))
+    zeros = len(plain) - len(plain.rstrip("0"))
+    return Decimal(1).scaleb(min(zeros, len(plain) - 1))
+
+
+def _places(number: Decimal) -> int:
+    """How many digits stand after the point, filling zeros aside."""
+    return len(f"{number:f}".partition(".")[2].rstrip("0"))
+
+
+def _minutes(clock_time: str) -> int:
+    hours, _, minutes = clock_time.partition(":")
+    return int(hours) * 60 + int(minutes)
+
+
+def _time(minutes: int) -> Value:
+    return Value("time", f"{minutes // 60:02}:{minutes % 60:02}")
+
+
+def _code_character(mark: str, chance: Chance) -> str:
+    if mark == "#":
+        return str(chance.below(10))
+    return chance.one("ABCDEFGHJKLMNPRSTUVWXYZ") if mark == "?" else mark
