@@ -14,6 +14,7 @@ from recall_bench.job import Job
 from recall_bench.outputs import refuse_clashes, refuse_unwritable, run_folder
 from recall_bench.profile import Settings
 from recall_bench.resolve import (
+    SAMPLE,
     StoryFolder,
     resolve_judge,
     resolve_personas,
@@ -21,21 +22,27 @@ from recall_bench.resolve import (
     story_in,
 )
 from recall_bench.running.grade import Bench
+from recall_bench.shipped import Building
 
 T = TypeVar("T")
 
-_EMBEDDED_RANGES = ("every:5",)
-"""The embedded persona lives for thirty days: the usual ranges would be one and the same."""
+_SAMPLE_RANGES = ("every:5",)
+"""The sample persona lives for thirty days: the usual ranges would be one and the same."""
 
 
-def assemble(settings: Settings, system: MemorySystem | None = None) -> Job:
+def assemble(
+    settings: Settings,
+    system: MemorySystem | None = None,
+    building: Building | None = None,
+) -> Job:
     """A job whose every part has been looked at; nothing is fed or asked yet.
 
     All that is wrong, with any persona or part, is found before the first call is paid for. A
-    system of one's own may be given in place of the one the settings name.
+    system of one's own may be given in place of the one the settings name. A shipped persona is
+    played on first use, and `building` shows it.
     """
     check = _Check(settings)
-    folders = check.of(resolve_personas, settings) or {}
+    folders = check.of(resolve_personas, settings, building) or {}
     found = {name: check.of(story_in, path, settings.arcs) for name, path in folders.items()}
     stories = {name: story for name, story in found.items() if story is not None}
     cards = tuple(card for story in stories.values() if (card := check.story(story)) is not None)
@@ -176,7 +183,8 @@ def _lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecycle:
 
 
 def _checkpoints(settings: Settings, cards: tuple[ScenarioCard, ...]) -> tuple[Checkpoint, ...]:
-    words = settings.ranges or (_EMBEDDED_RANGES if settings.data is None else tuple(NAMED))
+    is_sample = settings.data is None and {card.id for card in cards} == {SAMPLE}
+    words = settings.ranges or (_SAMPLE_RANGES if is_sample else tuple(NAMED))
     return parse_ranges(words, max((card.last_day for card in cards), default=1))
 
 

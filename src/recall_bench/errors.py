@@ -7,6 +7,7 @@ BenchError
 │   └── FolderBusy         another process is writing to the run folder
 ├── DataError              bytes are not what they claim to be                         exit 3
 │   ├── Malformed
+│   ├── CorpusMismatch     a shipped persona is not what was released
 │   └── Problems           several at once
 ├── JournalLost            the journal cannot be written; the same command continues   exit 7
 ├── Interrupted            told to stop; the same command continues         exit 128 + signal
@@ -87,6 +88,10 @@ class Malformed(DataError):
 
     def __init__(self, where: str, problem: str) -> None:
         super().__init__(f"{where}: {problem}")
+
+
+class CorpusMismatch(DataError):
+    """A shipped persona as played here is not the one that was released."""
 
 
 class Problems(DataError):

@@ -18,7 +18,8 @@ from recall_bench.profile import Settings, overlaid, read_profile
 from recall_bench.reporting.files.export import export
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import Summary, summarise
-from recall_bench.resolve import EMBEDDED
+from recall_bench.resolve import SAMPLE
+from recall_bench.shipped import SOURCES, catalogue, materialised
 
 
 class StoryEntry(Record, frozen=True, kw_only=True):
@@ -44,25 +45,51 @@ class PersonaEntry(Record, frozen=True, kw_only=True):
 
 def list_personas(data: str | Path | None = None) -> list[PersonaEntry]:
     """The personas in a data folder, or those that come with the package."""
-    from recall_bench.datasets.persona import persona_ids, read_persona, stories
+    from recall_bench.datasets.persona import persona_ids, stories
 
-    root = Path(data or EMBEDDED)
+    if data is None:
+        return _shipped_personas()
+    root = Path(data)
     if not root.is_dir():
         raise UsageError(f"--data: {root} is not a folder; name the one that holds the personas")
-    found = []
-    for name in persona_ids(root):
-        persona = read_persona(root / name)
-        told = tuple(_story_entry(root / name, arcs) for arcs in stories(root / name))
-        found.append(
-            PersonaEntry(
-                id=persona.id,
-                name=persona.name,
-                role=persona.role,
-                domain=persona.domain,
-                stories=told,
-            )
+    return [
+        _persona_entry(
+            root / name, tuple(_story_entry(root / name, arcs) for arcs in stories(root / name))
         )
-    return found
+        for name in persona_ids(root)
+    ]
+
+
+def _shipped_personas() -> list[PersonaEntry]:
+    """What the package has, without playing any of it."""
+    from recall_bench.datasets.persona import stories
+
+    played = [
+        _persona_entry(
+            SOURCES / name,
+            tuple(
+                StoryEntry(arcs=arcs, days=corpus.days, questions=corpus.questions, problems=0)
+                for arcs, corpus in told.items()
+            ),
+        )
+        for name, told in catalogue().items()
+    ]
+    sample = SOURCES / SAMPLE
+    told = tuple(_story_entry(sample, arcs) for arcs in stories(sample))
+    return [*played, _persona_entry(sample, told)]
+
+
+def _persona_entry(folder: Path, told: tuple[StoryEntry, ...]) -> PersonaEntry:
+    from recall_bench.datasets.persona import read_persona
+
+    persona = read_persona(folder)
+    return PersonaEntry(
+        id=persona.id,
+        name=persona.name,
+        role=persona.role,
+        domain=persona.domain,
+        stories=told,
+    )
 
 
 def _story_entry(folder: Path, arcs: str) -> StoryEntry:
@@ -80,11 +107,13 @@ def _story_entry(folder: Path, arcs: str) -> StoryEntry:
 def load_persona(
     folder: str | Path, *, arcs: str | None = None, calendar: Calendar = Calendar.METADATA
 ) -> Scenario:
-    """One persona's story with its questions, days verbatim."""
+    """One persona's story with its questions, days verbatim: a folder, or a shipped persona."""
     from recall_bench.datasets.persona import load
     from recall_bench.resolve import story_in
 
-    story = story_in(Path(folder), arcs)
+    is_shipped = str(folder) in catalogue() and not Path(folder).is_dir()
+    place = materialised(str(folder), arcs) if is_shipped else Path(folder)
+    story = story_in(place, arcs)
     return load(story.folder, arcs=story.arcs, calendar=calendar)
 
 

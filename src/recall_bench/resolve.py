@@ -11,9 +11,10 @@ from recall_bench.core.question import Scenario
 from recall_bench.core.verdict import Judge
 from recall_bench.errors import UsageError
 from recall_bench.profile import Settings
+from recall_bench.shipped import SOURCES, Building
 
-EMBEDDED = Path(__file__).parent / "personas"
-"""The personas that come with the package."""
+SAMPLE = "harbour-office"
+"""The persona of thirty days that a first run uses: written by hand, and there at once."""
 
 _MODELS = frozenset(
     {"anthropic", "azure", "bedrock", "google", "groq", "mistral", "ollama", "openai"}
@@ -40,11 +41,16 @@ class StoryFolder:
         )
 
 
-def resolve_personas(settings: Settings) -> Mapping[str, Path]:
-    """The folders of the personas asked for, by id; all there are where none was named."""
+def resolve_personas(settings: Settings, building: Building | None = None) -> Mapping[str, Path]:
+    """The folders of the personas asked for, by id; all there are where none was named.
+
+    A shipped persona that was never used before is played first.
+    """
+    if settings.data is None:
+        return _shipped(settings, building)
     from recall_bench.datasets.persona import persona_ids
 
-    data = settings.data or EMBEDDED
+    data = settings.data
     if not data.is_dir():
         raise UsageError(f"--data: {data} is not a folder; name the one that holds the personas")
     known = persona_ids(data)
@@ -55,13 +61,28 @@ def resolve_personas(settings: Settings) -> Mapping[str, Path]:
             f"--data: {data} holds no persona; "
             "it should contain one folder with a persona.yaml for each"
         )
+    return {name: data / name for name in _wanted(settings, known, str(data))}
+
+
+def _shipped(settings: Settings, building: Building | None) -> Mapping[str, Path]:
+    from recall_bench.shipped import catalogue, materialised
+
+    played = catalogue()
+    wanted = _wanted(settings, (*played, SAMPLE), "the package") if settings.personas else (SAMPLE,)
+    return {
+        name: materialised(name, settings.arcs, building) if name in played else SOURCES / name
+        for name in wanted
+    }
+
+
+def _wanted(settings: Settings, known: tuple[str, ...], where: str) -> tuple[str, ...]:
     wanted = tuple(dict.fromkeys(settings.personas)) or known
     if unknown := [name for name in wanted if name not in known]:
         raise UsageError(
-            f"--personas: {data} has no persona {' or '.join(map(repr, unknown))}; "
+            f"--personas: {where} has no persona {' or '.join(map(repr, unknown))}; "
             f"it has {', '.join(known)}"
         )
-    return {name: data / name for name in wanted}
+    return wanted
 
 
 def story_in(folder: Path, arcs: str | None) -> StoryFolder:

@@ -12,6 +12,7 @@ COMMANDS = {
     "list": ("catalogue", "List the personas in a data folder."),
     "world": ("world", "Build, prove and describe simulated personas."),
     "ranges": ("catalogue", "List the names of checkpoints."),
+    "lint": ("lint", "Look for faults in personas, their days and their questions."),
     "heatmap": ("heatmap", "Draw a run's heatmap again."),
     "export": ("export", "Write a run's result files again from its journal."),
 }

@@ -34,7 +34,7 @@ def _option(*names: str, **settings: Any) -> Callable[[F], F]:  # noqa: ANN401 -
     "--adapter",
     help="Built-in name, file.py[:factory], module:factory or grpc://host:port [hybrid].",
 )
-@_option("--data", type=_PATH, help="Folder that holds the personas [the embedded one].")
+@_option("--data", type=_PATH, help="Folder that holds the personas [those of the package].")
 @_option("--profile", type=_PATH, help="YAML profile; flags win over it.")
 @_option("--judge", help="offline, stub, file.py[:name] or module:name [offline].")
 @_option("--appellate-judge", help="Second judge that reviews what the first one failed.")
@@ -43,11 +43,11 @@ def _option(*names: str, **settings: Any) -> Callable[[F], F]:  # noqa: ANN401 -
     type=_NUMBER,
     help="Show the judge so many days either side of the evidence [0: none].",
 )
-@_option("--personas", multiple=True, help="Personas to run [all].")
+@_option("--personas", multiple=True, help="Personas to run [all of --data; harbour-office].")
 @_option(
     "--ranges",
     multiple=True,
-    help="Checkpoints [30d 90d 6mo 1y full; for the embedded persona every:5].",
+    help="Checkpoints [30d 90d 6mo 1y full; for harbour-office every:5].",
 )
 @_option("--arcs", help="The story, by its arcs file [arcs-1000d.yaml, or the only one].")
 @_option("--sample", type=_NUMBER, help="Older questions at each checkpoint at most [all].")
@@ -114,7 +114,7 @@ def run_command(
 ) -> int:
     """Live through every persona, ask at every checkpoint, and grade the answers.
 
-    With no arguments it runs the embedded persona against the built-in hybrid memory.
+    With no arguments it runs the thirty days of harbour-office against the built-in hybrid memory.
     """
     from recall_bench.library import read_settings
 
@@ -134,12 +134,13 @@ def run_command(
 
 def _carried_out(settings: "Settings", shape: str) -> int:
     from recall_bench.assemble import assemble
+    from recall_bench.cli.building import building
     from recall_bench.cli.watch import Watch, display
     from recall_bench.ending import carry_out
 
     # stdout is the answer: what an adapter prints is commentary, whatever it meant.
     with contextlib.redirect_stdout(sys.stderr):
-        job = assemble(settings)
+        job = assemble(settings, building=building)
         for warning in job.warnings:
             click.echo(f"note: {warning}", err=True)
         click.echo(f"run folder: {job.folder}", err=True)

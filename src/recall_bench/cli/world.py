@@ -1,6 +1,7 @@
 """`world`: play a persona, prove what was played, and say what it is like."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -52,10 +53,15 @@ def world_command() -> None:
     help="Chance that a thread's values are told once more, weeks later.",
 )
 def build_command(
-    persona: str, out: Path, arcs: str | None, days: int | None, **knobs: float
+    persona: str,
+    out: Path,
+    arcs: str | None,
+    days: int | None,
+    **knobs: Any,  # noqa: ANN401 - one number for each knob
 ) -> None:
     """Play a persona day by day and write it as a dataset in the public format."""
+    from recall_bench.cli.building import building
     from recall_bench.worlds import build_world
 
-    folder = build_world(persona, out, arcs=arcs, days=days, **knobs)
+    folder = build_world(persona, out, arcs=arcs, days=days, building=building, knobs=knobs)
     click.echo(f"{folder}")

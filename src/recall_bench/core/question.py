@@ -81,6 +81,8 @@ class Truth(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Values that are plausible and wrong."""
     canaries: tuple[str, ...] = ()
     """Strings of the closed session; an answer that holds one has leaked, judge or no judge."""
+    withheld: tuple[str, ...] = ()
+    """The values the asker must not be told; in an answer they are a leak too."""
     requires_synthesis: bool = False
     forbidden_sessions: tuple[str, ...] = ()
     disclosure: Disclosure | None = None

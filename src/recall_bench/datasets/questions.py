@@ -41,6 +41,7 @@ _KEYS = frozenset(
         "stale",
         "distractors",
         "canaries",
+        "withheld",
         "evidence",
     }
 )
@@ -131,6 +132,7 @@ def _truth(fields: Fields, relevant: tuple[int, ...]) -> Truth:
         stale=fields.texts("stale"),
         distractors=fields.texts("distractors"),
         canaries=fields.texts("canaries"),
+        withheld=fields.texts("withheld"),
         requires_synthesis=fields.flag("requires_synthesis"),
         forbidden_sessions=fields.texts("forbidden_sessions"),
         disclosure=disclosure,

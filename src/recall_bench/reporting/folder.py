@@ -7,7 +7,7 @@ schedule, so that two runs with the same outcomes read the same however they wer
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, Self
@@ -30,6 +30,7 @@ from recall_bench.core.event import (
     decode,
 )
 from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.question import Item
 from recall_bench.core.standing import ScenarioStanding, Standings
 from recall_bench.core.verdict import Verdict
 from recall_bench.errors import DataError, UsageError
@@ -149,6 +150,21 @@ class RunFolder:
                     if isinstance(outcome, Judged | NotJudged | NotAnswered)
                     else None,
                 )
+
+    def answers(self, scenario: str, wanted: Callable[[Item], bool]) -> Iterator[tuple[Item, str]]:
+        """Each answer to the questions wanted, by checkpoint; no other answer is read."""
+        standing, index = self.standings.scenarios[scenario], self._index[scenario]
+        numbers = {number for number, item in enumerate(standing.items) if wanted(item)}
+        if not numbers:
+            return
+        with (self.path / JOURNAL).open("rb") as file:
+            for row in range(len(standing.sheets)):
+                for repeat, number in standing.owed(row):
+                    if number in numbers:
+                        slot = standing.slot(row, repeat, number)
+                        event = self._event(file, index.answered[slot])
+                        if isinstance(event, Answered):
+                            yield standing.items[number], event.answer.text
 
     def faults(self) -> dict[str, int]:
         """How many trials ended in each kind of fault, by name."""

@@ -1,6 +1,6 @@
 """The numbers of a run: by checkpoint, category, difficulty and persona, and whether they hold.
 
-Everything here is counted from the standings; nothing reads an answer.
+Everything here is counted from the standings. Only answers that can leak a secret are read.
 """
 
 from collections import Counter
@@ -12,6 +12,7 @@ from recall_bench.core.event import FeedFailed
 from recall_bench.core.plan import Checkpoint, Plan
 from recall_bench.core.question import CATEGORIES, DIFFICULTIES, GROUP_CATEGORIES, Item
 from recall_bench.core.standing import CheckpointClock, ScenarioStanding, Standing
+from recall_bench.metrics.leaks import Leaks, can_leak, leaks_of
 from recall_bench.metrics.marks import Tally, tally_of, total
 from recall_bench.reporting.folder import RunFolder
 
@@ -85,6 +86,7 @@ class PersonaSummary:
     checkpoints: tuple[CheckpointSummary, ...]
     overall: Tally
     disclosures: Mapping[str, DisclosureSummary]
+    leaks: Leaks
     questions: int
     """The size of its question set, asked or not."""
     feed_failures: tuple[FeedFailed, ...]
@@ -103,6 +105,7 @@ class Summary:
     """Over all personas, by days."""
     overall: Tally
     disclosures: Mapping[str, DisclosureSummary]
+    leaks: Leaks
     categories: tuple[str, ...]
     """Every category a table should list, in order."""
     faults: Mapping[str, int]
@@ -152,6 +155,7 @@ def summarise(folder: RunFolder) -> Summary:
         checkpoints=_together(personas),
         overall=overall,
         disclosures=_disclosures_together(personas),
+        leaks=sum((persona.leaks for persona in personas), Leaks()),
         categories=_categories(folder),
         faults=folder.faults(),
         reviews=done,
@@ -250,6 +254,10 @@ def _persona(folder: RunFolder, scenario: str) -> PersonaSummary:
         checkpoints=checkpoints,
         overall=total(part.overall for part in checkpoints),
         disclosures=_disclosures(standing, checkpoints),
+        leaks=leaks_of(
+            (item.truth, text)
+            for item, text in folder.answers(scenario, lambda item: can_leak(item.truth))
+        ),
         questions=len(standing.items),
         feed_failures=folder.feed_failures(scenario),
     )

@@ -150,6 +150,13 @@ def _facts(folder: RunFolder, summary: Summary) -> Iterator[tuple[str, str]]:
             yield "Feed failed", _feed_failure(failure)
     if summary.disclosures:
         yield "Disclosure", _disclosures(summary.disclosures)
+    if summary.leaks.answers:
+        leaks = summary.leaks
+        share = _percent(leaks.share)
+        yield (
+            "Leaks",
+            f"{leaks.leaked} of {leaks.answers} guarded answers told the secret ({share})",
+        )
 
 
 def _fact(label: str, words: str, width: int) -> list[str]:

@@ -79,26 +79,25 @@ def _write(sources: Sources, knobs: Knobs, folder: Path, progress: Callable[[int
     memories, qa = folder / f"memories-{suffix}", folder / f"qa-{suffix}"
     memories.mkdir(parents=True)
     qa.mkdir()
-    (folder / "persona.yaml").write_text(dumped(persona_file(sources)), encoding="utf-8")
-    story = dumped(arcs_file(sources, play, knobs.days))
-    (folder / f"arcs-{suffix}.yaml").write_text(story, encoding="utf-8")
+    _put(folder / "persona.yaml", dumped(persona_file(sources)))
+    _put(folder / f"arcs-{suffix}.yaml", dumped(arcs_file(sources, play, knobs.days)))
     lexicon = Lexicon(play, sources)
-    with (qa / "questions.yaml").open("w", encoding="utf-8") as file:
-        for draft in _played(play, sources, knobs, memories, lexicon, progress):
-            file.write(draft)
-    (qa / "lexicon.json").write_text(lexicon.dumped(), encoding="utf-8")
+    examiner = Examiner(_desk(play, sources, knobs), play.player.processes, knobs.seed)
+    clerk = _Clerk(sources.persona.id, knobs)
+    with (qa / "questions.yaml").open("w", encoding="utf-8", newline="\n") as asked:
+        for played in play.days():
+            page = played.page
+            _put(memories / f"day-{page.day:04}.md", page.text)
+            for thread in played.begun:
+                lexicon.add(thread.key, thread.source, thread.name)
+            asked.writelines(map(clerk.entry, examiner.watch(played)))
+            progress(page.day)
+        asked.writelines(map(clerk.entry, examiner.finish()))
+    _put(qa / "lexicon.json", lexicon.dumped())
 
 
-def _played(
-    play: Play,
-    sources: Sources,
-    knobs: Knobs,
-    memories: Path,
-    lexicon: Lexicon,
-    progress: Callable[[int], None],
-) -> Iterator[str]:
-    """Write the days; each question comes out as the text of its entry."""
-    desk = Desk(
+def _desk(play: Play, sources: Sources, knobs: Knobs) -> Desk:
+    return Desk(
         stage=play.stage,
         cast=play.cast,
         sessions=play.sessions,
@@ -106,16 +105,10 @@ def _played(
         distance=knobs.distance,
         chance=Chance(knobs.seed, "questions"),
     )
-    examiner = Examiner(desk, play.player.processes, knobs.seed)
-    clerk = _Clerk(sources.persona.id, knobs)
-    for played in play.days():
-        page = played.page
-        (memories / f"day-{page.day:04}.md").write_text(page.text, encoding="utf-8", newline="\n")
-        for thread in played.begun:
-            lexicon.add(thread.key, thread.source, thread.name)
-        yield from map(clerk.entry, examiner.watch(played))
-        progress(page.day)
-    yield from map(clerk.entry, examiner.finish())
+
+
+def _put(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 class _Clerk:

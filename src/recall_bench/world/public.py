@@ -93,6 +93,7 @@ def question_entry(name: str, text: str, draft: Draft, difficulty: str) -> Mappi
         "stale": draft.stale or None,
         "distractors": draft.distractors or None,
         "canaries": draft.canaries or None,
+        "withheld": draft.withheld or None,
         "evidence": [
             {"day": span.day, "session": span.session, "start": span.start, "end": span.end}
             for span in spans

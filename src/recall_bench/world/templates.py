@@ -147,8 +147,9 @@ class _Teller:
 
 
 def _capitalised(text: str) -> str:
-    first = re.match(r"[a-z]+(?=[\s,.’'-]|$)", text)
-    return text[0].upper() + text[1:] if first and text else text
+    """The text with a capital, unless its first word is an identifier: `ledger-api2` stays."""
+    is_word = re.match(r"[a-z]+(?:[’'-][a-z]+)*(?=[\s,.;:!?]|$)", text)
+    return text[0].upper() + text[1:] if is_word else text
 
 
 def _holes(nodes: tuple[Node, ...]) -> Iterator[Placeholder]:

@@ -24,6 +24,7 @@ from recall_bench.reporting.files.records import (
     difficulty_scores,
     disclosure_breakdown,
     header,
+    leak_count,
     metadata,
     range_result,
     ranges,
@@ -122,6 +123,7 @@ class _Export:
             "heatmap": cells(summary.checkpoints, summary.categories),
             "metadata": metadata(folder, summary),
             **disclosure_breakdown(summary.disclosures),
+            **leak_count(summary.leaks),
         }
 
     def _persona(self, persona: PersonaSummary) -> Fields:
@@ -139,6 +141,7 @@ class _Export:
             "totalEvalsRun": persona.overall.counted,
             "totalEvalsOwed": persona.overall.owed,
             **disclosure_breakdown(persona.disclosures),
+            **leak_count(persona.leaks),
         }
 
     def _range_result(self, persona: PersonaSummary, number: int) -> Fields:

@@ -10,6 +10,7 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, Plan
 from recall_bench.core.question import Disclosure
 from recall_bench.core.verdict import JudgeCard
+from recall_bench.metrics.leaks import Leaks
 from recall_bench.metrics.marks import Tally
 from recall_bench.reporting.files.layout import row
 from recall_bench.reporting.files.rows import ErrorRow, milliseconds
@@ -183,6 +184,14 @@ def disclosure_breakdown(disclosures: Mapping[str, DisclosureSummary]) -> Fields
         if (found := disclosures.get(kind.value)) is not None
     }
     return {"disclosureBreakdown": breakdown}
+
+
+def leak_count(leaks: Leaks) -> Fields:
+    """How many guarded answers told the secret; nothing if none was asked."""
+    if not leaks.answers:
+        return {}
+    counts = {"answers": leaks.answers, "leaked": leaks.leaked, "rate": percent(leaks.share)}
+    return {"leaks": row(counts)}
 
 
 def percent(share: float | None) -> float | None:

@@ -109,6 +109,8 @@ class _Secret:
         draft.aliases = []
         draft.known_until = until
         draft.forbidden = [self._home]
+        draft.canaries = list(self._thread.canaries)
+        draft.withheld = [self._fact.value.text]
         yield draft
 
     def _refusal(self, outsider: str, known_from: int, why: str, until: int | None = None) -> Draft:
@@ -127,6 +129,7 @@ class _Secret:
         draft.forbidden = [self._home]
         draft.known_until = until
         draft.canaries = list(self._thread.canaries)
+        draft.withheld = [self._fact.value.text]
         return draft
 
     def _answer(self, session: str, known_from: int, told: Span, until: int | None = None) -> Draft:

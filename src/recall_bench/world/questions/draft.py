@@ -33,6 +33,7 @@ class Draft:
     stale: list[str] = field(default_factory=list)
     distractors: list[str] = field(default_factory=list)
     canaries: list[str] = field(default_factory=list)
+    withheld: list[str] = field(default_factory=list)
     known_until: int | None = None
     session: str | None = None
     forbidden: list[str] = field(default_factory=list)

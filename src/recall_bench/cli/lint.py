@@ -1,0 +1,80 @@
+"""`lint`: what is wrong with a dataset."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recall_bench.cli.listed import ListedCommand
+from recall_bench.errors import DataError
+from recall_bench.lint.finding import Severity
+
+if TYPE_CHECKING:
+    from recall_bench.lint.report import Report
+
+
+@click.command("lint", cls=ListedCommand)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    help="Folder that holds the personas [those that come with the package].",
+)
+@click.option("--personas", multiple=True, help="Personas to look at [all].")
+@click.option("--arcs", help="The story, by its arcs file [arcs-1000d.yaml, or the only one].")
+@click.option(
+    "--severity",
+    type=click.Choice([str(severity) for severity in Severity]),
+    default=str(Severity.NOTE),
+    help="Report nothing that matters less [note].",
+)
+@click.option("--only", multiple=True, metavar="CODE", help="Look for these alone.")
+@click.option("--skip", multiple=True, metavar="CODE", help="Do not look for these.")
+@click.option("--all", "everything", is_flag=True, help="List every finding [5 of each lint].")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, every finding in it.")
+def lint_command(
+    *,
+    data: Path | None,
+    personas: tuple[str, ...],
+    arcs: str | None,
+    severity: str,
+    only: tuple[str, ...],
+    skip: tuple[str, ...],
+    everything: bool,
+    as_json: bool,
+) -> int:
+    """Look for faults in personas, their days, their questions and their answers.
+
+    Exits with 3 if any of them is an error.
+    """
+    from recall_bench.lint.catalogue import choose
+    from recall_bench.lint.report import examine
+    from recall_bench.profile import Settings
+    from recall_bench.resolve import resolve_personas, story_in
+
+    lints = choose(only, skip)
+    folders = resolve_personas(Settings(data=data, personas=personas))
+    stories = [story_in(folder, arcs) for folder in folders.values()]
+    reports = []
+    for story in stories:
+        found = examine(story.folder, arcs=story.arcs, lints=lints).at_least(Severity(severity))
+        reports.append(found)
+        if not as_json:
+            _print(found, everything=everything)
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(reports), indent=2).decode())
+    return _exit_code(reports)
+
+
+def _print(report: "Report", *, everything: bool) -> None:
+    from recall_bench.lint.rendering import rendered
+
+    click.echo(rendered(report, everything=everything) + "\n")
+
+
+def _exit_code(reports: "list[Report]") -> int:
+    errors = sum(report.count(Severity.ERROR) for report in reports)
+    if errors:
+        click.echo(f"error: {errors} finding(s) are errors; mend them or skip the lint", err=True)
+    return DataError.exit_code if errors else 0
