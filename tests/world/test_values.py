@@ -91,7 +91,7 @@ def test_a_date_is_spelled_in_every_common_way() -> None:
     value = values.dated(64, DATES)
 
     assert value.text == "4 March 2024"
-    assert set(values.spellings(value, DATES)) == {
+    assert set(values.spellings(value, DATES, told=60)) == {
         "March 4, 2024",
         "2024-03-04",
         "4 March",

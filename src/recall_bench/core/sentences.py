@@ -23,7 +23,7 @@ _STOP = re.compile(r"[.!?…][\"'”’)\]*_`]*\s+(?=[\"'“‘(\[*_`$€£@#]*[
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|Inc|Ltd|Co|Corp|No|Nos|vs|approx|etc|Fig|Sec|Ave|Rd|Blvd"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|Mon|Tue|Wed|Thu|Fri|Sat|Sun|e\.g|i\.e)"
-    r"|\b[A-Z])\.\Z"
+    r"|(?<![\w-])[A-Z])\.\Z"
 )
 
 

@@ -58,14 +58,15 @@ def tell(plot: Plot, name: str, directive: Directive, stage: Stage) -> Block:
     """A directive as a block; values it changes are changed first."""
     for slot in directive.changes:
         _change(plot, slot, stage)
-    scene = Scene(stage, directive.day, plot.thread)
+    session = directive.session or plot.arc.primary_session
+    scene = Scene(stage, directive.day, plot.thread, session)
     thread = plot.thread
     if not thread.first_step:
         thread.first_step = name
     heading = chosen(scene, directive.heading or directive.event).text
     prose = written(scene, paragraphs(directive.text))
     return Block(
-        session=directive.session or plot.arc.primary_session,
+        session=session,
         heading=heading,
         text=prose.text,
         tellings=tuple(prose.tellings),

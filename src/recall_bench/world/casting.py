@@ -13,6 +13,7 @@ from recall_bench.world.sources import Member, Persona
 PRONOUNS = {
     "she": {"they": "she", "them": "her", "their": "her", "theirs": "hers"},
     "he": {"they": "he", "them": "him", "their": "his", "theirs": "his"},
+    "it": {"they": "it", "them": "it", "their": "its", "theirs": "its"},
     "they": {"they": "they", "them": "them", "their": "their", "theirs": "theirs"},
 }
 
@@ -103,7 +104,7 @@ def _person(member: Member) -> Person:
     if member.pronoun not in PRONOUNS:
         raise Malformed(
             f"persona.yaml, {member.name}",
-            f"the pronoun {member.pronoun!r} is unknown; write she, he or they",
+            f"the pronoun {member.pronoun!r} is unknown; write she, he, they or it",
         )
     return Person(
         name=member.name,

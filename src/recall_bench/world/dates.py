@@ -31,12 +31,13 @@ class Dates:
         joint = ", " if self.style == "month-first" else " "
         return f"{_WEEKDAYS[at.weekday()]}{joint}{self.shown(day)}"
 
-    def spellings(self, day: int) -> tuple[str, ...]:
-        """Every other way to write it, with and without the year."""
+    def spellings(self, day: int, *, without_year: bool = True) -> tuple[str, ...]:
+        """Every other way to write it."""
         at = self.on(day)
         month = _MONTHS[at.month - 1]
         ways = [_written(at, style) for style in STYLES]
-        ways += [f"{at.day} {month}", f"{month} {at.day}"]
+        if without_year:
+            ways += [f"{at.day} {month}", f"{month} {at.day}"]
         return tuple(way for way in ways if way != self.shown(day))
 
     def weekday(self, day: int) -> int:

@@ -53,6 +53,15 @@ class Happening:
         return self.told.day
 
 
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """A string planted in one session on one day, and found nowhere else."""
+
+    text: str
+    session: str
+    day: int
+
+
 @dataclass(slots=True)
 class Access:
     """That a session was let in on a secret, and perhaps shut out again."""
@@ -82,7 +91,7 @@ class Thread:
     facts: dict[str, list[Fact]] = field(default_factory=dict)
     happenings: dict[str, Happening] = field(default_factory=dict)
     first_step: str = ""
-    canaries: list[str] = field(default_factory=list)
+    canaries: list[Canary] = field(default_factory=list)
     revealed: dict[str, Span] = field(default_factory=dict)
     """Slot to the telling in an open session that ended its secrecy."""
     forgotten: dict[str, Span] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """The records of a world as the public format writes them."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 from recall_bench.world.play import Play
 from recall_bench.world.questions.draft import Draft
@@ -43,7 +43,7 @@ def arcs_file(sources: Sources, play: Play, days: int) -> Mapping[str, object]:
         entry["endDay"] = min(raw["endDay"], days)
         thread = plot.thread
         final = {name: list(known) for name, known in plot.versions.items()}
-        scene = Scene(play.stage, raw["startDay"], _with(thread, final))
+        scene = Scene(play.stage, raw["startDay"], replace(thread, held=final))
         for key in ("wrongBelief", "correctedBelief", "title", "description"):
             if key in entry:
                 entry[key] = play.stage.deck.tell(template(entry[key]), scene).text
@@ -62,12 +62,6 @@ def arcs_file(sources: Sources, play: Play, days: int) -> Mapping[str, object]:
         "sessions": sources.story_file.get("sessions"),
         "arcs": arcs,
     }
-
-
-def _with(thread: Any, held: dict[str, Any]) -> Any:  # noqa: ANN401
-    from dataclasses import replace
-
-    return replace(thread, held=held)
 
 
 def question_entry(name: str, text: str, draft: Draft, difficulty: str) -> Mapping[str, object]:

@@ -12,7 +12,7 @@ from recall_bench.world.sources import Process, Routine, Step
 from recall_bench.world.stage import Scene, Stage, template
 from recall_bench.world.values import Value
 
-_NAME_TRIES = 40
+_NAME_TRIES = 12
 
 
 @dataclass(slots=True)
@@ -73,14 +73,16 @@ class Player:
             value = self._draws[run.process.id].another(name, run.started, chance, run.thread.held)
             if value is not None:
                 run.thread.held[name].append(value)
-        scene = Scene(self._stage, day, run.thread)
+        session = step.session or run.process.session
+        scene = Scene(self._stage, day, run.thread, session)
         if not run.thread.first_step:
             run.thread.first_step = step.id
         heading = chosen(scene, step.heading).text
         prose = written(scene, step.text)
+        run.steps = [later for later in run.steps if not _undoes(later, step)]
         self._advance(run, day, chance)
         return Block(
-            session=step.session or run.process.session,
+            session=session,
             heading=heading,
             text=prose.text,
             tellings=tuple(prose.tellings),
@@ -123,3 +125,8 @@ class Player:
         self._used |= {thread.name, *thread.called}
         self._counts[process.id] += 1
         return Run(thread, process, list(process.steps), due=day, started=day)
+
+
+def _undoes(later: Step, step: Step) -> bool:
+    """Whether a later step would tell what was to be forgotten, or forget what everybody knows."""
+    return bool(set(later.reveals) & set(step.forgets) or set(later.forgets) & set(step.reveals))

@@ -3,12 +3,13 @@
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from recall_bench.core.question import PRINCIPAL
 from recall_bench.errors import Malformed
 from recall_bench.world import values
 from recall_bench.world.casting import Cast
 from recall_bench.world.chance import Bag, Chance
 from recall_bench.world.dates import Dates
-from recall_bench.world.ledger import Thread
+from recall_bench.world.ledger import Canary, Thread
 from recall_bench.world.templates import Deck, Filling, Placeholder, Template, parse
 from recall_bench.world.values import Value
 
@@ -78,6 +79,7 @@ class Scene:
     stage: Stage
     day: int
     thread: Thread | None = None
+    session: str = PRINCIPAL
     met: set[str] = field(default_factory=set)
     """People already named in full in this block."""
     extra: dict[str, str] = field(default_factory=dict)
@@ -116,7 +118,7 @@ class Scene:
             return self.stage.dates.shown(thread.began if thread.happenings else self.day)
         if name == "canary":
             found = self.stage.canary()
-            thread.canaries.append(found)
+            thread.canaries.append(Canary(found, self.session, self.day))
             return found
         return None
 

@@ -10,6 +10,14 @@ from recall_bench.world.templates import Placeholder, parse
 
 MOST_CONCURRENT = 4
 
+_SHAPES = {
+    "money": r"^\W*[$£€¥]\W*\d|\d.*(?:USD|EUR|GBP)",
+    "percent": r"\d.*(?:%|percent)",
+    "time": r"^\d\d?:\d\d$",
+    "number": r"\d",
+}
+"""What a value of each kind looks like."""
+
 _BUILT_IN = frozenset({"name", "today", "began", "canary", "it"})
 
 
@@ -86,6 +94,7 @@ class _Checker:
             yield f"a ripple tells {slot}, which is asked about; leave the value out"
         yield from self._slots(arc.facts, told)
         yield from self._people(arc)
+        yield from self._values(arc)
 
     def _people(self, arc: Arc) -> Iterator[str]:
         for name, fact in arc.facts.items():
@@ -93,6 +102,14 @@ class _Checker:
             for person in given if fact.kind == "person" else []:
                 if person is not None and person not in self._cast:
                     yield f"{name} is {person}, who is not in the cast by that full name"
+
+    def _values(self, arc: Arc) -> Iterator[str]:
+        for name, fact in arc.facts.items():
+            given = fact.is_ if isinstance(fact.is_, list) else [fact.is_]
+            shape = _SHAPES.get(fact.kind or "")
+            for value in given if shape else []:
+                if not re.search(shape or "", str(value)):
+                    yield f"{name} is {value}, which is no {fact.kind}; quote it if it has a comma"
 
     def _session(self, session: str) -> Iterator[str]:
         if session not in self._isolated:

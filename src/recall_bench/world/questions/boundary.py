@@ -28,7 +28,8 @@ def guarded(thread: Thread, desk: Desk) -> Iterator[Draft]:
             continue
         yield from secret.twins()
         for access in thread.access.get(slot, []):
-            yield from secret.let_in(access)
+            then = [known for known in facts if known.learned <= access.granted.day]
+            yield from _Secret(thread, slot, then[-1], desk).let_in(access)
 
 
 class _Secret:
@@ -54,7 +55,13 @@ class _Secret:
             return
         outsider = self._desk.chance.one(outsiders)
         revealed = self._thread.revealed.get(self._slot)
-        until = revealed.day - 1 if revealed else None
+        out = [revealed.day] if revealed else []
+        out += [
+            access.granted.day
+            for access in self._thread.access.get(self._slot, [])
+            if not self._desk.is_isolated(access.session)
+        ]
+        until = min(out) - 1 if out else None
         if until is None or until >= self._fact.learned:
             yield self._refusal(outsider, self._fact.learned, "secret", until=until)
             yield from self._partial(outsider, until)
@@ -73,7 +80,8 @@ class _Secret:
 
     def let_in(self, access: Access) -> Iterator[Draft]:
         """While a session may know, and after it may no longer."""
-        until = access.revoked.day - 1 if access.revoked else None
+        ends = [self._fact.true_until, access.revoked.day - 1 if access.revoked else None]
+        until = min((end for end in ends if end is not None), default=None)
         yield self._answer(access.session, access.granted.day, access.granted, until=until)
         if access.revoked is not None:
             yield self._refusal(access.session, access.revoked.day, "revoked")
@@ -109,7 +117,7 @@ class _Secret:
         draft.aliases = []
         draft.known_until = until
         draft.forbidden = [self._home]
-        draft.canaries = list(self._thread.canaries)
+        draft.canaries = self._canaries(known_from)
         draft.withheld = [self._fact.value.text]
         yield draft
 
@@ -128,7 +136,7 @@ class _Secret:
         draft.reference = refusal.replace("{session}", self._home)
         draft.forbidden = [self._home]
         draft.known_until = until
-        draft.canaries = list(self._thread.canaries)
+        draft.canaries = self._canaries(known_from)
         draft.withheld = [self._fact.value.text]
         return draft
 
@@ -141,10 +149,23 @@ class _Secret:
         draft.reference = self._desk.answer(self._thread, self._slot, value)
         draft.evidence = [told]
         draft.atoms = [value.text]
-        draft.aliases = self._desk.aliases(value)
+        draft.aliases = self._desk.aliases(value, self._fact.learned)
+        draft.stale = [
+            fact.value.text
+            for fact in self._thread.history(self._slot)
+            if fact.learned < self._fact.learned
+        ]
         draft.distractors = self._desk.distractors(value)
         draft.known_until = until
         return draft
+
+    def _canaries(self, day: int) -> list[str]:
+        """What was planted beside the secret by that day."""
+        return [
+            canary.text
+            for canary in self._thread.canaries
+            if canary.session == self._home and canary.day <= day
+        ]
 
     def _draft(self, asks: list[str], session: str, known_from: int, query: Query) -> Draft:
         return Draft(

@@ -34,7 +34,7 @@ def _current(thread: Thread, slot: str, facts: list[Fact], fact: Fact, desk: Des
         known_until=fact.true_until,
         query={"op": "value", "thread": thread.key, "slot": slot},
         atoms=[fact.value.text],
-        aliases=desk.aliases(fact.value),
+        aliases=desk.aliases(fact.value, fact.learned),
         stale=stale,
         distractors=stale,
         is_authored=thread.is_authored,
@@ -53,7 +53,7 @@ def _earlier(thread: Thread, slot: str, earlier: Fact, later: Fact, desk: Desk) 
         known_from=later.learned,
         query={"op": "value", "thread": thread.key, "slot": slot, "as_of": day},
         atoms=[earlier.value.text],
-        aliases=desk.aliases(earlier.value),
+        aliases=desk.aliases(earlier.value, earlier.learned),
         distractors=[later.value.text],
         is_authored=thread.is_authored,
     )

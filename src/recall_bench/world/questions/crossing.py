@@ -77,7 +77,7 @@ def _crossing(one: _End, other: _End, asks: list[str], desk: Desk) -> Draft:
             "of": [[end.thread.key, end.slot] for end in (first, second)],
         },
         atoms=[value.text],
-        aliases=desk.aliases(value),
+        aliases=desk.aliases(value, other.fact.learned),
         distractors=desk.distractors(value),
         is_synthesis=True,
         is_authored=one.thread.is_authored and other.thread.is_authored,

@@ -77,11 +77,11 @@ class Desk:
             return sentence(value.text)
         return sentence(self._filled(thread, source, {slot: value.text, "it": thread.called[0]}))
 
-    def aliases(self, value: Value) -> list[str]:
-        """Other right ways to give the value."""
+    def aliases(self, value: Value, told: int | None = None) -> list[str]:
+        """Other right ways to give the value that was told on this day."""
         if value.kind == "person" and value.text in self.cast.people:
             return [way for way in self.cast.surfaces()[value.text] if way != value.text]
-        return list(values.spellings(value, self.stage.dates))
+        return list(values.spellings(value, self.stage.dates, told))
 
     def distractors(self, value: Value) -> list[str]:
         """Plausible values that are wrong."""

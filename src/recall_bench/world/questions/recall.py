@@ -46,7 +46,7 @@ def _draft(thread: Thread, slot: str, fact: Fact, desk: Desk, category: str) -> 
         known_from=fact.learned,
         query={"op": "value", "thread": thread.key, "slot": slot},
         atoms=[value.text],
-        aliases=desk.aliases(value),
+        aliases=desk.aliases(value, fact.learned),
         distractors=desk.distractors(value),
         is_authored=thread.is_authored,
     )

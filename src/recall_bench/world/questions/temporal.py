@@ -48,7 +48,7 @@ def _date(thread: Thread, step: str, desk: Desk) -> Draft:
         known_from=happening.day,
         query={"op": "date", "thread": thread.key, "step": step},
         atoms=[value.text],
-        aliases=desk.aliases(value),
+        aliases=desk.aliases(value, happening.day),
         distractors=desk.distractors(value),
         is_authored=thread.is_authored,
     )

@@ -1,0 +1,46 @@
+"""A small world to test with: a bakery of sixty days."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from recall_bench.world.build import build
+from recall_bench.world.settings import Knobs
+from recall_bench.world.sources import Sources, read_sources
+from recall_bench.yaml12 import load_yaml
+
+BAKERY = Path(__file__).parent / "bakery"
+
+
+@pytest.fixture(scope="session")
+def bakery() -> Sources:
+    """The sources."""
+    return read_sources(BAKERY, "arcs-60d.yaml")
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory, bakery: Sources) -> Callable[..., Path]:
+    """Plays the bakery with the knobs given; each setting is played once."""
+    done: dict[Knobs, Path] = {}
+
+    def play(**knobs: float) -> Path:
+        settings = msgspec.convert({"days": 60} | knobs, Knobs)
+        if settings not in done:
+            done[settings] = build(bakery, settings, tmp_path_factory.mktemp("world"))
+        return done[settings]
+
+    return play
+
+
+def questions(folder: Path) -> list[dict[str, object]]:
+    """What a built folder asks."""
+    (path,) = folder.glob("qa-*/questions.yaml")
+    return msgspec.convert(load_yaml(path), list[dict[str, object]])
+
+
+def days(folder: Path) -> dict[int, str]:
+    """The text of each day."""
+    found = sorted(folder.glob("memories-*/day-*.md"))
+    return {int(path.stem[4:]): path.read_text(encoding="utf-8") for path in found}
