@@ -42,9 +42,7 @@ def assemble(
     played on first use, and `building` shows it.
     """
     check = _Check(settings)
-    folders = check.of(resolve_personas, settings, building) or {}
-    found = {name: check.of(story_in, path, settings.arcs) for name, path in folders.items()}
-    stories = {name: story for name, story in found.items() if story is not None}
+    stories = check.stories(building)
     cards = tuple(card for story in stories.values() if (card := check.story(story)) is not None)
     system = system or check.of(resolve_system, settings)
     lifecycle = check.of(_lifecycle, settings, system)
@@ -94,6 +92,13 @@ class _Check:
         except BenchError as problem:
             self._problems.append(problem)
         return None
+
+    def stories(self, building: Building | None) -> dict[str, StoryFolder]:
+        """The stories asked for, by persona; those that cannot be told are noted."""
+        folders = self.of(resolve_personas, self._settings, building) or {}
+        arcs = self._settings.arcs
+        found = {name: self.of(story_in, path, arcs) for name, path in folders.items()}
+        return {name: story for name, story in found.items() if story is not None}
 
     def story(self, story: StoryFolder) -> ScenarioCard | None:
         """The story's card, or None with all its problems noted."""

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 @click.option(
     "--data",
     type=click.Path(path_type=Path),
-    help="Folder that holds the personas [those that come with the package].",
+    help="Folder that holds the personas [those of the package].",
 )
-@click.option("--personas", multiple=True, help="Personas to look at [all].")
+@click.option(
+    "--personas", multiple=True, help="Personas to look at [all of --data; harbour-office]."
+)
 @click.option("--arcs", help="The story, by its arcs file [arcs-1000d.yaml, or the only one].")
 @click.option(
     "--severity",
@@ -52,7 +54,7 @@ def lint_command(
     from recall_bench.resolve import resolve_personas, story_in
 
     lints = choose(only, skip)
-    folders = resolve_personas(Settings(data=data, personas=personas))
+    folders = resolve_personas(Settings(data=data, personas=personas, arcs=arcs))
     stories = [story_in(folder, arcs) for folder in folders.values()]
     reports = []
     for story in stories:
@@ -76,5 +78,6 @@ def _print(report: "Report", *, everything: bool) -> None:
 def _exit_code(reports: "list[Report]") -> int:
     errors = sum(report.count(Severity.ERROR) for report in reports)
     if errors:
-        click.echo(f"error: {errors} finding(s) are errors; mend them or skip the lint", err=True)
+        noun = "error" if errors == 1 else "errors"
+        click.echo(f"error: found {errors} {noun}; correct the files named above", err=True)
     return DataError.exit_code if errors else 0

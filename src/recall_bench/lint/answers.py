@@ -14,7 +14,7 @@ from recall_bench.lint.words import stems, words
 _INFERRED = frozenset({"temporal-reasoning", "synthesis", "cross-reference"})
 """Categories whose amounts may be counted or added up, so that no day need state them."""
 _AMOUNTS = frozenset({NUMBER, MONEY, PERCENT})
-_SAME_MATTER = 2
+_SAME_MATTER = 3
 """Words of the question that a sentence with the value must share to be about the same thing."""
 _EVERYWHERE = 5
 """From so many other days on, a value is common knowledge."""
@@ -36,8 +36,9 @@ def telling_days(corpus: Corpus, asked: Asked) -> set[int]:
 def _days_about(corpus: Corpus, asked: Asked, atom: Atom) -> set[int]:
     if atom.kind == QUOTE:
         return corpus.index.days(atom)
-    least = min(_SAME_MATTER, len(asked.stems))
-    return {said.day for said in corpus.index.said(atom) if len(said.stems & asked.stems) >= least}
+    least = min(_SAME_MATTER, len(asked.topics))
+    about = asked.topics
+    return {said.day for said in corpus.index.said(atom) if len(said.topics & about) >= least}
 
 
 def _missing(corpus: Corpus, asked: Asked) -> tuple[list[Atom], int]:

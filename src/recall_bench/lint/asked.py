@@ -7,7 +7,7 @@ from functools import cached_property
 
 from recall_bench.core.question import PRINCIPAL, Item
 from recall_bench.lint.atoms import Atom, atoms, without
-from recall_bench.lint.words import stems
+from recall_bench.lint.words import stems, topics
 
 _DENIAL = re.compile(
     r"\W*(?:no|none|not|never|nothing|neither|nobody|nowhere|nor)\b", re.IGNORECASE
@@ -63,6 +63,11 @@ class Asked:
     def stems(self) -> frozenset[str]:
         """The stems of the question's words with content."""
         return stems(self.item.text)
+
+    @cached_property
+    def topics(self) -> frozenset[str]:
+        """What the question is about."""
+        return topics(self.item.text)
 
     @cached_property
     def atoms(self) -> tuple[Atom, ...]:

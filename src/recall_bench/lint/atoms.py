@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from recall_bench.lint.words import EMPTY, plain, words
+from recall_bench.lint.words import CALENDAR, EMPTY, plain, words
 
 MONEY, PERCENT, NUMBER, DATE, TIME = "money", "percent", "number", "date", "time"
 CODE, QUOTE, NAME = "code", "quotation", "name"
@@ -55,13 +55,7 @@ _DENIED = re.compile(
     r"\s(?:(?:at|on|by|for|in|to|the|a|an|about|around|from)\s){0,2}$",
     re.IGNORECASE,
 )
-_CALENDAR = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays"
-    " fridays saturdays sundays january february march april may june july august september"
-    " october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct"
-    " nov dec".split()
-)
-_NOT_NAMES = _CALENDAR | frozenset("am pm inc ltd llc corp co mr mrs ms dr".split())
+_NOT_NAMES = CALENDAR | frozenset("am pm inc ltd llc corp co mr mrs ms dr".split())
 _DISTINCT_CODE = 4
 
 
@@ -95,6 +89,11 @@ def values(text: str) -> Iterator[Atom]:
 def placed_values(text: str) -> Iterator[tuple[int, int, Atom]]:
     """The same, each with where it starts and ends."""
     return ((match.start(), match.end(), _value(match)) for match in _VALUES.finditer(text))
+
+
+def without_values(text: str) -> str:
+    """The text less its amounts with their units, dates, times and codes."""
+    return _VALUES.sub(" ", plain(text))
 
 
 def atoms(text: str) -> tuple[Atom, ...]:
@@ -203,7 +202,7 @@ def _number(digits: str, scale: str | None, unit: str | None) -> Atom:
         name = name[:-1]
     if name in _COINS:
         return _money(_COINS[name], amount)
-    if not name or name in EMPTY or name in _CALENDAR:
+    if not name or name in EMPTY or name in CALENDAR:
         return Atom(NUMBER, amount, amount, "")
     return Atom(NUMBER, f"{amount} {name}", amount, "")
 

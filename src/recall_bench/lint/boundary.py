@@ -71,6 +71,8 @@ def _undeclared(corpus: Corpus) -> Iterator[Remark]:
 
 def _insiders(corpus: Corpus) -> Iterator[Remark]:
     for asked in _guarded(corpus):
+        if _is_forgotten(asked):
+            continue
         asking = corpus.participants.get(asked.session, frozenset())
         for name in asked.item.truth.forbidden_sessions:
             inside = corpus.participants.get(name, frozenset())

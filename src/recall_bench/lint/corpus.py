@@ -67,7 +67,8 @@ class Corpus:
     def text_dates(self) -> dict[int, date]:
         """The date each day has by its own text."""
         audit = self.calendar
-        return {} if audit is None else {d.number: at for d, at in zip(self.days, audit.dates)}
+        dates = audit.dates if audit else ()
+        return {day.number: at for day, at in zip(self.days, dates, strict=True)}
 
     @property
     def sessions(self) -> tuple[Session, ...]:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from recall_bench.datasets.days import spelled
 from recall_bench.datasets.story import Arc
-from recall_bench.lint.atoms import Atom, atoms, placed_values
+from recall_bench.lint.atoms import Atom, atoms, placed_values, without_values
 from recall_bench.lint.corpus import Corpus
 from recall_bench.lint.finding import Lint, Remark, Severity
 from recall_bench.lint.index import Said
-from recall_bench.lint.words import plain, stems
+from recall_bench.lint.words import plain, topics
 
 _SUPERSEDED = re.compile(
     r"\b(?:no longer|previous(?:ly)?|former(?:ly)?|replac\w+|old|earlier|initial(?:ly)?"
@@ -40,7 +40,7 @@ class _Correction:
         """The sentences with one of the values that are about the same thing."""
         for atom in several:
             for said in corpus.index.said(atom):
-                if self.about & said.stems:
+                if self.about & said.topics:
                     yield atom, said
 
 
@@ -61,11 +61,10 @@ def _corrections(corpus: Corpus) -> Iterator[_Correction]:
 
 
 def _shared(arc: Arc) -> frozenset[str]:
-    """The words both beliefs use, or else either shares with the title."""
-    wrong, right = stems(arc.wrong_belief or ""), stems(arc.corrected_belief or "")
-    digits = re.compile(r"\d")
-    found = wrong & right or (wrong | right) & stems(arc.title)
-    return frozenset(stem for stem in found if not digits.search(stem))
+    """What both beliefs speak of, or else either and the title."""
+    beliefs = (arc.wrong_belief or "", arc.corrected_belief or "")
+    wrong, right = (topics(without_values(belief)) for belief in beliefs)
+    return wrong & right or (wrong | right) & topics(arc.title)
 
 
 def _early(corpus: Corpus) -> Iterator[Remark]:

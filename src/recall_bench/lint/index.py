@@ -11,7 +11,7 @@ from functools import cached_property
 
 from recall_bench.lint.atoms import DATE, MONEY, NAME, NUMBER, PERCENT, QUOTE, TIME, Atom, values
 from recall_bench.lint.day import NO_SESSION, Day
-from recall_bench.lint.words import plain, stems, words
+from recall_bench.lint.words import plain, topics, words
 
 Spot = tuple[int, str]
 """A day and one of its sessions."""
@@ -38,9 +38,9 @@ class Said:
     """The headings it stands under and the line a list hangs from."""
 
     @cached_property
-    def stems(self) -> frozenset[str]:
-        """The stems of its words and of what it stands under."""
-        return stems(f"{self.under} {self.text}")
+    def topics(self) -> frozenset[str]:
+        """What it is about, by its words and those it stands under."""
+        return topics(f"{self.under} {self.text}")
 
 
 class Index:

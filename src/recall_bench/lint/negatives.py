@@ -18,9 +18,9 @@ _ENOUGH = 4
 _WHETHER = frozenset("did was were is are has have had do does can could will would".split())
 """How a question that wants a yes or a no begins."""
 _NEGATION = frozenset(
-    "no not none never nothing neither nor nobody without cannot t didn wasn isn hadn avoid declined"
-    " refused unchanged instead rather if unless until whether would could may might should must"
-    " will pending before".split()
+    "no not none never nothing neither nor nobody without cannot t didn wasn isn hadn avoid"
+    " declined refused unchanged instead rather if unless until whether would could may might"
+    " should must will pending before".split()
 )
 """Words that make a sentence deny, doubt or postpone what it names."""
 

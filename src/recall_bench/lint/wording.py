@@ -14,7 +14,7 @@ from recall_bench.lint.finding import Lint, Remark, Severity
 from recall_bench.lint.words import likeness, plain
 
 _PERIOD = re.compile(
-    r"\b(?:(?:this|the|that|these|those) (?:\w+ )?(?:window|period|time ?frame|span|stretch)"
+    r"\b(?:(?:this|the|that|these|those) (?:\w+ )?(window|period|time ?frame|span|stretch)"
     r"|(?:this|these) (?:weeks?|months?|quarter|days)"
     r"|(?:in|across|during|over|throughout) the (?:week|month)"
     r"|recently|lately|(?:the )?past few (?:days|weeks))\b",
@@ -28,7 +28,7 @@ _MONTH = re.compile(
     r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December"
     r"|(?:19|20)\d\d)\b"
 )
-_DAY_NUMBER = re.compile(r"\bdays? #?(\d{1,5})\b", re.IGNORECASE)
+_DAY_NUMBER = re.compile(r"\bdays? #?(\d{1,5})\b(?:\s?(?:[-–]|to|through)\s?\d+)?", re.IGNORECASE)
 _BENCHMARK = re.compile(
     r"\b(?:corpus|personas?|checkpoints?|benchmarks?|datasets?|ground truth|references?"
     r"|memory (?:entry|entries|logs?|files?)|(?:log|day|daily) files?|relevant days|arcs?"
@@ -47,7 +47,10 @@ def is_dated(text: str) -> bool:
 def _unnamed_periods(corpus: Corpus) -> Iterator[Remark]:
     for asked in corpus.questions:
         found = _PERIOD.search(asked.item.text)
-        if found and not is_dated(asked.item.text):
+        if found is None or is_dated(asked.item.text):
+            continue
+        # A window may be of glass: then the log has it too.
+        if not (found[1] and _is_written(corpus, asked, rf"\b{re.escape(found[0])}\b")):
             yield corpus.of_question(
                 asked, f"“{found[0]}” is a period nobody has named; say which dates it covers"
             )

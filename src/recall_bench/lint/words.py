@@ -17,6 +17,15 @@ _LEVEL = str.maketrans(
     }
 )
 _WORD = re.compile(r"[^\W_]+")
+_DIGIT = re.compile(r"\d")
+
+CALENDAR = frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays"
+    " fridays saturdays sundays january february march april may june july august september"
+    " october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept"
+    " oct nov dec".split()
+)
+"""The names of months and weekdays."""
 
 EMPTY = frozenset(
     "a about after all also am an and any are as at be because been before being both but by can"
@@ -42,6 +51,15 @@ def words(text: str) -> list[str]:
 def stems(text: str) -> frozenset[str]:
     """The stems of the words with content in a text."""
     return frozenset(_stem(word) for word in words(plain(text)) if word not in EMPTY)
+
+
+def topics(text: str) -> frozenset[str]:
+    """The same without numbers, months and weekdays, which say when or how much of anything."""
+    return frozenset(
+        _stem(word)
+        for word in words(plain(text))
+        if word not in EMPTY and word not in CALENDAR and not _DIGIT.search(word)
+    )
 
 
 @lru_cache(maxsize=200_000)

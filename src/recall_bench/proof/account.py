@@ -8,9 +8,10 @@ from recall_bench.core.history import story_day
 from recall_bench.proof.finding import Code
 from recall_bench.proof.grammar import Grammar, SlotGrammar, is_stale
 from recall_bench.proof.lexicon import Lexicon, Thread
+from recall_bench.proof.names import NameIndex, Unnamed
 from recall_bench.proof.passages import Sentence
 from recall_bench.proof.statements import About, Statement, Table
-from recall_bench.proof.values import Key
+from recall_bench.proof.values import Key, Reader
 
 
 class Underivable(Exception):
@@ -29,6 +30,7 @@ class Account:
     lexicon: Lexicon
     grammar: Grammar
     table: Table
+    names: NameIndex
 
     def date_of(self, day: int) -> date:
         """The calendar date of a story day."""
@@ -51,6 +53,10 @@ class Account:
         if found is None:
             raise Underivable(Code.DERIVE, f"derive names {slot!r}, which is no slot of {process}")
         return found
+
+    def reader(self, thread: str, slot: str) -> Reader:
+        """What finds the slot's values in any text, names of threads left alone."""
+        return Unnamed(self.slot(thread, slot).reader, self.names)
 
     def called(self, thread: str, what: str) -> str:
         """A slot or step of a thread as messages name it."""
@@ -105,7 +111,7 @@ class Account:
 
     def loose(self, thread: str, slot: str, keys: set[Key]) -> Iterator[tuple[Sentence, Key, str]]:
         """Sentences about a thread that hold one of the slot's values without being about it."""
-        reader = self.slot(thread, slot).reader
+        reader = self.reader(thread, slot)
         for sentence in self.table.about.get(thread, ()):
             for value in reader.find(sentence.text, self.date_of(sentence.day)):
                 place = (sentence.day, sentence.start + value.start)

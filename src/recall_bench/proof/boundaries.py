@@ -9,6 +9,7 @@ from recall_bench.proof.finding import Code
 from recall_bench.proof.passages import Sentence
 from recall_bench.proof.recipe import Recipe
 from recall_bench.proof.statements import About, Statement
+from recall_bench.proof.values import Key
 
 _FORGET = re.compile(r"\bforget", re.IGNORECASE)
 _REASONS = ("secret", "revoked", "forgotten")
@@ -17,17 +18,14 @@ _REASONS = ("secret", "revoked", "forgotten")
 def denied(account: Account, recipe: Recipe, asking: Asking) -> Derived:
     """Nothing: the value was stated, and the asker may not have it."""
     about = (recipe.text("thread"), recipe.text("slot"))
-    why = recipe.text("why")
-    if why not in _REASONS:
-        raise Underivable(Code.DERIVE, f"derive has {why!r} as why; use {', '.join(_REASONS)}")
-    return _denied(account, about, asking, why, recipe.text("session"))
+    return _denied(account, about, asking, _why(recipe), recipe.text("session"))
 
 
 def partly(account: Account, recipe: Recipe, asking: Asking) -> Derived:
     """One value told in an open session, and another withheld."""
-    session = recipe.text("session")
     give = value_of(account, recipe.pair("give"), asking)
-    hold = _denied(account, recipe.pair("hold"), asking, "secret", session)
+    why = _why(recipe) if "why" in recipe.keys else "secret"
+    hold = _denied(account, recipe.pair("hold"), asking, why, recipe.text("session"))
     return Derived(
         holdings=give.holdings,
         needed=(*give.needed, *hold.needed),
@@ -38,6 +36,18 @@ def partly(account: Account, recipe: Recipe, asking: Asking) -> Derived:
         slots=(*give.slots, *hold.slots),
         troubles=(*give.troubles, *hold.troubles),
     )
+
+
+def asks_to_forget(sentence: Sentence) -> bool:
+    """Whether the sentence asks to have something forgotten."""
+    return _FORGET.search(sentence.text) is not None
+
+
+def _why(recipe: Recipe) -> str:
+    why = recipe.text("why")
+    if why not in _REASONS:
+        raise Underivable(Code.DERIVE, f"derive has {why!r} as why; use {', '.join(_REASONS)}")
+    return why
 
 
 def _denied(account: Account, about: About, asking: Asking, why: str, session: str) -> Derived:
@@ -53,16 +63,18 @@ def _denied(account: Account, about: About, asking: Asking, why: str, session: s
             f"{account.called(*about)} is first stated on day {stated[0].day}, so on day "
             f"{asking.first} there is nothing to withhold",
         )
-    support: list[Sentence] = []
     if why == "forgotten":
-        support.append(_forgetting(account, about, stated, asking))
+        _refuse_remembered(account, about, stated, asking)
     else:
         _refuse_open(account, about, stated, asking, is_revoked=why == "revoked")
-    values = {s.value.key: s.value.surface for s in stated}
+    values: dict[Key, str] = {}
+    for statement in stated:
+        values.pop(statement.value.key, None)
+        values[statement.value.key] = statement.value.surface
     about_thread = account.table.about.get(about[0], ())
     secret = Holding(
         what=account.called(*about),
-        reader=account.slot(*about).reader,
+        reader=account.reader(*about),
         keys=tuple(values),
         surfaces=tuple(values.values()),
     )
@@ -97,15 +109,15 @@ def _refuse_open(
             )
 
 
-def _forgetting(
+def _refuse_remembered(
     account: Account, about: About, stated: list[Statement], asking: Asking
-) -> Sentence:
-    """The sentence that asks to forget, after the last statement."""
+) -> None:
+    """What is forgotten was asked to be, and is never told again."""
     name = account.thread(about[0]).name
     wishes = [
         sentence
         for sentence in account.table.about.get(about[0], ())
-        if sentence.day <= asking.first and _FORGET.search(sentence.text)
+        if sentence.day <= asking.first and asks_to_forget(sentence)
     ]
     if not wishes:
         raise Underivable(
@@ -119,4 +131,3 @@ def _forgetting(
             f"{account.called(*about)} was to be forgotten on day {wish.day} but is told again; "
             f"{last.place}",
         )
-    return wish

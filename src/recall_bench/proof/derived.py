@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
 
-from recall_bench.proof.finding import Code
+from recall_bench.proof.finding import Problem
 from recall_bench.proof.grammar import is_stale
 from recall_bench.proof.passages import Sentence
 from recall_bench.proof.statements import About
@@ -41,6 +41,8 @@ class Holding:
     def read(self, text: str, today: date, *, forgiven: Iterable[Key] = ()) -> tuple[Key, ...]:
         """The values of this kind in a text; forgiven ones do not count where called stale."""
         former = set(forgiven) - set(self.keys)
+        # Somebody who leaves out the year means the one it is about.
+        today = next((key for key in self.keys if isinstance(key, date)), today)
         found = [
             value.key
             for value in self.reader.find(text, today)
@@ -74,17 +76,16 @@ class Derived:
     lists_earlier: bool = False
     """Whether all of them belong into `stale`."""
     secrets: tuple[Holding, ...] = ()
-    """Values that must not be told."""
+    """Values that must not be told, the present one last."""
     slots: tuple[About, ...] = ()
     """What the answer was read from: new statements of these may change it."""
-    troubles: tuple[tuple[Code, str], ...] = ()
+    troubles: tuple[Problem, ...] = ()
     """What is wrong with the text although the answer can be derived."""
 
     @property
     def answer(self) -> tuple[object, ...]:
         """Equal for equal answers."""
-        told = tuple((holding.what, holding.keys) for holding in self.holdings)
-        return told, tuple(frozenset(holding.keys) for holding in self.secrets)
+        return tuple((holding.what, holding.keys) for holding in self.holdings)
 
 
 def grouped(sentences: Iterable[Sentence]) -> tuple[frozenset[Sentence], ...]:

@@ -1,5 +1,7 @@
 """Answers that are about steps: when, how long after the first, in what order, whether at all."""
 
+from decimal import Decimal
+
 from recall_bench.proof.account import Account, Underivable
 from recall_bench.proof.derived import Asking, Derived, Holding
 from recall_bench.proof.finding import Code
@@ -37,7 +39,9 @@ def gap(account: Account, recipe: Recipe, asking: Asking) -> Derived:
             f"on day {began[0].day}",
         )
     what = f"the days from {first} to {account.called(thread, step)}"
-    return _derived([_one(what, number_reader(), Amount("", _whole(days)), f"{days}")], [began, told])
+    return _derived(
+        [_one(what, number_reader(), Amount("", Decimal(days)), f"{days}")], [began, told]
+    )
 
 
 def order(account: Account, recipe: Recipe, asking: Asking) -> Derived:
@@ -89,9 +93,7 @@ def did(account: Account, recipe: Recipe, asking: Asking) -> Derived:
 
 def _derived(holdings: list[Holding], told: list[list[Sentence]]) -> Derived:
     needed = tuple(frozenset(sentences) for sentences in told)
-    return Derived(
-        holdings=tuple(holdings), needed=needed, allowed=frozenset().union(*needed)
-    )
+    return Derived(holdings=tuple(holdings), needed=needed, allowed=frozenset().union(*needed))
 
 
 def _date_holding(account: Account, thread: str, step: str, told: list[Sentence]) -> Holding:

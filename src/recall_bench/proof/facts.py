@@ -4,7 +4,7 @@ from itertools import groupby
 
 from recall_bench.proof.account import Account, Underivable
 from recall_bench.proof.derived import Asking, Derived, Holding, grouped
-from recall_bench.proof.finding import Code
+from recall_bench.proof.finding import Code, Problem
 from recall_bench.proof.recipe import Recipe
 from recall_bench.proof.statements import About, Statement
 
@@ -28,11 +28,11 @@ def value_of(
     once = {s.value.key: s.value.surface for s in before if s.value.key != current.key}
     return Derived(
         holdings=(_holding(account, about, run[:1]),),
-        needed=grouped(s.sentence for s in run),
+        needed=grouped(s.sentence for s in _readable(account, run, asking)),
         allowed=frozenset(s.sentence for s in account.statements(*about, asking.day)),
         earlier=Holding(
             what=account.called(*about),
-            reader=account.slot(*about).reader,
+            reader=account.reader(*about),
             keys=tuple(once),
             surfaces=tuple(once.values()),
         ),
@@ -61,7 +61,7 @@ def history(account: Account, recipe: Recipe, asking: Asking) -> Derived:
                 least=len(runs),
             ),
         ),
-        needed=grouped(s.sentence for s in stated),
+        needed=grouped(s.sentence for s in _readable(account, stated, asking)),
         allowed=frozenset(s.sentence for s in account.statements(*about, asking.day)),
         slots=(about,),
         troubles=tuple(_out_of_reach(account, about, stated, asking)),
@@ -102,7 +102,7 @@ def _last_run(stated: list[Statement]) -> list[Statement]:
 def _holding(account: Account, about: About, statements: list[Statement]) -> Holding:
     return Holding(
         what=account.called(*about),
-        reader=account.slot(*about).reader,
+        reader=account.reader(*about),
         keys=tuple(s.value.key for s in statements),
         surfaces=tuple(s.value.surface for s in statements),
     )
@@ -110,32 +110,37 @@ def _holding(account: Account, about: About, statements: list[Statement]) -> Hol
 
 def _too_early(
     account: Account, about: About, before: list[Statement], run: list[Statement]
-) -> list[tuple[Code, str]]:
+) -> list[Problem]:
     """The present value of a slot that has changed, told before the change."""
     key, surface = run[0].value.key, run[0].value.surface
     what = f"“{surface}” of {account.called(*about)} becomes true on day {run[0].day}"
     found = [
-        (Code.TOO_EARLY, f"{what} but is stated before; {s.sentence.place}")
+        Problem(Code.TOO_EARLY, f"{what} but is stated before; {s.sentence.place}")
         for s in before
         if s.value.key == key
     ]
     if before and account.slot(*about).reader.is_telling:
         found += [
-            (Code.TOO_EARLY, f"{what} but stands in the text before; {sentence.place}")
+            Problem(Code.TOO_EARLY, f"{what} but stands in the text before; {sentence.place}")
             for sentence, _, _ in account.loose(*about, {key})
             if sentence.day < run[0].day
         ]
     return found
 
 
+def _readable(account: Account, statements: list[Statement], asking: Asking) -> list[Statement]:
+    """The statements the asker may know of."""
+    return [s for s in statements if account.lexicon.is_open_to(asking.session, s.session)]
+
+
 def _out_of_reach(
     account: Account, about: About, statements: list[Statement], asking: Asking
-) -> list[tuple[Code, str]]:
+) -> list[Problem]:
     """Whether the asker may know the value at all."""
-    if any(account.lexicon.is_open_to(asking.session, s.session) for s in statements):
+    if _readable(account, statements, asking):
         return []
     return [
-        (
+        Problem(
             Code.BOUNDARY,
             f"it is asked from {asking.session}, but {account.called(*about)} is told only in the "
             f"isolated session {statements[-1].session}; {statements[-1].sentence.place}",

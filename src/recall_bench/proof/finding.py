@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Code(StrEnum):
@@ -45,12 +46,21 @@ class Code(StrEnum):
     """The relevant days are not the days of the evidence."""
     LEAK = "leak"
     """A secret stands where the asker may read it."""
+    WITHHELD = "withheld"
+    """What is said to be withheld is not what the text keeps secret."""
     CANARY = "canary"
     """A canary is not in an isolated session."""
     BOUNDARY = "boundary"
     """Who asks and how much they may be told do not fit."""
     FORGET = "forget"
     """A value is called forgotten, and nobody asked for that or it is told again."""
+
+
+class Problem(NamedTuple):
+    """What is wrong with the question at hand."""
+
+    code: Code
+    message: str
 
 
 @dataclass(frozen=True, slots=True)

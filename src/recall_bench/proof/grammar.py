@@ -1,7 +1,7 @@
 """Cues, compiled once: what a sentence says about a slot or a step of its thread."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -168,20 +168,14 @@ class Grammar:
 
 
 def _reader(slot: Slot, people: PatternReader) -> PatternReader:
-    match slot.kind:
-        case "number":
-            return number_reader(slot.unit)
-        case "person":
-            return people
-        case "choice":
-            return choice_reader(slot.options)
-        case "code":
-            return code_reader(slot.shape)
-        case "money":
-            return money_reader()
-        case "percent":
-            return percent_reader()
-        case "time":
-            return time_reader()
-        case _:
-            return date_reader()
+    readers: dict[str, Callable[[], PatternReader]] = {
+        "number": lambda: number_reader(slot.unit),
+        "money": money_reader,
+        "percent": percent_reader,
+        "time": time_reader,
+        "date": date_reader,
+        "person": lambda: people,
+        "choice": lambda: choice_reader(slot.options),
+        "code": lambda: code_reader(slot.shape),
+    }
+    return readers[slot.kind]()

@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import TypeVar
@@ -69,6 +69,11 @@ class Lexicon:
     """By process and slot."""
     steps: dict[tuple[str, str], Step]
     """By process and step."""
+    _members: dict[str, list[str]] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for key, thread in self.threads.items():
+            self._members.setdefault(thread.process, []).append(key)
 
     def is_isolated(self, session: str) -> bool:
         """Whether what is said there stays there."""
@@ -79,9 +84,9 @@ class Lexicon:
         """Whether the session asking may know what is said in the other one."""
         return asker == session or not self.is_isolated(session)
 
-    def threads_of(self, process: str) -> Iterator[str]:
+    def threads_of(self, process: str) -> Sequence[str]:
         """The ids of all threads of a process."""
-        return (name for name, thread in self.threads.items() if thread.process == process)
+        return self._members.get(process, ())
 
     def first_step(self, process: str) -> str | None:
         """The step the threads of this process begin with, if there is exactly one."""

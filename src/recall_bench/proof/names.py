@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
 
-from recall_bench.proof.values import Value
+from recall_bench.proof.values import Reader, Value
 
 _WORD = re.compile(r"\w+")
 
@@ -52,13 +53,27 @@ class NameIndex:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Unnamed:
+    """Finds the values of another reader that are no part of a thread's name."""
+
+    reader: Reader
+    names: NameIndex
+
+    def find(self, text: str, today: date) -> list[Value]:
+        """Every such value in the text."""
+        found = self.reader.find(text, today)
+        taken = [(name.start, name.end) for name in self.names.find(text)] if found else []
+        return [value for value in found if not value.is_within(taken)]
+
+
 def _stands_alone(text: str, start: int, end: int) -> bool:
     return not (_is_inner(text, start - 1, start) or _is_inner(text, end - 1, end))
 
 
 def _is_inner(text: str, left: int, right: int) -> bool:
     """Whether a word goes on from one place to the next."""
-    return 0 <= left and right < len(text) and _is_word(text[left]) and _is_word(text[right])
+    return left >= 0 and right < len(text) and _is_word(text[left]) and _is_word(text[right])
 
 
 def _is_word(letter: str) -> bool:

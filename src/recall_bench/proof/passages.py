@@ -21,12 +21,14 @@ _NEXT_WORD = re.compile(r"[\s\"'“‘(\[*_`]*(\w+)")
 _STARTS_WITH = frozenset("$£€¥₹@#&")
 _INITIALS = re.compile(r"(?:[A-Z]\.)*[A-Z]")
 
+# Case counts: "Ms." is a title and "840 ms." the end of a sentence.
 _NEVER_ENDS = frozenset(
-    "dr mr mrs ms mx prof rev hon capt lt sgt st mt messrs vs e.g i.e cf viz approx".split()
+    "Dr Mr Mrs Ms Mx Prof Rev Hon Capt Lt Sgt St Mt Messrs vs e.g i.e E.g I.e cf Cf viz approx"
+    " Approx".split()
 )
 _ENDS_UNLESS_NUMBERED = frozenset(
-    "no nos p pp vol ch art fig sec para ref ext"
-    " jan feb mar apr jun jul aug sep sept oct nov dec".split()
+    "No Nos no nos p pp Vol vol Ch ch Fig fig Ref ref Ext ext"
+    " Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec".split()
 )
 _HOURS = frozenset({"a.m", "p.m"})
 _DAYS_AND_MONTHS = frozenset(
@@ -149,12 +151,11 @@ class Splitter:
 def _ends_after(word: str, previous: str, following: re.Match[str] | None) -> bool:
     """Whether a point after this word ends a sentence, the next word having a capital."""
     after = following[1] if following else ""
-    small = word.lower()
-    if small in _NEVER_ENDS:
+    if word in _NEVER_ENDS:
         return False
-    if small in _ENDS_UNLESS_NUMBERED:
+    if word in _ENDS_UNLESS_NUMBERED:
         return not after[:1].isdigit()
-    if small in _HOURS:
+    if word.lower() in _HOURS:
         return after not in _DAYS_AND_MONTHS
     if _INITIALS.fullmatch(word):
         # "plan B. Priya" ends where "Samuel T. Okafor" and "J. Marsh" do not.
@@ -182,21 +183,15 @@ def _units(raw: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
         newline = raw.find("\n", start, end)
         stop = end if newline < 0 else newline
         line = raw[start:stop]
+        first, last = _trimmed(raw, start, stop)
         mark = _ENTRY.match(raw, start, stop)
-        if not line.strip():
-            if opened:
-                yield opened
-            opened = None
-        elif mark:
-            if opened:
-                yield opened
-            opened = (start, mark.end(), stop)
-        elif opened and (opened[0] == opened[1] or line[0].isspace()):
-            opened = (*opened[:2], stop)
+        goes_on = opened and (opened[0] == opened[1] or line[:1].isspace())
+        if opened and line.strip() and goes_on and not mark:
+            opened = (*opened[:2], last)
         else:
             if opened:
                 yield opened
-            opened = (start, start, stop)
+            opened = (first, mark.end() if mark else first, last) if line.strip() else None
         start = stop + 1
     if opened:
         yield opened

@@ -64,9 +64,9 @@ class Table:
     """Day and place of every value that some statement accounts for."""
 
 
-def read_table(days: Iterable[Day], lexicon: Lexicon, grammar: Grammar) -> Table:
+def read_table(days: Iterable[Day], lexicon: Lexicon, grammar: Grammar, names: NameIndex) -> Table:
     """Read every day once."""
-    reading = _Pass(lexicon, grammar)
+    reading = _Pass(lexicon, grammar, names)
     for day in days:
         reading.read(day)
     return reading.table
@@ -75,10 +75,10 @@ def read_table(days: Iterable[Day], lexicon: Lexicon, grammar: Grammar) -> Table
 class _Pass:
     """One pass over the text."""
 
-    def __init__(self, lexicon: Lexicon, grammar: Grammar) -> None:
+    def __init__(self, lexicon: Lexicon, grammar: Grammar, names: NameIndex) -> None:
         self.table = Table()
         self._lexicon = lexicon
-        self._names = NameIndex({thread.name: key for key, thread in lexicon.threads.items()})
+        self._names = names
         self._splitter = Splitter(tuple(lexicon.phrases()))
         self._grammar = {key: grammar.of(thread.process) for key, thread in lexicon.threads.items()}
 
@@ -133,8 +133,8 @@ class _Pass:
         values += [(reading.stated, False)] if reading.stated else []
         if not values:
             table.unread.setdefault(about, []).append(told.sentence)
-        elif problem := told.whose(about, rivals):
-            table.doubts.setdefault(about, []).append(Doubt(told.sentence, problem))
+        elif unclear := told.whose(about, rivals):
+            table.doubts.setdefault(about, []).append(Doubt(told.sentence, unclear))
         else:
             for value, stale in sorted(values, key=lambda pair: pair[0].start):
                 statement = Statement(value, told.sentence, is_stale=stale)

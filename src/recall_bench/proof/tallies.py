@@ -41,7 +41,7 @@ def total(account: Account, recipe: Recipe, asking: Asking) -> Derived:
     amount = Amount(units.pop(), sum((_amount(s).number for s in first.values()), Decimal(0)))
     holding = Holding(
         what=f"the total of {recipe.text('slot')} in {recipe.text('month')}",
-        reader=account.slot_of(recipe.text("process"), recipe.text("slot")).reader,
+        reader=account.reader(next(iter(first)), recipe.text("slot")),
         keys=(amount,),
         surfaces=(spelled(amount),),
     )
@@ -66,12 +66,10 @@ def highest(account: Account, recipe: Recipe, asking: Asking) -> Derived:
     what = f"the thread with the highest {slot} in {recipe.text('month')}"
     return _derived(
         (
-            Holding(
-                what=what, reader=NameIndex(every), keys=(winners[0],), surfaces=(names[0],)
-            ),
+            Holding(what=what, reader=NameIndex(every), keys=(winners[0],), surfaces=(names[0],)),
             Holding(
                 what=account.called(winners[0], slot),
-                reader=account.slot_of(process, slot).reader,
+                reader=account.reader(winners[0], slot),
                 keys=(value.key,),
                 surfaces=(value.surface,),
             ),
@@ -147,9 +145,7 @@ def _amount(statement: Statement) -> Amount:
     return key
 
 
-def _derived(
-    holdings: tuple[Holding, ...], first: dict[str, Statement], begun: Begun
-) -> Derived:
+def _derived(holdings: tuple[Holding, ...], first: dict[str, Statement], begun: Begun) -> Derived:
     needed = tuple(frozenset({s.sentence}) for s in first.values())
     beginnings = (told for told in begun.values())
     return Derived(

@@ -178,4 +178,5 @@ class _Secret:
             query=query,
             session=session,
             is_authored=self._thread.is_authored,
+            secret=f"{self._thread.key}.{self._slot}",
         )

@@ -43,6 +43,7 @@ class Crossings:
                 other
                 for other in ends
                 if other.thread.source != thread.source
+                and other.fact.learned != end.fact.learned
                 and frozenset((other.thread.key, thread.key)) not in self._together
             ]
             if fit and desk.links.get(link):

@@ -40,6 +40,15 @@ class Draft:
     disclosure: Disclosure | None = None
     is_synthesis: bool = False
     is_authored: bool = False
+    secret: str | None = None
+    """The secret it is about: questions about one secret are asked together or not at all."""
+
+    def unspoilt(self) -> list[str]:
+        """The wordings that do not hold the answer themselves."""
+        told = [atom.lower() for atom in self.atoms if atom not in {"Yes", "No"}]
+        if self.query["op"] == "order":
+            return self.wordings
+        return [way for way in self.wordings if not any(atom in way.lower() for atom in told)]
 
 
 @dataclass(slots=True)
@@ -67,8 +76,11 @@ class Desk:
         return ways
 
     def phrase(self, thread: Thread, source: str) -> str:
-        """A piece of a question about the thread."""
-        return self._filled(thread, source, {"it": thread.called[0]}, is_sentence=False)
+        """A piece of a question about the thread that does not say when it began."""
+        began = self.stage.dates.shown(thread.began)
+        timeless = [way for way in thread.called if began not in way]
+        it = timeless[0] if timeless else thread.name
+        return self._filled(thread, source, {"it": it}, is_sentence=False)
 
     def answer(self, thread: Thread, slot: str, value: Value) -> str:
         """The reference for a slot's value."""

@@ -63,10 +63,9 @@ class Examiner:
     def _examine(self, thread: Thread) -> None:
         desk = self._desk
         for make in (recalled, contradicted, timed, denied, guarded):
-            for draft in make(thread, desk):
-                self._selection.offer(draft)
-        for draft in (*self._order.drafts(thread, desk), *self._crossings.drafts(thread, desk)):
-            self._selection.offer(draft)
+            self._selection.offer(make(thread, desk))
+        self._selection.offer(self._order.drafts(thread, desk))
+        self._selection.offer(self._crossings.drafts(thread, desk))
         heappush(self._ageing, (thread.last_named + SILENCE, thread.key, thread))
 
     def _age(self, day: int) -> None:
@@ -75,8 +74,7 @@ class Examiner:
             if thread.last_named + SILENCE > day:
                 heappush(self._ageing, (thread.last_named + SILENCE, thread.key, thread))
                 continue
-            for draft in long_ago(thread, self._desk):
-                self._selection.offer(draft)
+            self._selection.offer(long_ago(thread, self._desk))
 
     def _turn_month(self, day: int) -> None:
         month = self._desk.stage.dates.month(day)
@@ -84,7 +82,7 @@ class Examiner:
             return
         for source, threads in self._begun.items():
             process = self._processes[source]
-            for draft in tallied(process, self._month, threads, self._day, self._desk):
-                self._selection.offer(draft)
+            drafts = tallied(process, self._month, threads, self._day, self._desk)
+            self._selection.offer(drafts)
         self._begun = {}
         self._month = month

@@ -24,7 +24,7 @@ def overlap(question: str, told: str) -> float:
 def worded(draft: Draft, distance: float, chance: Chance) -> tuple[str, float]:
     """The wording at about the distance wanted, and its overlap with the text."""
     told = " ".join(span.text for span in draft.evidence)
-    ways = sorted(dict.fromkeys(draft.wordings), key=lambda way: (-overlap(way, told), way))
+    ways = sorted(dict.fromkeys(draft.unspoilt()), key=lambda way: (-overlap(way, told), way))
     drift = (chance.below(1000) / 1000 - 0.5) * _SPREAD
     place = min(max(distance + drift, 0.0), 0.999)
     way = ways[int(place * len(ways))]

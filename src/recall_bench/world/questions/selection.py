@@ -1,6 +1,6 @@
 """Which drafts become questions: so many of each kind in each month of the story."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from recall_bench.world.chance import Chance
 from recall_bench.world.questions.draft import Draft
@@ -26,9 +26,7 @@ _QUOTAS = {
     "negative-recall/yes": 2,
     "negative-recall/no": 2,
     "group-session-attribution": 2,
-    "information-boundary/refuse": 2,
-    "information-boundary/partial": 1,
-    "information-boundary/answer": 2,
+    "information-boundary": 2,
 }
 _ARREARS = 3
 """How many windows' worth of an unfilled quota is made up for later."""
@@ -38,53 +36,68 @@ _AUTHORED = 3
 
 
 class Selection:
-    """Collects drafts and lets some of them through, window by window."""
+    """Collects drafts and lets some of them through, window by window.
+
+    Drafts about one secret go together and count as one: whoever may not know, and whoever may.
+    """
 
     def __init__(self, seed: int) -> None:
         self._chance = Chance(seed, "selection")
-        self._waiting: dict[str, list[Draft]] = {bucket: [] for bucket in _QUOTAS}
+        self._waiting: dict[str, list[list[Draft]]] = {bucket: [] for bucket in _QUOTAS}
         self._owed = dict.fromkeys(_QUOTAS, 0)
-        self._authored: dict[tuple[int, str], list[Draft]] = {}
-        self._asked: set[tuple[str, str | None]] = set()
+        self._authored: dict[tuple[int, str], list[list[Draft]]] = {}
+        self._asked: set[tuple[str, str | None, int | None]] = set()
 
-    def offer(self, draft: Draft) -> None:
-        """Consider a draft for the window at hand."""
-        if draft.is_authored:
-            window = (draft.known_from - 1) // WINDOW
-            self._authored.setdefault((window, draft.category), []).append(draft)
-        else:
-            self._waiting[_bucket(draft)].append(draft)
+    def offer(self, drafts: Iterable[Draft]) -> None:
+        """Consider the drafts on one thread for the window at hand."""
+        for group in _groups(drafts):
+            first = group[0]
+            if first.is_authored:
+                window = (min(draft.known_from for draft in group) - 1) // WINDOW
+                self._authored.setdefault((window, first.category), []).append(group)
+            else:
+                self._waiting[_bucket(first)].append(group)
 
     def close_window(self) -> Iterator[Draft]:
         """What this window asks; whatever is left over is dropped."""
         for bucket, quota in _QUOTAS.items():
             self._owed[bucket] = min(self._owed[bucket] + quota, quota * _ARREARS)
-            for draft in self._chance.shuffled(self._waiting[bucket]):
+            for group in self._chance.shuffled(self._waiting[bucket]):
                 if self._owed[bucket] == 0:
                     break
-                if self._is_new(draft):
+                if fresh := self._fresh(group):
                     self._owed[bucket] -= 1
-                    yield draft
+                    yield from fresh
             self._waiting[bucket] = []
 
     def authored(self) -> Iterator[Draft]:
         """Questions on the authored story, spread over the windows in which they arise."""
         for key in sorted(self._authored):
             chosen = 0
-            for draft in self._chance.shuffled(self._authored[key]):
+            for group in self._chance.shuffled(self._authored[key]):
                 if chosen == _AUTHORED:
                     break
-                if self._is_new(draft):
+                if fresh := self._fresh(group):
                     chosen += 1
-                    yield draft
+                    yield from fresh
 
-    def _is_new(self, draft: Draft) -> bool:
-        """Whether nothing like it was asked: the same words from the same place."""
-        keys = {(wording, draft.session) for wording in draft.wordings}
-        if keys & self._asked:
-            return False
-        self._asked |= keys
-        return True
+    def _fresh(self, group: list[Draft]) -> list[Draft]:
+        """Those of a group that give nothing away and that nobody has asked from there yet."""
+        fresh = []
+        for draft in group:
+            since = draft.known_from if draft.secret else None
+            keys = {(wording, draft.session, since) for wording in draft.unspoilt()}
+            if keys and not keys & self._asked:
+                self._asked |= keys
+                fresh.append(draft)
+        return fresh
+
+
+def _groups(drafts: Iterable[Draft]) -> list[list[Draft]]:
+    groups: dict[object, list[Draft]] = {}
+    for number, draft in enumerate(drafts):
+        groups.setdefault(draft.secret or number, []).append(draft)
+    return list(groups.values())
 
 
 def _bucket(draft: Draft) -> str:

@@ -9,7 +9,6 @@ from recall_bench.lint.corpus import Corpus
 from recall_bench.lint.day import Day
 from recall_bench.lint.finding import Lint, Remark, Severity
 
-
 _LONG = 6
 """Sentences of fewer words repeat in any log."""
 _NEW = 0.85
