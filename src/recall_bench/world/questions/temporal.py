@@ -75,6 +75,7 @@ def _gap(thread: Thread, step: str, desk: Desk) -> Draft:
 @dataclass(frozen=True, slots=True)
 class _Event:
     thread: str
+    source: str
     step: str
     phrase: str
     told: Span
@@ -82,7 +83,10 @@ class _Event:
 
 
 class Order:
-    """Asks which of several events came first; remembers the latest events to pair with."""
+    """Asks which of several events came first; remembers the latest events to pair with.
+
+    Events of one process are never paired: their running numbers would tell the order.
+    """
 
     def __init__(self, size: int = 80) -> None:
         self._events: deque[_Event] = deque(maxlen=size)
@@ -97,7 +101,7 @@ class Order:
         fit = [
             other
             for other in self._events
-            if other.thread != event.thread
+            if other.source != event.source
             and _NEAREST <= abs(other.told.day - event.told.day) <= _FARTHEST
         ]
         if not fit:
@@ -107,7 +111,7 @@ class Order:
         apart = [
             third
             for third in fit
-            if third.thread != other.thread and abs(third.told.day - other.told.day) >= _NEAREST
+            if third.source != other.source and abs(third.told.day - other.told.day) >= _NEAREST
         ]
         if apart:
             yield _order([event, other, desk.chance.one(apart)], desk)
@@ -118,7 +122,9 @@ def _events(thread: Thread, desk: Desk) -> Iterator[_Event]:
         happening = thread.happenings.get(step)
         if happening and when.cue and when.phrase and not desk.is_isolated(happening.told.session):
             phrase = desk.phrase(thread, when.phrase)
-            yield _Event(thread.key, step, phrase, happening.told, thread.is_authored)
+            yield _Event(
+                thread.key, thread.source, step, phrase, happening.told, thread.is_authored
+            )
 
 
 def _order(events: list[_Event], desk: Desk) -> Draft:
