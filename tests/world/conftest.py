@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -34,10 +35,10 @@ def built(tmp_path_factory: pytest.TempPathFactory, bakery: Sources) -> Callable
     return play
 
 
-def questions(folder: Path) -> list[dict[str, object]]:
+def questions(folder: Path) -> list[dict[str, Any]]:
     """What a built folder asks."""
     (path,) = folder.glob("qa-*/questions.yaml")
-    return msgspec.convert(load_yaml(path), list[dict[str, object]])
+    return msgspec.convert(load_yaml(path), list[dict[str, Any]])
 
 
 def days(folder: Path) -> dict[int, str]:

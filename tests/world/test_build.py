@@ -86,10 +86,10 @@ def test_evidence_is_the_sentence_that_tells(built: Built) -> None:
     told = days(built())
 
     for question in questions(built()):
-        if question["derive"]["op"] == "value":  # type: ignore[index]
-            (span,) = question["evidence"]  # type: ignore[misc]
+        if question["derive"]["op"] == "value":
+            (span,) = question["evidence"]
             sentence = told[span["day"]][span["start"] : span["end"]]
-            assert question["atoms"][0] in sentence  # type: ignore[index]
+            assert question["atoms"][0] in sentence
             assert sentence.endswith((".", "!", "?"))
 
 

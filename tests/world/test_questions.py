@@ -153,5 +153,5 @@ def test_what_was_to_be_forgotten_is_refused_to_those_who_heard_it(
 
 def test_a_month_is_counted_when_it_is_over(built: Built) -> None:
     for q in questions(built(days=120, density=0.3)):
-        if q["derive"]["op"] == "count":  # type: ignore[index]
-            assert int(q["answer"].rstrip(".")) == len(q["evidence"])  # type: ignore[attr-defined,arg-type]
+        if q["derive"]["op"] == "count":
+            assert int(q["answer"].rstrip(".")) == len(q["evidence"])

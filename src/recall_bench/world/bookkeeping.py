@@ -16,6 +16,12 @@ def enter(page: Page) -> None:
             span = page.passage(offset, block, _first_cue(block.text, when.cue if when else []))
             thread.happenings[block.step] = Happening(block.step, span)
             _consequences(thread, block, page, offset)
+            # A sentence drawn and thrown away may have taken a canary with it.
+            thread.canaries = [
+                canary
+                for canary in thread.canaries
+                if canary.day != page.day or canary.text in block.text
+            ]
 
 
 def _first_cue(text: str, cues: list[str]) -> str:

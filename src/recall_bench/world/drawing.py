@@ -53,13 +53,17 @@ class Draw:
     def another(
         self, name: str, day: int, chance: Chance, held: dict[str, list[Value]]
     ) -> Value | None:
-        """A value the slot has not had yet; None if chance finds none."""
+        """A value the slot has not had yet, if possible moved the way it moves; None if there is none."""
         had = {value.text for value in held[name]}
+        slot = self._process.slots[name]
+        other = None
         for _ in range(_TRIES):
-            value = self.one(name, self._process.slots[name], day, chance, held)
+            value = self.one(name, slot, day, chance, held)
             if value.text not in had:
-                return value
-        return None
+                other = value
+                if _is_moved(held[name][-1], value, slot.moves):
+                    break
+        return other
 
     def one(
         self, name: str, slot: Slot, day: int, chance: Chance, held: dict[str, list[Value]]
@@ -118,3 +122,14 @@ class Draw:
                 )
             options = self._stage.words[name]
         return Value("choice", chance.one(options), others=tuple(options))
+
+
+def _is_moved(old: Value, new: Value, way: str | None) -> bool:
+    """Whether the value went the way it may go: up, down, or either."""
+    if way is None:
+        return True
+    before = old.amount if old.day is None else Decimal(old.day)
+    after = new.amount if new.day is None else Decimal(new.day)
+    if before is None or after is None:
+        return True
+    return after > before if way == "up" else after < before

@@ -13,6 +13,7 @@ from recall_bench.world.values import Value
 
 FRONT_MATTER = "---\ntype: daily\n---\n"
 
+_REDRAWS = 5
 _OWN_LINE = ("- ", "> ", "| ")
 
 
@@ -105,7 +106,19 @@ class Prose:
 
 
 def chosen(scene: Scene, variants: Variants) -> Told:
-    """One of the variants, filled."""
+    """One of the variants, filled; drawn again a few times if it was told before word for word."""
+    said, met = scene.stage.said, frozenset(scene.met)
+    told = _drawn(scene, variants)
+    for _ in range(_REDRAWS):
+        if said.is_new(told.text):
+            break
+        scene.met = set(met)
+        told = _drawn(scene, variants)
+    said.add(told.text)
+    return told
+
+
+def _drawn(scene: Scene, variants: Variants) -> Told:
     if isinstance(variants, str):
         return scene.stage.deck.tell(template(variants), scene)
     if not variants:

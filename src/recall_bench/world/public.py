@@ -92,5 +92,6 @@ def question_entry(name: str, text: str, draft: Draft, difficulty: str) -> Mappi
             {"day": span.day, "session": span.session, "start": span.start, "end": span.end}
             for span in spans
         ],
+        "kind": draft.kind,
         "derive": draft.query,
     }

@@ -59,6 +59,7 @@ class Slot(_Source, frozen=True, kw_only=True):
     category: str | None = None
     then: list[str] = []
     link: str | None = None
+    moves: str | None = None
     secret: bool = False
     with_: str | None = None
     both: list[str] = []

@@ -10,6 +10,7 @@ from recall_bench.world.casting import Cast
 from recall_bench.world.chance import Bag, Chance
 from recall_bench.world.dates import Dates
 from recall_bench.world.ledger import Canary, Thread
+from recall_bench.world.novelty import Memory
 from recall_bench.world.templates import Deck, Filling, Placeholder, Template, parse
 from recall_bench.world.values import Value
 
@@ -27,6 +28,7 @@ class Stage:
     deck: Deck
     where: str
     """What messages call the sources."""
+    said: Memory = field(default_factory=Memory)
     _bags: dict[str, Bag] = field(default_factory=dict)
     _incidental: Chance = field(init=False)
     _canaries: Chance = field(init=False)

@@ -151,6 +151,8 @@ class _Checker:
                 yield f"{name} is asked about and has no cue; add one"
             if slot.ask and name not in told:
                 yield f"{name} is asked about and never told"
+            if slot.moves not in {None, "up", "down"}:
+                yield f"{name} moves {slot.moves}; write up or down"
             if slot.with_ and slot.with_ not in slots:
                 yield f"{name} goes with {slot.with_}, which is not there"
             for way in (*slot.ask, *slot.then, *slot.both):
