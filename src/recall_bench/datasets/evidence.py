@@ -8,7 +8,7 @@ every cited day has its sentence nearest to the question heard as well.
 
 A dataset that names the sentences themselves, by their place, is taken at its word. Where they
 do not hold what every right answer must, the answer is reckoned from them: a perfect reader says
-it, so the reference goes before the sentences.
+what it reckoned, so there the reference itself is quoted.
 """
 
 import re
@@ -114,14 +114,13 @@ def _supporting(item: Item, library: _Library) -> list[Passage]:
 
 
 def _told(item: Item, placed: list[Passage]) -> list[Passage]:
-    """The sentences, after the reference where it must be reckoned from them."""
+    """The sentences, or the reference where it must be reckoned from them."""
     whole = " ".join(passage.text for passage in placed).lower()
     truth = item.truth
-    is_partial = truth.disclosure is Disclosure.PARTIAL
-    if all(atom.lower() in whole for atom in truth.atoms) and not is_partial:
+    is_reckoned = truth.requires_synthesis or truth.disclosure is Disclosure.PARTIAL
+    if not is_reckoned and all(atom.lower() in whole for atom in truth.atoms):
         return placed
-    reckoned = msgspec.structs.replace(placed[-1], text=truth.reference)
-    return [reckoned] if is_partial else [reckoned, *placed[: MOST - 1]]
+    return [msgspec.structs.replace(placed[-1], text=truth.reference)]
 
 
 class _Scale:

@@ -45,8 +45,8 @@ _KEYS = frozenset(
         "evidence",
     }
 )
-_IGNORED = frozenset({"temporal_scope", "changes_on", "derive"})
-"""Keys that no run needs: one of the public specification, and what a proof reads."""
+_IGNORED = frozenset({"temporal_scope", "changes_on", "kind", "derive"})
+"""Keys that no run needs: one of the public specification, and what proofs and benchmarks read."""
 
 _SLIP = 0.8
 """How alike two keys are when one is taken for a misspelling of the other."""

@@ -12,7 +12,6 @@ import msgspec
 from recall_bench.errors import Malformed, UsageError
 from recall_bench.world.casting import renamed, renaming
 from recall_bench.world.chance import Chance
-from recall_bench.world.difficulty import difficulty
 from recall_bench.world.lexicon import Lexicon
 from recall_bench.world.plain_yaml import dumped
 from recall_bench.world.play import Play
@@ -124,9 +123,9 @@ class _Clerk:
         """The question's entry in the file."""
         self._count += 1
         text, _ = worded(draft, self._distance, self._chance)
-        entry = question_entry(
-            f"{self._persona}-q{self._count:03}", text, draft, difficulty(draft.kind)
-        )
+        is_named = any(name.lower() in text.lower() for name in draft.about)
+        kind = f"{draft.kind}/named" if is_named else draft.kind
+        entry = question_entry(f"{self._persona}-q{self._count:03}", text, kind, draft)
         return dumped([entry])
 
 

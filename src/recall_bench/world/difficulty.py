@@ -5,5 +5,8 @@ _MEASURED: dict[str, str] = {}
 
 
 def difficulty(kind: str) -> str:
-    """The difficulty of a kind of question; medium where it was never measured."""
+    """The difficulty of a kind of question; medium where it was never measured.
+
+    A kind ends in `/named` where the question calls its subject by the name the text uses.
+    """
     return _MEASURED.get(kind, "medium")

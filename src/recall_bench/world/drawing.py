@@ -53,7 +53,7 @@ class Draw:
     def another(
         self, name: str, day: int, chance: Chance, held: dict[str, list[Value]]
     ) -> Value | None:
-        """A value the slot has not had yet, if possible moved the way it moves; None if there is none."""
+        """A value the slot has not had yet, moved the way it moves if possible; None if none is."""
         had = {value.text for value in held[name]}
         slot = self._process.slots[name]
         other = None

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from recall_bench.world.difficulty import difficulty
 from recall_bench.world.play import Play
 from recall_bench.world.questions.draft import Draft
 from recall_bench.world.sources import Sources
@@ -64,7 +65,7 @@ def arcs_file(sources: Sources, play: Play, days: int) -> Mapping[str, object]:
     }
 
 
-def question_entry(name: str, text: str, draft: Draft, difficulty: str) -> Mapping[str, object]:
+def question_entry(name: str, text: str, kind: str, draft: Draft) -> Mapping[str, object]:
     """One entry of questions.yaml: the public keys, then ours."""
     spans = sorted(draft.evidence, key=lambda span: (span.day, span.start))
     until = draft.known_until
@@ -73,7 +74,7 @@ def question_entry(name: str, text: str, draft: Draft, difficulty: str) -> Mappi
         "question": text,
         "answer": draft.reference,
         "category": draft.category,
-        "difficulty": difficulty,
+        "difficulty": difficulty(kind),
         "relevant_days": list(dict.fromkeys(span.day for span in spans)),
         "requires_synthesis": draft.is_synthesis,
         "query_session": draft.session,
@@ -92,6 +93,6 @@ def question_entry(name: str, text: str, draft: Draft, difficulty: str) -> Mappi
             {"day": span.day, "session": span.session, "start": span.start, "end": span.end}
             for span in spans
         ],
-        "kind": draft.kind,
+        "kind": kind,
         "derive": draft.query,
     }

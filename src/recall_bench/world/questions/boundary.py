@@ -177,6 +177,7 @@ class _Secret:
             known_from=known_from,
             query=query,
             session=session,
+            about=[self._thread.name],
             is_authored=self._thread.is_authored,
             secret=f"{self._thread.key}.{self._slot}",
         )

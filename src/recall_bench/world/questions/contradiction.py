@@ -37,6 +37,7 @@ def _current(thread: Thread, slot: str, facts: list[Fact], fact: Fact, desk: Des
         aliases=desk.aliases(fact.value, fact.learned),
         stale=stale,
         distractors=stale,
+        about=[thread.name],
         is_authored=thread.is_authored,
     )
 
@@ -55,5 +56,6 @@ def _earlier(thread: Thread, slot: str, earlier: Fact, later: Fact, desk: Desk) 
         atoms=[earlier.value.text],
         aliases=desk.aliases(earlier.value, earlier.learned),
         distractors=[later.value.text],
+        about=[thread.name],
         is_authored=thread.is_authored,
     )

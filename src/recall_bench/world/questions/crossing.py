@@ -64,8 +64,12 @@ def _ends(thread: Thread, desk: Desk) -> Iterator[_End]:
 def _crossing(one: _End, other: _End, asks: list[str], desk: Desk) -> Draft:
     value = other.fact.value
     first, second = desk.chance.shuffled([one, other])
-    names = {"a": first.thread.called[0], "b": second.thread.called[0]}
-    wordings = [ask.replace("{a}", names["a"]).replace("{b}", names["b"]) for ask in asks]
+    is_named = desk.chance.happens(1 - desk.distance)
+    a, b = (
+        end.thread.name if is_named else desk.chance.one(end.thread.called)
+        for end in (first, second)
+    )
+    wordings = [ask.replace("{a}", a).replace("{b}", b) for ask in asks]
     return Draft(
         category=CATEGORY,
         kind=f"{CATEGORY}/shared",
@@ -81,5 +85,6 @@ def _crossing(one: _End, other: _End, asks: list[str], desk: Desk) -> Draft:
         aliases=desk.aliases(value, other.fact.learned),
         distractors=desk.distractors(value),
         is_synthesis=True,
+        about=[one.thread.name, other.thread.name],
         is_authored=one.thread.is_authored and other.thread.is_authored,
     )

@@ -40,6 +40,8 @@ class Draft:
     disclosure: Disclosure | None = None
     is_synthesis: bool = False
     is_authored: bool = False
+    about: list[str] = field(default_factory=list)
+    """The names of the threads it is about, as the text has them."""
     secret: str | None = None
     """The secret it is about: questions about one secret are asked together or not at all."""
 
@@ -63,12 +65,12 @@ class Desk:
     chance: Chance
 
     def wordings(self, thread: Thread, asks: Sequence[str], **extra: str) -> list[str]:
-        """Every way to ask, about the thread by each of its names for questions.
+        """Every way to ask about the thread, all by its own name or all by what questions call it.
 
-        Where wording is to be near the text, the thread goes by its own name.
+        The farther the wording is to be from the text, the less often it is the name.
         """
-        is_near = self.distance < 0.25
-        names = [thread.name] if is_near else list(thread.called)
+        is_named = self.chance.happens(1 - self.distance)
+        names = [thread.name] if is_named else list(thread.called)
         ways = []
         for number, ask in enumerate(asks):
             it = names[number % len(names)]

@@ -33,6 +33,7 @@ def denied(thread: Thread, desk: Desk) -> Iterator[Draft]:
                 atoms=["Yes", value.text],
                 aliases=["Yes"],
                 distractors=["No"],
+                about=[thread.name],
             )
         else:
             told = sorted(thread.happenings.values(), key=lambda happening: happening.day)
@@ -46,4 +47,5 @@ def denied(thread: Thread, desk: Desk) -> Iterator[Draft]:
                 query=dict(query),
                 atoms=["No"],
                 distractors=["Yes"],
+                about=[thread.name],
             )

@@ -48,5 +48,6 @@ def _draft(thread: Thread, slot: str, fact: Fact, desk: Desk, category: str) -> 
         atoms=[value.text],
         aliases=desk.aliases(value, fact.learned),
         distractors=desk.distractors(value),
+        about=[thread.name],
         is_authored=thread.is_authored,
     )

@@ -50,6 +50,7 @@ def _date(thread: Thread, step: str, desk: Desk) -> Draft:
         atoms=[value.text],
         aliases=desk.aliases(value, happening.day),
         distractors=desk.distractors(value),
+        about=[thread.name],
         is_authored=thread.is_authored,
     )
 
@@ -68,6 +69,7 @@ def _gap(thread: Thread, step: str, desk: Desk) -> Draft:
         atoms=[str(days)],
         distractors=[str(days + off) for off in (-2, -1, 1, 2) if days + off > 0],
         is_synthesis=True,
+        about=[thread.name],
         is_authored=thread.is_authored,
     )
 
@@ -76,6 +78,7 @@ def _gap(thread: Thread, step: str, desk: Desk) -> Draft:
 class _Event:
     thread: str
     source: str
+    name: str
     step: str
     phrase: str
     told: Span
@@ -123,7 +126,13 @@ def _events(thread: Thread, desk: Desk) -> Iterator[_Event]:
         if happening and when.cue and when.phrase and not desk.is_isolated(happening.told.session):
             phrase = desk.phrase(thread, when.phrase)
             yield _Event(
-                thread.key, thread.source, step, phrase, happening.told, thread.is_authored
+                thread=thread.key,
+                source=thread.source,
+                name=thread.name,
+                step=step,
+                phrase=phrase,
+                told=happening.told,
+                is_authored=thread.is_authored,
             )
 
 
@@ -149,5 +158,6 @@ def _order(events: list[_Event], desk: Desk) -> Draft:
         atoms=phrases[:1] if is_pair else phrases,
         distractors=phrases[1:2] if is_pair else [],
         is_synthesis=True,
+        about=[event.name for event in events],
         is_authored=all(event.is_authored for event in events),
     )
