@@ -1,13 +1,116 @@
-"""Worlds by name: the shipped personas and people's own sources, played into folders."""
+"""Worlds by name: the shipped personas and people's own, played into folders and proved."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from recall_bench.errors import Problems, UsageError
-from recall_bench.shipped import DEFAULT_STORY, SOURCES, Building, silently, story_days
+from recall_bench.resolve import SAMPLE, story_in
+from recall_bench.shipped import (
+    DEFAULT_STORY,
+    SOURCES,
+    Building,
+    catalogue,
+    materialised,
+    silently,
+    story_days,
+)
 from recall_bench.world.sources import Sources
+
+if TYPE_CHECKING:
+    from recall_bench.lint.report import Report as LintReport
+    from recall_bench.proof.finding import Report as ProofReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """One story of one persona, which may have to be played first."""
+
+    persona: str
+    arcs: str
+    folder: Path | None = None
+    """None for a shipped story, which lives in the cache."""
+
+    @property
+    def name(self) -> str:
+        """The persona, and which of its stories unless it is the usual one."""
+        is_usual = self.folder is not None or self.arcs == DEFAULT_STORY
+        return self.persona if is_usual else f"{self.persona} {self.arcs}"
+
+    def place(self, building: Building = silently) -> Path:
+        """The folder, played first where the cache does not hold it."""
+        return self.folder or materialised(self.persona, self.arcs, building)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """What a proof and the lints say about one world."""
+
+    persona: str
+    arcs: str
+    proof: "ProofReport"
+    lint: "LintReport"
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether every answer follows from the text, and no lint found an error."""
+        from recall_bench.lint.finding import Severity
+
+        return self.proof.is_proved and not self.lint.count(Severity.ERROR)
+
+
+def named_worlds(names: Collection[str] = (), *, arcs: str | None = None) -> tuple[World, ...]:
+    """The worlds of these shipped personas and folders; without a name, all shipped ones.
+
+    A shipped persona has all its stories unless `arcs` names one. A folder holds a persona, or
+    several. Nothing is played yet.
+    """
+    if not names and not catalogue():
+        raise UsageError("this package has no persona to play; name a persona's folder")
+    wanted = dict.fromkeys(names or catalogue())
+    return tuple(world for name in wanted for world in _called(name, arcs))
+
+
+def examine_world(
+    world: World, *, building: Building = silently, telling: Callable[[str], None] | None = None
+) -> Examined:
+    """Derive every answer from the text again, then look for what any dataset can have wrong.
+
+    `telling` hears what is being done, as it takes some seconds.
+    """
+    from recall_bench.lint.report import examine
+    from recall_bench.proof.check import check
+
+    say = telling or (lambda _: None)
+    folder = world.place(building)
+    say(f"deriving the answers of {world.name}")
+    proof = check(folder, world.arcs)
+    say(f"looking for faults in {world.name}")
+    lint = examine(folder, arcs=world.arcs)
+    return Examined(persona=world.persona, arcs=world.arcs, proof=proof, lint=lint)
+
+
+def _called(name: str, arcs: str | None) -> Iterator[World]:
+    from recall_bench.datasets.layout import Layout, persona_ids
+
+    told = catalogue().get(name)
+    if told is not None:
+        for story in told if arcs is None else (arcs,):
+            yield World(persona=name, arcs=story)
+        return
+    folder = SOURCES / name if name == SAMPLE else Path(name)
+    if not folder.is_dir():
+        known = ", ".join((*catalogue(), SAMPLE))
+        raise UsageError(
+            f"{name} is neither a folder nor a shipped persona; the package has {known}"
+        )
+    within = () if (folder / "persona.yaml").is_file() else persona_ids(folder)
+    for place in [folder / one for one in within] or [folder]:
+        chosen = story_in(place, arcs).arcs
+        yield World(persona=Layout(place, chosen).id, arcs=chosen, folder=place)
 
 
 def build_world(

@@ -49,6 +49,53 @@ def test_a_secret_code_in_an_open_session_is_a_leak(corpus: Corpus, place: tuple
     assert {code for code, _ in corpus.found()} == {"leak"}
 
 
+SECRETS = {
+    "fee": "It came in, at a fee of $77.",
+    "cause": "It was traced to a bad index.",
+    "owner": "It was assigned to Priya.",
+}
+
+
+@pytest.mark.parametrize(
+    ("slot", "leak"),
+    [("fee", "Rather costly, at $77."), ("fee", "Not $77?"), ("cause", "Just a bad index?")],
+)
+def test_a_telling_secret_of_any_thread_leaks_where_the_thread_is_named(
+    corpus: Corpus, slot: str, leak: str
+) -> None:
+    corpus.tell(20, "deal", "RB-4103", SECRETS[slot])
+    corpus.tell(25, "oncall", "RB-4103", leak)
+    corpus.only("p99")
+
+    assert corpus.found() == [("leak", "day 25")]
+
+
+@pytest.mark.parametrize(
+    ("slot", "session", "heading", "told"),
+    [
+        pytest.param("fee", "oncall", "Lunch", "It was $77.", id="a common sum elsewhere"),
+        pytest.param("owner", "oncall", "RB-4103", "Priya called.", id="a person merely named"),
+        pytest.param("fee", "treasury", "RB-4103", "Costly, at $77.", id="behind closed doors"),
+    ],
+)
+def test_what_gives_nothing_away_is_no_leak(
+    corpus: Corpus, slot: str, session: str, heading: str, told: str
+) -> None:
+    corpus.tell(20, "deal", "RB-4103", SECRETS[slot])
+    corpus.tell(25, session, heading, told)
+    corpus.only("p99")
+
+    assert corpus.found() == []
+
+
+def test_a_value_another_slot_of_the_thread_owns_is_no_leak(corpus: Corpus) -> None:
+    corpus.lexicon["slots"]["condor.deposit"] = {"kind": "money", "cues": ["deposit of _"]}
+    corpus.tell(20, "principal", "Condor", "We paid a deposit of $640M.")
+    corpus.only("secret")
+
+    assert corpus.found() == []
+
+
 def test_a_secret_may_be_told_in_another_isolated_session(corpus: Corpus) -> None:
     corpus.tell(20, "treasury", "Condor", "The walk-away price is $610M.")
     corpus.only("secret")
@@ -180,6 +227,20 @@ def test_a_canary_in_an_open_session_is_a_leak(corpus: Corpus) -> None:
     corpus.only("secret")
 
     assert corpus.found() == [("leak", "day 30")]
+
+
+def test_a_secret_that_returns_is_the_present_one(corpus: Corpus) -> None:
+    corpus.tell(13, "deal", "Condor", "The walk-away price is $640M after all.")
+    corpus.only("secret", answerable_from=14)
+
+    assert corpus.found() == []
+
+
+def test_a_canary_is_written_before_it_is_asked_for(corpus: Corpus) -> None:
+    corpus.tell(30, "deal", "Condor", "Kept under HERON-1A2B.")
+    corpus.only("secret", canaries=["HERON-1A2B"])
+
+    assert corpus.found() == [("canary", "question secret")]
 
 
 def test_a_canary_nobody_wrote_is_found(corpus: Corpus) -> None:

@@ -88,6 +88,10 @@ def derive_of(corpus: Corpus, name: str, **changes: Any) -> None:
         ("did", {"step": "exploded"}),
         ("count", {"month": "March"}),
         ("first", {"events": [["regression-1", "closed", "x"]]}),
+        (
+            "first",
+            {"events": [["regression-1", "opened", "x"], ["regression-2", "opened", "x"]]},
+        ),
         ("shared", {"of": "both"}),
         ("secret", {"why": "because"}),
         ("total", {"slot": "owner"}),
@@ -225,6 +229,35 @@ def test_two_highest_are_none(corpus: Corpus) -> None:
     assert corpus.found() == [("ambiguous", "question highest")]
 
 
+def test_a_value_called_stale_is_not_the_first(corpus: Corpus) -> None:
+    corpus.retell("A fee of $450 was agreed.", "Instead of $440, a fee of $450 was agreed.")
+    cites = [(3, "Priya Raman took it, at a fee of $300.")]
+    cites += [(6, "Instead of $440, a fee of $450 was agreed.")]
+    corpus.only("total", cites=cites)
+
+    assert corpus.found() == []
+
+
+def test_a_history_is_whole(corpus: Corpus) -> None:
+    corpus.only("due-history", answer="11 March 2024")
+
+    assert corpus.found() == [("reference", "question due-history")]
+
+
+def test_a_value_as_of_a_day_need_not_name_the_one_before(corpus: Corpus) -> None:
+    (now,) = (asked for asked in corpus.questions if asked["id"] == "due-now")
+    corpus.only("due-now", derive=now["derive"] | {"as_of": 9}, stale=[], answerable_from=20)
+
+    assert corpus.found() == []
+
+
+def test_a_value_true_twice_is_too_early(corpus: Corpus) -> None:
+    corpus.tell(2, "oncall", "RB-4101", "The fix is due 15 March 2024.")
+    corpus.only("due-now")
+
+    assert corpus.found() == [("too-early", "question due-now")]
+
+
 def test_a_link_the_text_spells_out_is_found(corpus: Corpus) -> None:
     corpus.tell(20, "principal", "Odd", "RB-4102 looks like Falcon.")
     corpus.only("shared")
@@ -266,6 +299,35 @@ def test_a_recent_restatement_spoils_a_question_after_a_long_silence(corpus: Cor
     corpus.only("p99", category="recency-bias-resistance", answerable_from=30)
 
     assert corpus.found() == [("restated", "question p99")]
+
+
+def test_an_earlier_value_is_no_restatement(corpus: Corpus) -> None:
+    corpus.only("due-now", category="recency-bias-resistance", answerable_from=30)
+
+    assert corpus.found() == []
+
+
+def test_a_question_is_not_asked_before_its_evidence(corpus: Corpus) -> None:
+    cites = [(3, "The p99 stood at 840 ms."), (6, "The p99 stood at 1,210 ms.")]
+    corpus.only("p99", cites=cites, answerable_from=3)
+
+    messages = [f.message for f in corpus.prove().findings if f.code == "span"]
+
+    assert messages == ["it is answerable from day 3, before its evidence of day 6"]
+
+
+def test_an_answer_is_irrelevant_from_the_day_it_changes(corpus: Corpus) -> None:
+    corpus.only("due-first", irrelevant_after=3)
+
+    (finding,) = corpus.prove().findings
+
+    assert finding.message.endswith("it is irrelevant after day 4 and not 3")
+
+
+def test_a_day_that_says_something_else_changes_nothing(corpus: Corpus) -> None:
+    corpus.only("p99", changes_on=8, irrelevant_after=7)
+
+    assert corpus.found() == [("span", "question p99")]
 
 
 @pytest.mark.parametrize(

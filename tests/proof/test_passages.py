@@ -59,6 +59,7 @@ def test_points_that_end_no_sentence_end_none(prose: str) -> None:
         ("It was 840 ms. Priya left.", ["It was 840 ms.", "Priya left."]),
         ("Filed as LT-4471-B. Priya left.", ["Filed as LT-4471-B.", "Priya left."]),
         ("We took plan B. Priya left.", ["We took plan B.", "Priya left."]),
+        ("Plan B. The rest is fine.", ["Plan B.", "The rest is fine."]),
         ("He said no. Priya left.", ["He said no.", "Priya left."]),
         ("It fell to 12%. 4 March is near.", ["It fell to 12%.", "4 March is near."]),
         ("“Done.” Priya left!", ["“Done.”", "Priya left!"]),

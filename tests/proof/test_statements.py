@@ -76,6 +76,13 @@ def test_an_unattributed_cue_in_a_block_of_two_threads_is_a_doubt(tmp_path: Path
     ] * 4
 
 
+def test_so_it_is_if_only_one_of_the_two_has_the_cue(tmp_path: Path) -> None:
+    table = read(tmp_path, "RB-4101 and Condor\nThe p99 stood at 840 ms.")
+
+    assert table.stated == {}
+    assert doubted(table, "p99") == 1
+
+
 def test_a_sentence_that_names_two_of_a_kind_is_a_doubt(tmp_path: Path) -> None:
     table = read(tmp_path, "Both\nThe p99 of RB-4101 and RB-4102 stood at 840 ms.")
 
@@ -148,6 +155,12 @@ def test_a_cue_that_ends_in_such_a_word_states_its_value(tmp_path: Path) -> None
     assert stated(table, "giver") == [("Priya", False)]
 
 
+def test_a_stale_value_is_not_stated_by_the_words_after_it(tmp_path: Path) -> None:
+    table = read(tmp_path, "RB-4101\nIt is no longer Priya took it.")
+
+    assert table.stated == {}
+
+
 def test_a_cue_is_whole_words_in_any_case(tmp_path: Path) -> None:
     table = read(tmp_path, "RB-4101\nThe P99s were 840 ms. It overcame in. Foreclosed!")
 
@@ -189,6 +202,20 @@ def test_an_ambiguous_sentence_is_found_where_it_touches_a_question(corpus: Corp
     corpus.tell(20, "oncall", "RB-4101", "Some say the p99 was 1 ms, some say 2 ms.")
 
     assert corpus.found() == [("ambiguous", f"question {name}") for name in ("p99", "highest")]
+
+
+def test_an_ambiguous_step_is_found_where_it_touches_a_question(corpus: Corpus) -> None:
+    corpus.tell(20, "oncall", "RB-4101 and RB-4102", "Some say we rolled back.")
+    corpus.only("did")
+
+    assert corpus.found() == [("ambiguous", "question did")]
+
+
+def test_an_ambiguous_sentence_after_the_last_asking_is_no_finding(corpus: Corpus) -> None:
+    corpus.tell(20, "oncall", "RB-4101", "Some say the fix is due 1 March or 2 March.")
+    corpus.only("due-first")
+
+    assert corpus.found() == []
 
 
 def test_an_ambiguous_sentence_nobody_asks_about_is_no_finding(corpus: Corpus) -> None:

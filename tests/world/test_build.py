@@ -79,7 +79,7 @@ def test_near_wording_calls_things_by_their_name(built: Built) -> None:
         )
 
     assert named(distance=0.0) > 5
-    assert named() == 0
+    assert named(distance=1.0) == 0
 
 
 def test_evidence_is_the_sentence_that_tells(built: Built) -> None:

@@ -5,6 +5,11 @@ from typing import Any
 
 import click
 
+from recall_bench.errors import DataError
+
+_NAMES = click.argument("names", nargs=-1, metavar="[PERSONA|DIR]...")
+_ARCS = click.option("--arcs", metavar="FILE", help="Which story, where there are several.")
+
 
 @click.group("world")
 def world_command() -> None:
@@ -65,3 +70,90 @@ def build_command(
 
     folder = build_world(persona, out, arcs=arcs, days=days, building=building, knobs=knobs)
     click.echo(f"{folder}")
+
+
+@world_command.command("check")
+@_NAMES
+@_ARCS
+@click.option("--all", "everything", is_flag=True, help="List every finding, lint's warnings too.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, every finding in it.")
+def check_command(
+    names: tuple[str, ...], arcs: str | None, *, everything: bool, as_json: bool
+) -> int:
+    """Derive every answer from the text again, and lint what was built.
+
+    Name shipped personas or folders with built ones; without a name all shipped personas are
+    checked, and played first if need be. Exits with 3 if an answer does not follow from the text
+    or anything is found wrong; warnings of the lints are only counted.
+    """
+    from recall_bench.cli.building import building
+    from recall_bench.cli.doing import doing
+    from recall_bench.cli.examined import findings, line
+    from recall_bench.worlds import examine_world, named_worlds
+
+    worlds = named_worlds(names, arcs=arcs)
+    width = max(len(world.name) for world in worlds)
+    results = []
+    for world in worlds:
+        with doing() as telling:
+            results.append(examine_world(world, building=building, telling=telling))
+        if not as_json:
+            click.echo(line(results[-1], f"{world.name:{width}}"))
+            for found in findings(results[-1], everything=everything):
+                click.echo(found)
+    if as_json:
+        _print_json(results)
+    unsound = [result.persona for result in results if not result.is_sound]
+    if unsound:
+        click.echo(f"error: not proved: {', '.join(unsound)}; see what was found", err=True)
+    return DataError.exit_code if unsound else 0
+
+
+@world_command.command("stats")
+@_NAMES
+@_ARCS
+@click.option(
+    "--baselines",
+    is_flag=True,
+    help="Score the built-in systems and two constant answers too; takes minutes.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def stats_command(
+    names: tuple[str, ...], arcs: str | None, *, baselines: bool, as_json: bool
+) -> None:
+    """Draw the portrait of any dataset in the public format.
+
+    How long and how new its days are, how long its threads are spoken of, what is asked when, and
+    how far a constant answer gets.
+    """
+    from recall_bench.cli.building import building
+    from recall_bench.cli.doing import doing
+    from recall_bench.portrait.drawing import portray
+    from recall_bench.portrait.rendering import rendered
+    from recall_bench.worlds import named_worlds
+
+    found = []
+    for world in named_worlds(names, arcs=arcs):
+        folder = world.place(building)
+        with doing() as telling:
+            telling(f"reading {world.name}")
+            portrait = portray(folder, world.arcs)
+            scores = None
+            if baselines:
+                from recall_bench.cli import baselines as scoring
+
+                last_day = portrait.calendar.last_day
+                scores = scoring.score_baselines(folder, world.arcs, last_day, telling)
+        found.append({"portrait": portrait, "baselines": scores})
+        if not as_json:
+            click.echo(rendered(portrait) + "\n")
+            if scores:
+                click.echo(scoring.rendered(scores) + "\n")
+    if as_json:
+        _print_json(found)
+
+
+def _print_json(content: object) -> None:
+    import msgspec
+
+    click.echo(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())

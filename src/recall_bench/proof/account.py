@@ -6,7 +6,7 @@ from datetime import date
 
 from recall_bench.core.history import story_day
 from recall_bench.proof.finding import Code
-from recall_bench.proof.grammar import Grammar, SlotGrammar, is_stale
+from recall_bench.proof.grammar import Grammar, SlotGrammar
 from recall_bench.proof.lexicon import Lexicon, Thread
 from recall_bench.proof.names import NameIndex, Unnamed
 from recall_bench.proof.passages import Sentence
@@ -109,18 +109,14 @@ class Account:
             )
         return step
 
-    def loose(self, thread: str, slot: str, keys: set[Key]) -> Iterator[tuple[Sentence, Key, str]]:
-        """Sentences about a thread that hold one of the slot's values without being about it."""
+    def loose(self, thread: str, slot: str, key: Key) -> Iterator[Sentence]:
+        """Sentences about a thread that hold a value of the slot and do not state it."""
         reader = self.reader(thread, slot)
         for sentence in self.table.about.get(thread, ()):
             for value in reader.find(sentence.text, self.date_of(sentence.day)):
                 place = (sentence.day, sentence.start + value.start)
-                if (
-                    value.key in keys
-                    and place not in self.table.explained
-                    and not is_stale(sentence.text, value)
-                ):
-                    yield sentence, value.key, value.surface
+                if value.key == key and place not in self.table.explained:
+                    yield sentence
 
     def _raise_doubts(self, about: About, until: int) -> None:
         for doubt in self.table.doubts.get(about, ()):

@@ -56,13 +56,6 @@ def _denied(account: Account, about: About, asking: Asking, why: str, session: s
             Code.BOUNDARY, f"it is asked from {asking.session}, but derive says from {session}"
         )
     stated = account.stated(*about, asking.day)
-    known = [s for s in stated if s.day <= asking.first]
-    if not known:
-        raise Underivable(
-            Code.UNSTATED,
-            f"{account.called(*about)} is first stated on day {stated[0].day}, so on day "
-            f"{asking.first} there is nothing to withhold",
-        )
     if why == "forgotten":
         _refuse_remembered(account, about, stated, asking)
     else:
@@ -80,7 +73,7 @@ def _denied(account: Account, about: About, asking: Asking, why: str, session: s
     )
     return Derived(
         holdings=(),
-        needed=(frozenset(s.sentence for s in known),),
+        needed=(frozenset(s.sentence for s in stated),),
         allowed=frozenset(s for s in about_thread if s.day <= asking.day),
         earlier=secret,
         secrets=(secret,),

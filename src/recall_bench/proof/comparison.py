@@ -19,7 +19,6 @@ def compare(inquiry: Inquiry, derived: Derived, today: date) -> Iterator[Problem
     yield from _distractors(inquiry, derived, today)
     yield from _disclosure(inquiry, derived)
     yield from _withheld(inquiry, derived, today)
-    yield from check_secrets(inquiry, derived, today)
 
 
 def _reference(inquiry: Inquiry, derived: Derived, today: date) -> Iterator[Problem]:

@@ -40,7 +40,7 @@ class Holding:
 
     def read(self, text: str, today: date, *, forgiven: Iterable[Key] = ()) -> tuple[Key, ...]:
         """The values of this kind in a text; forgiven ones do not count where called stale."""
-        former = set(forgiven) - set(self.keys)
+        former = set(forgiven)
         # Somebody who leaves out the year means the one it is about.
         today = next((key for key in self.keys if isinstance(key, date)), today)
         found = [

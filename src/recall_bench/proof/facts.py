@@ -122,7 +122,7 @@ def _too_early(
     if before and account.slot(*about).reader.is_telling:
         found += [
             Problem(Code.TOO_EARLY, f"{what} but stands in the text before; {sentence.place}")
-            for sentence, _, _ in account.loose(*about, {key})
+            for sentence in account.loose(*about, key)
             if sentence.day < run[0].day
         ]
     return found

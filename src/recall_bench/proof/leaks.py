@@ -55,7 +55,7 @@ def _in_blocks(account: Account, secrets: Iterable[_Secret]) -> Iterator[Finding
     for secret in secrets:
         if not _is_telling(account, secret):
             continue
-        for sentence, _, _ in account.loose(*secret.about, {secret.key}):
+        for sentence in account.loose(*secret.about, secret.key):
             is_open = not account.lexicon.is_isolated(sentence.session)
             if is_open and sentence.day < secret.revealed:
                 yield Finding(

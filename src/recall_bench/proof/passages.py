@@ -140,7 +140,7 @@ class Splitter:
         point = stop.start()
         if any(text.startswith(name, point - offset) for name, offset in self._dotted):
             return False
-        if text[point] != "." or text.startswith("..", point):
+        if text[point] != ".":
             return True
         before = text[start:point].split()
         word = before[-1].lstrip("\"'“‘([*_`") if before else ""

@@ -132,7 +132,7 @@ class _Teller:
         text = filling.text
         before = "".join(self.pieces[-3:])
         if _ENDS_SENTENCE.search(before):
-            text = _capitalised(text)
+            text = capitalised(text)
         elif re.search(r"\b[Aa] $", before) and _VOWEL.match(text):
             self.pieces[-1] = self.pieces[-1][:-1] + "n "
             self._length += 1
@@ -146,7 +146,7 @@ class _Teller:
             self._length += len(text)
 
 
-def _capitalised(text: str) -> str:
+def capitalised(text: str) -> str:
     """The text with a capital, unless its first word is an identifier: `ledger-api2` stays."""
     is_word = re.match(r"[a-z]+(?:[’'-][a-z]+)*(?=[\s,.;:!?]|$)", text)
     return text[0].upper() + text[1:] if is_word else text

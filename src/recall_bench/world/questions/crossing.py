@@ -44,6 +44,7 @@ class Crossings:
                 for other in ends
                 if other.thread.source != thread.source
                 and other.fact.learned != end.fact.learned
+                and not other.fact.restated
                 and frozenset((other.thread.key, thread.key)) not in self._together
             ]
             if fit and desk.links.get(link):
@@ -55,7 +56,8 @@ def _ends(thread: Thread, desk: Desk) -> Iterator[_End]:
     links = [spec.link for spec in thread.slots.values() if spec.link]
     for slot, facts in thread.facts.items():
         spec = thread.slots[slot]
-        is_single = spec.link is not None and links.count(spec.link) == 1 and len(facts) == 1
+        is_once = len(facts) == 1 and not facts[0].restated
+        is_single = spec.link is not None and links.count(spec.link) == 1 and is_once
         is_open = not spec.secret and not desk.is_isolated(facts[0].told.session)
         if is_single and is_open and spec.cue:
             yield _End(thread, slot, facts[0])

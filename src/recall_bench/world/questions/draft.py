@@ -10,6 +10,7 @@ from recall_bench.world.chance import Chance
 from recall_bench.world.ledger import Span, Thread
 from recall_bench.world.sources import Session
 from recall_bench.world.stage import Scene, Stage, template
+from recall_bench.world.templates import capitalised
 from recall_bench.world.values import Value
 
 Query = dict[str, object]
@@ -128,8 +129,8 @@ class Desk:
 
 
 def sentence(text: str) -> str:
-    """Text with a capital and a full stop."""
-    capital = text[:1].upper() + text[1:]
+    """Text with a full stop, and with a capital unless it starts with an identifier."""
+    capital = capitalised(text)
     return capital if capital.endswith((".", "!", "?")) else f"{capital}."
 
 
