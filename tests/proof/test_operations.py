@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.proof.corpus import QUESTIONS, Corpus
+from tests.proof.corpus import Corpus
 
-IDS = [asked["id"] for asked in QUESTIONS]
 WRONG = {
     "p99": "850 ms",
     "owner": "Dr. Samuel Okafor",
@@ -120,8 +119,27 @@ def test_a_value_never_stated_is_found_with_the_sentence_that_nearly_does(corpus
     (finding,) = corpus.prove().findings
 
     assert finding.code == "unstated"
-    assert "no number that can be read: day 3, session oncall" in finding.message
+    assert "no number that can be read with it: day 3, session oncall" in finding.message
     assert "The p99 stood at 840 milliseconds." in finding.message
+
+
+def test_so_it_is_where_a_cue_has_a_place_for_the_value(corpus: Corpus) -> None:
+    corpus.retell("Priya Raman took it", "The new hire took it")
+    corpus.only("owner")
+
+    (finding,) = corpus.prove().findings
+
+    assert "no person that can be read with it: day 3, session oncall" in finding.message
+
+
+def test_a_value_only_called_a_former_one_is_not_stated(corpus: Corpus) -> None:
+    corpus.retell("stood at 840 ms", "fell from 840 ms")
+    corpus.only("p99")
+
+    (finding,) = corpus.prove().findings
+
+    assert finding.code == "unstated"
+    assert "this one calls its value a former one: day 3, session oncall" in finding.message
 
 
 def test_a_thread_never_named_is_found(corpus: Corpus) -> None:

@@ -109,6 +109,21 @@ def test_other_missing_days_may_not(corpus: Corpus) -> None:
     ]
 
 
+@pytest.mark.parametrize("away", ["always", [7], [[7, "nine"]]])
+def test_days_away_that_cannot_be_read_are_refused(corpus: Corpus, away: object) -> None:
+    corpus.arcs["away"] = away
+
+    with pytest.raises(Malformed, match="away"):
+        corpus.prove()
+
+
+def test_a_week_that_is_none_is_refused(corpus: Corpus) -> None:
+    corpus.persona["week"] = ["normal", "off"]
+
+    with pytest.raises(Malformed, match="name seven days"):
+        corpus.prove()
+
+
 def test_a_day_that_cannot_be_read_is_found(corpus: Corpus) -> None:
     corpus.write()
     (corpus.folder / "memories-40d" / "day-0039.md").write_bytes(b"")

@@ -126,10 +126,16 @@ class Account:
 
     def _unstated(self, about: About, until: int) -> str:
         problem = f"no sentence up to day {until} states {self.called(*about)}"
+        former = [s for s in self.table.stated.get(about, ()) if s.day <= until]
+        if former:
+            return f"{problem}; this one calls its value a former one: {former[0].sentence.place}"
         near = [s for s in self.table.unread.get(about, ()) if s.day <= until]
         if near:
             kind = self.slot(*about).slot.kind
-            return f"{problem}; this one has a cue but no {kind} that can be read: {near[0].place}"
+            return (
+                f"{problem}; this one has a cue but no {kind} that can be read with it: "
+                f"{near[0].place}"
+            )
         if not any(s.day <= until for s in self.table.about.get(about[0], ())):
             return f"{problem}; the text never names the thread"
         return problem

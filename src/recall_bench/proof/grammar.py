@@ -35,7 +35,7 @@ def is_stale(text: str, value: Value) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one sentence says about one slot."""
+    """What one sentence says about one slot; nothing, if it holds a cue and no value."""
 
     stated: Value | None = None
     stale: tuple[Value, ...] = ()
@@ -53,14 +53,15 @@ class Cue:
         self.has_place = bool(rest)
         # One plain substring test spares most sentences the patterns.
         self.needle = folded(max(f"{before} {after}".split(), key=len, default=""))
-        self._plain = re.compile(edged(words_pattern(words)), re.IGNORECASE)
+        parts = [edged(words_pattern(part)) for part in (before, after) if part.strip()]
+        self._words = re.compile(".*?".join(parts), re.IGNORECASE)
         self._before = _beside(before, rf"(?<!\w)(?:{words_pattern(before)})", r"\Z", at_end=True)
         self._after = _beside(after, "", rf"(?:{words_pattern(after)})(?!\w)", at_end=False)
         self.opens = not before.strip()
 
     def is_in(self, text: str) -> bool:
-        """Whether a plain cue stands in the text."""
-        return self._plain.search(text) is not None
+        """Whether the words of the cue stand in the text, whatever is in its place."""
+        return self._words.search(text) is not None
 
     def places(self, text: str, value: Value) -> bool:
         """Whether the value stands exactly where the cue has its `_`."""
@@ -100,19 +101,18 @@ class SlotGrammar:
             return None
         values = [value for value in self.reader.find(text, today) if not value.is_within(names)]
         placed = self._placed(text, near, values)
-        if placed is None and not any(not cue.has_place and cue.is_in(text) for cue in near):
-            return None
-        stale = tuple(
-            value for value in values if is_stale(text, value) and value not in (placed or ())
-        )
-        fresh = placed or [value for value in values if value not in stale and self._counts(value)]
+        told = [cue for cue in near if cue.is_in(text)]
+        if not placed and all(cue.has_place for cue in told):
+            return Reading() if told else None
+        stale = tuple(v for v in values if is_stale(text, v) and v not in placed)
+        fresh = placed or [v for v in values if v not in stale and self._counts(v)]
         if len({value.key for value in fresh}) > 1:
             return Reading(stale=stale, rivals=tuple(fresh))
         return Reading(stated=fresh[0] if fresh else None, stale=stale)
 
-    def _placed(self, text: str, near: list[Cue], values: list[Value]) -> list[Value] | None:
+    def _placed(self, text: str, near: list[Cue], values: list[Value]) -> list[Value]:
         """Values where a cue has its `_`. A cue such as `bought from _` makes none stale."""
-        found = [
+        return [
             value
             for value in values
             if any(
@@ -122,7 +122,6 @@ class SlotGrammar:
                 for cue in near
             )
         ]
-        return found or None
 
     def _counts(self, value: Value) -> bool:
         """A bare number is a code only where a cue puts it."""

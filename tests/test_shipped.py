@@ -1,0 +1,94 @@
+"""A shipped persona is played once, kept in the cache, and used only if its bytes are right."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from recall_bench import shipped
+from recall_bench.errors import CorpusMismatch, UsageError
+from recall_bench.shipped import Corpus, cache_folder, digest_of, materialised, write_catalogue
+from recall_bench.world.build import build
+from recall_bench.world.settings import Knobs
+from recall_bench.world.sources import read_sources
+
+BAKERY = Path(__file__).parent / "world" / "bakery"
+STORY = "arcs-60d.yaml"
+
+
+class Plays:
+    """Counts how often something had to be played."""
+
+    def __init__(self) -> None:
+        self.begun: list[tuple[str, int]] = []
+        self.days: list[int] = []
+
+    @contextmanager
+    def __call__(self, persona: str, days: int) -> Iterator[Callable[[int], None]]:
+        self.begun.append((persona, days))
+        yield self.days.append
+
+
+@pytest.fixture(scope="module")
+def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the bakery's bytes come to."""
+    out = tmp_path_factory.mktemp("once")
+    return digest_of(build(read_sources(BAKERY, STORY), Knobs(days=60), out))
+
+
+@pytest.fixture
+def plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digest: str) -> Plays:
+    """A package that ships the bakery, and an empty cache."""
+    sources = tmp_path / "personas"
+    copytree(BAKERY, sources / "bakery")
+    monkeypatch.setattr(shipped, "SOURCES", sources)
+    monkeypatch.setattr(shipped, "_CATALOGUE", sources / "catalogue.json")
+    monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "cache"))
+    corpus = Corpus(digest=digest, days=51, questions=60)
+    write_catalogue({"bakery": {STORY: corpus}})
+    yield_plays = Plays()
+    monkeypatch.setattr(shipped, "silently", yield_plays)
+    return yield_plays
+
+
+@pytest.fixture(autouse=True)
+def _forget_the_catalogue() -> Iterator[None]:
+    yield
+    shipped._catalogue.cache_clear()
+
+
+def test_the_first_use_plays_and_the_second_finds(plays: Plays, digest: str) -> None:
+    first = materialised("bakery", None, plays)
+    second = materialised("bakery", STORY, plays)
+
+    assert first == second
+    assert digest_of(first) == digest
+    assert plays.begun == [("bakery", 60)]
+    assert plays.days[-1] == 60
+
+
+def test_a_damaged_copy_is_played_again(plays: Plays, digest: str) -> None:
+    folder = materialised("bakery", None, plays)
+    (folder / "memories-60d" / "day-0001.md").write_text("Nothing happened.")
+
+    again = materialised("bakery", None, plays)
+
+    assert digest_of(again) == digest
+    assert len(plays.begun) == 2
+
+
+def test_a_play_that_is_not_the_released_one_is_refused(plays: Plays) -> None:
+    wrong = Corpus(digest="0" * 64, days=51, questions=60)
+    write_catalogue({"bakery": {STORY: wrong}})
+
+    with pytest.raises(CorpusMismatch, match="would not compare"):
+        materialised("bakery", None, plays)
+
+    assert not list(cache_folder().glob("worlds/*/bakery"))
+
+
+def test_a_story_that_does_not_exist_is_named(plays: Plays) -> None:
+    with pytest.raises(UsageError, match=r"no arcs-9d\.yaml; it has arcs-60d\.yaml"):
+        materialised("bakery", "arcs-9d.yaml", plays)
