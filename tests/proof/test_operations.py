@@ -133,13 +133,41 @@ def test_so_it_is_where_a_cue_has_a_place_for_the_value(corpus: Corpus) -> None:
 
 
 def test_a_value_only_called_a_former_one_is_not_stated(corpus: Corpus) -> None:
-    corpus.retell("stood at 840 ms", "fell from 840 ms")
+    corpus.retell("stood at 840 ms", "is no longer 840 ms")
     corpus.only("p99")
 
     (finding,) = corpus.prove().findings
 
     assert finding.code == "unstated"
     assert "this one calls its value a former one: day 3, session oncall" in finding.message
+
+
+def test_from_makes_a_value_a_former_one_only_beside_another(corpus: Corpus) -> None:
+    corpus.retell("The p99 stood at 840 ms.", "The p99 counts from 840 ms.")
+    corpus.only("p99", cites=[(3, "The p99 counts from 840 ms.")])
+
+    assert corpus.found() == []
+
+
+LOWEST = {"op": "lowest", "process": "regression", "slot": "p99", "month": "2024-03"}
+
+
+def test_the_lowest_is_found_like_the_highest(corpus: Corpus) -> None:
+    corpus.only(
+        "highest",
+        derive=LOWEST,
+        answer="RB-4101, at 840 ms",
+        atoms=["RB-4101", "840 ms"],
+        distractors=[],
+    )
+
+    assert corpus.found() == []
+
+
+def test_the_highest_is_not_the_lowest(corpus: Corpus) -> None:
+    corpus.only("highest", derive=LOWEST)
+
+    assert ("reference", "question highest") in corpus.found()
 
 
 def test_a_thread_never_named_is_found(corpus: Corpus) -> None:

@@ -9,7 +9,7 @@ from recall_bench.proof.events import date_of_step, did, gap, order
 from recall_bench.proof.facts import history, shared, value
 from recall_bench.proof.finding import Code
 from recall_bench.proof.recipe import Recipe
-from recall_bench.proof.tallies import count, highest, total
+from recall_bench.proof.tallies import count, highest, lowest, total
 
 OPERATIONS: dict[str, Callable[[Account, Recipe, Asking], Derived]] = {
     "value": value,
@@ -20,6 +20,7 @@ OPERATIONS: dict[str, Callable[[Account, Recipe, Asking], Derived]] = {
     "count": count,
     "total": total,
     "highest": highest,
+    "lowest": lowest,
     "shared": shared,
     "history": history,
     "denied": denied,

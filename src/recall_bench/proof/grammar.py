@@ -27,6 +27,8 @@ _NO_LONGER = re.compile(
     re.IGNORECASE,
 )
 
+_FROM = re.compile(r"\bfrom\s+\Z", re.IGNORECASE)
+
 
 def is_stale(text: str, value: Value) -> bool:
     """Whether the words right before the value call it a former one."""
@@ -106,6 +108,10 @@ class SlotGrammar:
             return Reading() if told else None
         stale = tuple(v for v in values if is_stale(text, v) and v not in placed)
         fresh = placed or [v for v in values if v not in stale and self._counts(v)]
+        if not fresh:
+            # `free from 3 May` states it; `moved from 3 May to 9 May` does not.
+            fresh = [v for v in stale if _FROM.search(text, max(0, v.start - 24), v.start)]
+            stale = tuple(v for v in stale if v not in fresh)
         if len({value.key for value in fresh}) > 1:
             return Reading(stale=stale, rivals=tuple(fresh))
         return Reading(stated=fresh[0] if fresh else None, stale=stale)

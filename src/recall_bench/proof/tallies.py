@@ -1,5 +1,6 @@
 """Answers over all threads of a process that began in one month: how many, how much, which most."""
 
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 
 from recall_bench.proof.account import Account, Underivable
@@ -50,20 +51,31 @@ def total(account: Account, recipe: Recipe, asking: Asking) -> Derived:
 
 def highest(account: Account, recipe: Recipe, asking: Asking) -> Derived:
     """The thread with the largest first stated value, and that value."""
+    return _extreme(account, recipe, asking, max)
+
+
+def lowest(account: Account, recipe: Recipe, asking: Asking) -> Derived:
+    """The thread with the smallest first stated value, and that value."""
+    return _extreme(account, recipe, asking, min)
+
+
+def _extreme(
+    account: Account, recipe: Recipe, asking: Asking, pick: Callable[[Iterable[Decimal]], Decimal]
+) -> Derived:
     process, slot = recipe.text("process"), recipe.text("slot")
     begun = _begun(account, recipe, asking)
     first = _first_values(account, recipe, asking, begun)
-    most = max(_amount(s).number for s in first.values())
+    most = pick(_amount(s).number for s in first.values())
     winners = [thread for thread, s in first.items() if _amount(s).number == most]
     names = [account.thread(thread).name for thread in winners]
     value = first[winners[0]].value
     if len(winners) > 1:
         raise Underivable(
             Code.AMBIGUOUS,
-            f"{' and '.join(names)} both have {value.surface}, so none has the highest {slot}",
+            f"{' and '.join(names)} both have {value.surface}, so none has the {recipe.op} {slot}",
         )
     every = {account.thread(t).name: t for t in account.lexicon.threads_of(process)}
-    what = f"the thread with the highest {slot} in {recipe.text('month')}"
+    what = f"the thread with the {recipe.op} {slot} in {recipe.text('month')}"
     return _derived(
         (
             Holding(what=what, reader=NameIndex(every), keys=(winners[0],), surfaces=(names[0],)),

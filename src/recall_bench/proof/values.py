@@ -87,7 +87,7 @@ _DATE = (
     rf"|(?P<m2>{_MONTH})\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:%-]|[.,]\d){_YEAR.format(2)})"
 )
 _MONTH_AND_YEAR = rf"\b{_MONTH}\s+[12]\d{{3}}\b"
-_TIME = r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?![\d:])"
+_TIME = r"(?<![\d:.])(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?![\d:])(?:\s?(?P<half>[ap]m)\b)?"
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _NUMBER = rf"(?<![\w$£€¥₹.,:/#-])[-−]?{_DIGITS}"
 _MONEY = (
@@ -136,8 +136,15 @@ def percent_reader() -> PatternReader:
 
 
 def time_reader() -> PatternReader:
-    """Times of day on the clock of 24 hours."""
-    return PatternReader(re.compile(_TIME), lambda m, _: f"{int(m['hour']):02}:{m['minute']}")
+    """Times of day, on the clock of 24 hours or of twelve."""
+    return PatternReader(re.compile(_TIME), lambda m, _: _clock(m))
+
+
+def _clock(match: re.Match[str]) -> str:
+    hour = int(match["hour"])
+    if match["half"]:
+        hour = hour % 12 + (12 if match["half"] == "pm" else 0)
+    return f"{hour:02}:{match['minute']}"
 
 
 def date_reader() -> PatternReader:
