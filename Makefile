@@ -7,14 +7,15 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install --constr
 .PHONY: help demo test lint format benchmarks clean
 
 help:
-	@echo "make demo        run the benchmark on the embedded persona"
+	@echo "make demo        run the benchmark on two personas of 1,000 days"
 	@echo "make test        lint, types and every test: what CI runs"
 	@echo "make lint        lint, formatting and types alone"
 	@echo "make format      format the source"
 	@echo "make benchmarks  what the engine costs, measured here"
 
 demo: $(VENV)/.base
-	$(BIN)/recall-bench run --groups-enabled --into recall-runs/demo
+	$(BIN)/recall-bench run --personas executive-assistant er-physician \
+	  --groups-enabled --into recall-runs/demo
 
 test: lint
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal

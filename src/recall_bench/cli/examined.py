@@ -1,0 +1,50 @@
+"""What `world check` says about a world."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from recall_bench.lint.finding import Severity
+from recall_bench.portrait.rendering import counted
+from recall_bench.worlds import Examined
+
+SHOWN = 5
+"""Findings of one kind that are listed unless all are asked for."""
+
+_WIDTH = 100
+
+
+def line(examined: Examined, name: str) -> str:
+    """A world in one line."""
+    proof, lint = examined.proof, examined.lint
+    return (
+        f"{name}  {counted(lint.days, 'day')}, "
+        f"{proof.rederived:,} of {proof.questions:,} answers re-derived, "
+        f"{counted(len(proof.findings), 'finding')}, lint "
+        f"{counted(lint.count(Severity.ERROR), 'error')} "
+        f"{counted(lint.count(Severity.WARNING), 'warning')}"
+    )
+
+
+def findings(examined: Examined, *, everything: bool) -> Iterator[str]:
+    """What the proof found, then the lints' errors; with everything, their other findings too."""
+    proved = [(str(found.code), found.where, found.message) for found in examined.proof.findings]
+    linted = [
+        (f"lint {found.severity}, {found.code}", found.where, found.message)
+        for found in examined.lint.findings
+        if everything or found.severity is Severity.ERROR
+    ]
+    for group in (sorted(proved, key=lambda found: found[0]), linted):
+        for kind, several in groupby(group, key=lambda found: found[0]):
+            yield from _listed(kind, [found[1:] for found in several], everything=everything)
+
+
+def _listed(kind: str, several: Sequence[tuple[str, str]], *, everything: bool) -> Iterator[str]:
+    yield f"  {kind} ({len(several):,})"
+    shown = several if everything else several[:SHOWN]
+    for where, message in shown:
+        yield from textwrap.wrap(
+            f"{where}: {message}", _WIDTH, initial_indent="    ", subsequent_indent="      "
+        )
+    if len(shown) < len(several):
+        yield f"    and {len(several) - len(shown):,} more; --all lists them"
