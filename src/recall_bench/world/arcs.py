@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from recall_bench.errors import Malformed
 from recall_bench.world import values
@@ -11,6 +12,8 @@ from recall_bench.world.narration import Acts, Block, chosen, paragraphs, writte
 from recall_bench.world.sources import Arc, Directive, Slot
 from recall_bench.world.stage import Scene, Stage
 from recall_bench.world.values import Value
+
+_TRIES = 20
 
 _KINDS = frozenset({"number", "money", "percent", "time", "date", "person", "choice", "code"})
 """The kinds an authored fact may have."""
@@ -130,16 +133,20 @@ def _versions(arc: Arc, name: str, slot: Slot, stage: Stage) -> list[Value]:
     if kind == "person":
         others = tuple(stage.cast.people)
         return [Value("person", text, others=others) for text in written_as]
-    found: list[Value] = []
-    for text in written_as:
-        value = values.authored(kind, text)
-        for _ in range(20 if stage.seed else 0):
-            other = values.varied(value, chance)
-            if other.text not in {had.text for had in found}:
-                value = other
-                break
-        found.append(value)
-    return found
+    return _varied([values.authored(kind, text) for text in written_as], stage.seed, chance)
+
+
+def _varied(given: list[Value], seed: int, chance: Chance) -> list[Value]:
+    """The values of a seed: all moved by one factor, so that what fell still falls."""
+    if seed == 0:
+        return given
+    for _ in range(_TRIES):
+        factor = Decimal(chance.between(72, 138)) / 100
+        found = [values.scaled(value, factor, chance) for value in given]
+        texts = {value.text for value in found}
+        if len(texts) == len(found) and not texts & {value.text for value in given}:
+            return found
+    return given
 
 
 def _choices(given: list[str], others: list[str], seed: int, chance: Chance) -> list[Value]:

@@ -1,27 +1,19 @@
 """What is written besides the work: datelines, colour, and things come back to."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from heapq import heappop, heappush
 
 from recall_bench.core.question import PRINCIPAL
 from recall_bench.world.arcs import Plot
 from recall_bench.world.chance import Chance
-from recall_bench.world.narration import Block, Prose, chosen, written
+from recall_bench.world.ledger import Thread
+from recall_bench.world.narration import Block, chosen, written
 from recall_bench.world.routine import Run
 from recall_bench.world.settings import Knobs
 from recall_bench.world.sources import Topic, Variants, Voice
 from recall_bench.world.stage import Scene, Stage
-from recall_bench.world.templates import Told
 
 _ECHO, _RESTATE = "echo", "restate"
-
-
-@dataclass(slots=True)
-class _Session:
-    """The loose ends of one session on one day."""
-
-    prose: Prose = field(default_factory=Prose)
-    threads: list[str] = field(default_factory=list)
 
 
 class Asides:
@@ -57,23 +49,43 @@ class Asides:
         if run.process.restates and is_kept and self._chance.happens(self._knobs.restatements):
             self._plan(run, day + self._chance.between(14, 100), _RESTATE)
 
-    def loose_ends(self, day: int, plots: list[Plot]) -> list[tuple[Block, tuple[str, ...]]]:
-        """Blocks of things come back to, each with the threads it names."""
-        found: dict[str, _Session] = {}
+    def loose_ends(self, day: int, plots: list[Plot]) -> Iterator[Block]:
+        """Things come back to: at most one in a session, so that no two threads are named together.
+
+        What finds its session taken waits for another day.
+        """
+        taken: set[str] = set()
+        waiting: list[tuple[int, int, str]] = []
         while self._waiting and self._waiting[0][0] <= day:
-            _, number, kind = heappop(self._waiting)
-            run = self._runs.pop(number)
-            scene = Scene(self._stage, day, run.thread)
-            lines = run.process.echoes if kind == _ECHO else run.process.restates
-            _add(found, run.process.session, scene, chosen(scene, lines))
+            mention = heappop(self._waiting)
+            _, number, kind = mention
+            session = self._runs[number].process.session
+            if session in taken:
+                waiting.append(mention)
+            else:
+                taken.add(session)
+                yield self._mentioned(self._runs.pop(number), kind, day)
+        for mention in waiting:
+            heappush(self._waiting, mention)
         for plot in plots:
-            if self._is_rippling(plot, day):
-                scene = Scene(self._stage, day, plot.thread)
-                told = chosen(scene, plot.ripples.pop())
-                _add(found, plot.arc.primary_session, scene, told)
-        return [
-            (self._block(session, own, day), tuple(own.threads)) for session, own in found.items()
-        ]
+            session = plot.arc.primary_session
+            if session not in taken and self._is_rippling(plot, day):
+                taken.add(session)
+                yield self._loose(session, plot.thread, plot.ripples.pop(), day)
+
+    def _mentioned(self, run: Run, kind: str, day: int) -> Block:
+        lines = run.process.echoes if kind == _ECHO else run.process.restates
+        return self._loose(run.process.session, run.thread, lines, day)
+
+    def _loose(self, session: str, thread: Thread, lines: Variants, day: int) -> Block:
+        thread.last_named = day
+        prose = written(Scene(self._stage, day, thread, session), [lines])
+        return Block(
+            session=session,
+            heading=chosen(Scene(self._stage, day), self._voice.loose_ends).text,
+            text=prose.text,
+            tellings=tuple(prose.tellings),
+        )
 
     def _is_rippling(self, plot: Plot, day: int) -> bool:
         if not (plot.ripples and plot.is_active(day) and plot.thread.happenings):
@@ -82,15 +94,6 @@ class Asides:
             return False
         length = max(1, plot.arc.end_day - plot.arc.start_day)
         return self._chance.happens(1.2 * len(plot.arc.ripples) / length)
-
-    def _block(self, session: str, own: _Session, day: int) -> Block:
-        heading = chosen(Scene(self._stage, day), self._voice.loose_ends).text
-        return Block(
-            session=session,
-            heading=heading,
-            text=own.prose.text,
-            tellings=tuple(own.prose.tellings),
-        )
 
     def _plan(self, run: Run, day: int, kind: str) -> None:
         self._count += 1
@@ -105,12 +108,3 @@ class Asides:
         parts: list[Variants] = [topic.text] if isinstance(topic.text, str) else list(topic.text)
         heading = chosen(scene, topic.heading).text or self._stage.dates.heading(day)
         return Block(session=session, heading=heading, text=written(scene, parts).text)
-
-
-def _add(found: dict[str, _Session], session: str, scene: Scene, told: Told) -> None:
-    own = found.setdefault(session, _Session())
-    own.prose.paragraph()
-    own.prose.add(told, scene)
-    if scene.thread is not None:
-        scene.thread.last_named = scene.day
-        own.threads.append(scene.thread.key)

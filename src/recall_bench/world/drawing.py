@@ -75,8 +75,7 @@ class Draw:
                 amount = values.ranged(bounds, chance)
                 return values.numeric(kind, amount, unit=slot.unit, currency=slot.currency)
             case "date":
-                low, high = (slot.date or [0, 0])[:2]
-                return values.dated(max(1, day + chance.between(low, high)), self._stage.dates)
+                return self._date(slot.date or [0, 0], day, chance)
             case "person":
                 return self._person(slot, chance, held)
             case "choice":
@@ -97,6 +96,12 @@ class Draw:
             self._stage.where,
             f"slot {name} of {self._process.id} has no kind; give it one, such as number or choice",
         )
+
+    def _date(self, bounds: list[int], day: int, chance: Chance) -> Value:
+        """A day so far from today; one to come is no weekend."""
+        low, high = bounds[:2]
+        drawn = max(1, day + chance.between(low, high))
+        return values.dated(self._stage.workday(drawn) if drawn > day else drawn, self._stage.dates)
 
     def _person(self, slot: Slot, chance: Chance, held: dict[str, list[Value]]) -> Value:
         groups = [slot.person] if isinstance(slot.person, str) else slot.person or []

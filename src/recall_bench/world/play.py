@@ -31,7 +31,6 @@ class Played:
     page: Page
     begun: list[Thread] = field(default_factory=list)
     ended: list[Thread] = field(default_factory=list)
-    named_together: list[tuple[str, ...]] = field(default_factory=list)
 
 
 class Play:
@@ -49,6 +48,7 @@ class Play:
             dates=self.dates,
             deck=Deck(knobs.seed),
             where=persona.id,
+            week=tuple(persona.week),
         )
         self.sessions: dict[str, Session] = {session.id: session for session in persona.sessions}
         self.player = Player(self.stage, sources.routine, knobs)
@@ -81,12 +81,11 @@ class Play:
                 self._step(run, day, desk)
         desk.put(self._asides.colour(day, is_quiet=level == "quiet"))
         self._start(day, level, desk)
-        loose = self._asides.loose_ends(day, self.plots)
-        for block, _ in loose:
+        for block in self._asides.loose_ends(day, self.plots):
             desk.put(block)
         sheet = page(day, desk.blocks, tuple(self.sessions))
         enter(sheet)
-        return Played(sheet, desk.begun, desk.ended, [keys for _, keys in loose])
+        return Played(sheet, desk.begun, desk.ended)
 
     def _start(self, day: int, level: str, desk: "_Desk") -> None:
         if level == "quiet" and self._picks.happens(0.6):

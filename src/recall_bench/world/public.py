@@ -53,8 +53,6 @@ def arcs_file(sources: Sources, play: Play, days: int) -> Mapping[str, object]:
             for directive in raw["directives"]
             if directive["day"] <= days
         ]
-        if entry.get("correctedDay", 0) > days:
-            entry = {key: part for key, part in entry.items() if not key.startswith("correct")}
         arcs.append(entry)
     return {
         "epoch": play.dates.epoch.isoformat(),

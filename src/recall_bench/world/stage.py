@@ -28,6 +28,8 @@ class Stage:
     deck: Deck
     where: str
     """What messages call the sources."""
+    week: tuple[str, ...] = ("normal",) * 7
+    """The usual level of each weekday."""
     said: Memory = field(default_factory=Memory)
     _bags: dict[str, Bag] = field(default_factory=dict)
     _incidental: Chance = field(init=False)
@@ -46,6 +48,12 @@ class Stage:
         if kind == "n":
             return str(self._incidental.between(int(low), int(high)))
         return values.clock([low, high, 5], self._incidental).text
+
+    def workday(self, day: int) -> int:
+        """The day, or the next one that is no weekend to this persona."""
+        while (weekday := self.dates.weekday(day)) >= _SATURDAY and self.week[weekday] in _REST:
+            day += 1
+        return day
 
     def canary(self) -> str:
         """A string found nowhere else."""
@@ -67,6 +75,9 @@ class Stage:
             bag = self._bags[name] = Bag(size, Chance(self.seed, "words", name))
         return bag
 
+
+_SATURDAY = 5
+_REST = frozenset({"off", "quiet"})
 
 _CANARY_WORDS = (
     "ALDER BITTERN CORMORANT DUNLIN EIDER FULMAR GANNET HERON IBIS JACKDAW KESTREL LINNET MERLIN "

@@ -74,10 +74,14 @@ def authored(kind: str, written: str) -> Value:
 
 def varied(value: Value, chance: Chance) -> Value:
     """Another value of the same make, for another seed: `$640M` becomes, say, `$710M`."""
+    return scaled(value, Decimal(chance.between(72, 138)) / 100, chance)
+
+
+def scaled(value: Value, factor: Decimal, chance: Chance) -> Value:
+    """The value times a factor, written as it was; times and codes just change."""
     if value.kind in _NUMERIC and (found := _NUMBER.search(value.text)):
         number = Decimal(found[0].replace(",", ""))
         step = _precision(found[0])
-        factor = Decimal(chance.between(72, 138)) / 100
         moved = max(step, (number * factor / step).to_integral_value() * step)
         moved = moved.quantize(min(step, Decimal(1)))
         joined = f"{moved:,}" if "," in found[0] or moved >= 10_000 else str(moved)

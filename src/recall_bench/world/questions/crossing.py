@@ -1,4 +1,4 @@
-"""Two threads never named together that share a person, a part, a cause."""
+"""Two threads that share a person, a part, a cause. No block of a log names two threads."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -25,14 +25,6 @@ class Crossings:
     def __init__(self, depth: int = 5) -> None:
         self._depth = depth
         self._by_value: dict[tuple[str, str], deque[_End]] = {}
-        self._together: set[frozenset[str]] = set()
-
-    def named_together(self, threads: tuple[str, ...]) -> None:
-        """These were spoken of in one place, so no question may cross them."""
-        for one in threads:
-            for other in threads:
-                if one != other:
-                    self._together.add(frozenset((one, other)))
 
     def drafts(self, thread: Thread, desk: Desk) -> Iterator[Draft]:
         """A question for each value this thread shares with an earlier one of another kind."""
@@ -45,7 +37,6 @@ class Crossings:
                 if other.thread.source != thread.source
                 and other.fact.learned != end.fact.learned
                 and not other.fact.restated
-                and frozenset((other.thread.key, thread.key)) not in self._together
             ]
             if fit and desk.links.get(link):
                 yield _crossing(desk.chance.one(fit), end, desk.links[link], desk)

@@ -41,8 +41,6 @@ class Examiner:
             self._window = (day - 1) // WINDOW
             yield from self._selection.close_window()
         self._day = day
-        for together in played.named_together:
-            self._crossings.named_together(together)
         for thread in played.begun:
             self._open[thread.key] = thread
             if not thread.is_authored:
