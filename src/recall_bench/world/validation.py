@@ -43,6 +43,7 @@ class _Checker:
         self._isolated = {session.id: session.isolated for session in sources.persona.sessions}
         self._away = sources.story.away
         self._cast = {member.name for member in sources.persona.cast}
+        self._names = {word for name in self._cast for word in name.split()}
 
     def process(self, process: Process) -> Iterator[str]:
         yield from self._session(process.session)
@@ -53,6 +54,7 @@ class _Checker:
             texts = list(_variants(step.text))
             yield from self._texts(f"step {step.id}", texts, process.slots)
             yield from self._headings(step.id, step.heading, process.slots)
+            yield from self._cues(step.id, step.when.cue if step.when else [])
             if step.did and not (step.when and step.when.cue):
                 yield f"step {step.id} has `did` and no cue under `when`; add one"
             retold = {*step.changes, *step.reveals}
@@ -85,6 +87,7 @@ class _Checker:
                 yield f"{label} stands after a later directive; put them in order"
             yield from self._texts(label, [directive.text], arc.facts)
             yield from self._headings(label, directive.heading, arc.facts)
+            yield from self._cues(label, directive.when.cue if directive.when else [])
             retold = {*directive.changes, *directive.reveals, *directive.grants}
             for slot in _told([directive.text], arc.facts) - retold:
                 told.setdefault(slot, []).append(label)
@@ -149,6 +152,7 @@ class _Checker:
         for name, slot in slots.items():
             if slot.ask and not slot.cue:
                 yield f"{name} is asked about and has no cue; add one"
+            yield from self._cues(name, slot.cue)
             if slot.ask and name not in told:
                 yield f"{name} is asked about and never told"
             if slot.moves not in {None, "up", "down"}:
@@ -160,6 +164,12 @@ class _Checker:
                     known = hole.name in slots or hole.name in {"it", "date", "name", "began"}
                     if not known:
                         yield f"a question for {name} holds {{{hole.name}}}, which nothing defines"
+
+    def _cues(self, label: str, cues: list[str]) -> Iterator[str]:
+        for cue in cues:
+            for word in re.findall(r"\w+", cue):
+                if word.islower() and word.capitalize() in self._names:
+                    yield f"a cue of {label} writes {word} small, so no seed can rename it"
 
     def _tallies(self, process: Process) -> Iterator[str]:
         tallies = process.tallies
