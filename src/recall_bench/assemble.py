@@ -31,15 +31,12 @@ _SAMPLE_RANGES = ("every:5",)
 
 
 def assemble(
-    settings: Settings,
-    system: MemorySystem | None = None,
-    building: Building | None = None,
+    settings: Settings, system: MemorySystem | None = None, building: Building | None = None
 ) -> Job:
     """A job whose every part has been looked at; nothing is fed or asked yet.
 
-    All that is wrong, with any persona or part, is found before the first call is paid for. A
-    system of one's own may be given in place of the one the settings name. A shipped persona is
-    played on first use, and `building` shows it.
+    All that is wrong is found before the first call is paid for. A system of one's own may take
+    the place of the one the settings name; `building` shows a shipped persona being played.
     """
     check = _Check(settings)
     stories = check.stories(building)
