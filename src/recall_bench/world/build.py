@@ -46,7 +46,9 @@ def revised(sources: Sources, seed: int) -> Sources:
         return sources
     principal = sources.persona_file.get("principal") or {}
     rename = renaming(sources.persona, [principal["name"]] if principal else [], seed)
-    weeks = Chance(seed, "epoch", sources.persona.id).between(6, 160)
+    chance = Chance(seed, "epoch", sources.persona.id)
+    # Whole years and a little: a story of tax seasons and flu winters keeps its seasons.
+    weeks = 52 * chance.between(1, 9) + chance.between(-2, 2)
     epoch = (authored + timedelta(weeks=weeks)).isoformat()
     raw_persona = renamed(sources.persona_file, rename) | {"epoch": epoch}
     raw_story = renamed(sources.story_file, rename) | {"epoch": epoch}
