@@ -21,7 +21,9 @@ from recall_bench.world.templates import Deck
 
 _MOST_STARTS = 24
 _PATIENCE = 4
-"""Days a step may wait for a day with room."""
+"""Days a step waits for a day with room, before it goes into one without."""
+_OVERFULL = 1.4
+"""How far beyond its words a day is filled even so."""
 
 
 @dataclass(slots=True)
@@ -77,7 +79,8 @@ class Play:
             if name == f"d{len(plot.arc.directives) - 1:02}":
                 desk.ended.append(plot.thread)
         for run in list(self.player.due(day)):
-            if not desk.is_full or run.due <= day - _PATIENCE:
+            is_late = run.due <= day - _PATIENCE
+            if not desk.is_full or (is_late and not desk.is_overfull):
                 self._step(run, day, desk)
         desk.put(self._asides.colour(day, is_quiet=level == "quiet"))
         self._start(day, level, desk)
@@ -135,6 +138,10 @@ class _Desk:
     @property
     def is_full(self) -> bool:
         return self._words >= self._target
+
+    @property
+    def is_overfull(self) -> bool:
+        return self._words >= _OVERFULL * self._target
 
     def put(self, block: Block | None) -> None:
         if block is not None and block.text:
