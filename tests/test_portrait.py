@@ -40,10 +40,10 @@ def test_days_are_counted_by_their_words_and_not_by_their_marks(tmp_path: Path) 
 
 
 def test_days_without_a_file_are_gaps(tmp_path: Path) -> None:
-    calendar = portrait(tmp_path, dict.fromkeys((1, 2, 5, 9), "Rain.")).calendar
+    calendar = portrait(tmp_path, dict.fromkeys((2, 3, 6, 10), "Rain.")).calendar
 
-    assert (calendar.days, calendar.last_day) == (4, 9)
-    assert (calendar.missing, calendar.longest_gap) == (5, 3)
+    assert (calendar.days, calendar.last_day) == (4, 10)
+    assert (calendar.missing, calendar.longest_gap) == (6, 3)
 
 
 def test_sessions_are_counted_by_day(tmp_path: Path) -> None:
@@ -90,12 +90,13 @@ def test_a_skeleton_masks_figures_names_and_quotations(sentence: str, expected: 
 
 
 def test_a_name_is_known_even_where_a_sentence_starts_with_it(tmp_path: Path) -> None:
-    """`Gate` is written small elsewhere and `Hob` is not, so only one of them is a name."""
+    """`Gate` is written small elsewhere; `Hob` too, but more often with a capital."""
     prose = portrait(
         tmp_path,
         {
             1: "Gate and sill were scraped by noon. Hob was at the upper gate by noon.",
             2: "Vera was at the upper gate by noon. Sill and beam were scraped by noon.",
+            3: "I asked Hob. He asked Hob. Write to hob@lock.example.",
         },
     ).prose
 

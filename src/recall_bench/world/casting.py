@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from recall_bench.errors import Malformed
@@ -64,6 +65,7 @@ class Cast:
         """Whether anybody is in it."""
         return name in self._groups
 
+    @cached_property
     def surfaces(self) -> dict[str, list[str]]:
         """Full name to every way of naming them that means nobody else."""
         shared: dict[str, int] = {}

@@ -23,7 +23,7 @@ class Lexicon:
         content = {
             "dates": self._sources.persona.dates,
             "epoch": self._play.dates.epoch.isoformat(),
-            "people": self._play.cast.surfaces(),
+            "people": self._play.cast.surfaces,
             "sessions": {
                 session.id: {
                     "isolated": session.isolated,

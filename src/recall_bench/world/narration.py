@@ -13,7 +13,7 @@ from recall_bench.world.values import Value
 
 FRONT_MATTER = "---\ntype: daily\n---\n"
 
-_REDRAWS = 5
+_DRAWS = 6
 _OWN_LINE = ("- ", "> ", "| ")
 
 
@@ -108,13 +108,13 @@ class Prose:
 def chosen(scene: Scene, variants: Variants) -> Told:
     """One of the variants, filled; drawn again a few times if it was told before word for word."""
     said, met = scene.stage.said, frozenset(scene.met)
-    told = _drawn(scene, variants)
-    for _ in range(_REDRAWS):
-        if said.is_new(told.text):
-            break
+    for _ in range(_DRAWS):
         scene.met = set(met)
         told = _drawn(scene, variants)
-    said.add(told.text)
+        traces = said.traces(told.text)
+        if said.is_new(traces):
+            break
+    said.add(traces)
     return told
 
 

@@ -13,6 +13,9 @@ _PROBES = 3
 _SHORT = 6
 """Sentences of fewer words repeat in anybody's log."""
 
+Trace = list[tuple[int, int]]
+"""The bits of one sentence: byte and mask."""
+
 
 class Memory:
     """The sentences told so far."""
@@ -20,25 +23,24 @@ class Memory:
     def __init__(self) -> None:
         self._seen = bytearray(_BITS // 8)
 
-    def is_new(self, text: str) -> bool:
-        """Whether none of the text's longer sentences was told before."""
-        return not any(self._has(sentence) for sentence in _long(text))
+    def traces(self, text: str) -> list[Trace]:
+        """What the longer sentences of a text leave in memory."""
+        long = (sentence for sentence in split(text) if sentence.count(" ") >= _SHORT - 1)
+        return [_trace(sentence) for sentence in long]
 
-    def add(self, text: str) -> None:
-        """The text has been told."""
-        for sentence in _long(text):
-            for byte, bit in _places(sentence):
+    def is_new(self, traces: list[Trace]) -> bool:
+        """Whether none of these sentences was told before."""
+        seen = self._seen
+        return not any(all(seen[byte] & bit for byte, bit in trace) for trace in traces)
+
+    def add(self, traces: list[Trace]) -> None:
+        """These have been told."""
+        for trace in traces:
+            for byte, bit in trace:
                 self._seen[byte] |= bit
 
-    def _has(self, sentence: str) -> bool:
-        return all(self._seen[byte] & bit for byte, bit in _places(sentence))
 
-
-def _long(text: str) -> list[str]:
-    return [sentence for sentence in split(text) if sentence.count(" ") >= _SHORT - 1]
-
-
-def _places(sentence: str) -> list[tuple[int, int]]:
+def _trace(sentence: str) -> Trace:
     digest = blake2b(sentence.encode(), digest_size=4 * _PROBES).digest()
     found = []
     for start in range(0, len(digest), 4):

@@ -95,7 +95,7 @@ class Desk:
     def aliases(self, value: Value, told: int | None = None) -> list[str]:
         """Other right ways to give the value that was told on this day."""
         if value.kind == "person" and value.text in self.cast.people:
-            return [way for way in self.cast.surfaces()[value.text] if way != value.text]
+            return [way for way in self.cast.surfaces[value.text] if way != value.text]
         return list(values.spellings(value, self.stage.dates, told))
 
     def distractors(self, value: Value) -> list[str]:
