@@ -129,16 +129,16 @@ def _versions(arc: Arc, name: str, slot: Slot, stage: Stage) -> list[Value]:
         return [values.dated(int(day), stage.dates) for day in given if day is not None]
     written_as = [str(value) for value in given]
     if kind == "choice":
-        return _choices(written_as, slot.or_, stage.seed, chance)
+        return _choices(written_as, slot.or_, stage, chance)
     if kind == "person":
         others = tuple(stage.cast.people)
         return [Value("person", text, others=others) for text in written_as]
-    return _varied([values.authored(kind, text) for text in written_as], stage.seed, chance)
+    return _varied([values.authored(kind, text) for text in written_as], stage, chance)
 
 
-def _varied(given: list[Value], seed: int, chance: Chance) -> list[Value]:
+def _varied(given: list[Value], stage: Stage, chance: Chance) -> list[Value]:
     """The values of a seed: all moved by one factor, so that what fell still falls."""
-    if seed == 0:
+    if stage.is_authored:
         return given
     for _ in range(_TRIES):
         factor = Decimal(chance.between(72, 138)) / 100
@@ -149,9 +149,9 @@ def _varied(given: list[Value], seed: int, chance: Chance) -> list[Value]:
     return given
 
 
-def _choices(given: list[str], others: list[str], seed: int, chance: Chance) -> list[Value]:
+def _choices(given: list[str], others: list[str], stage: Stage, chance: Chance) -> list[Value]:
     pool = [*given, *(other for other in others if other not in given)]
-    picked = given if seed == 0 else chance.shuffled(pool)[: len(given)]
+    picked = given if stage.is_authored else chance.shuffled(pool)[: len(given)]
     return [Value("choice", text, others=tuple(pool)) for text in picked]
 
 

@@ -9,7 +9,6 @@ from recall_bench.world.chance import Chance
 from recall_bench.world.ledger import Thread
 from recall_bench.world.narration import Block, chosen, written
 from recall_bench.world.routine import Run
-from recall_bench.world.settings import Knobs
 from recall_bench.world.sources import Topic, Variants, Voice
 from recall_bench.world.stage import Scene, Stage
 
@@ -19,11 +18,11 @@ _ECHO, _RESTATE = "echo", "restate"
 class Asides:
     """Writes what carries no new fact."""
 
-    def __init__(self, stage: Stage, voice: Voice, knobs: Knobs) -> None:
+    def __init__(self, stage: Stage, voice: Voice, *, restatements: float) -> None:
         self._stage = stage
         self._voice = voice
-        self._knobs = knobs
-        self._chance = Chance(knobs.seed, "asides")
+        self._restatements = restatements
+        self._chance = Chance(stage.seed, "asides")
         self._waiting: list[tuple[int, int, str]] = []
         self._runs: dict[int, Run] = {}
         self._count = 0
@@ -46,7 +45,7 @@ class Asides:
         if run.process.echoes and self._chance.happens(0.35):
             self._plan(run, day + self._chance.between(2, 60), _ECHO)
         is_kept = not any(step.forgets for step in run.process.steps)
-        if run.process.restates and is_kept and self._chance.happens(self._knobs.restatements):
+        if run.process.restates and is_kept and self._chance.happens(self._restatements):
             self._plan(run, day + self._chance.between(14, 100), _RESTATE)
 
     def loose_ends(self, day: int, plots: list[Plot]) -> Iterator[Block]:

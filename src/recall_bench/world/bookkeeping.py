@@ -1,5 +1,7 @@
 """What a page tells, entered in the ledger."""
 
+import re
+
 from recall_bench.world.ledger import Access, Fact, Happening, Span, Thread
 from recall_bench.world.narration import Block, Page, Telling
 
@@ -13,7 +15,7 @@ def enter(page: Page) -> None:
             thread = block.thread
             thread.last_named = page.day
             when = thread.whens.get(block.step)
-            span = page.passage(offset, block, _first_cue(block.text, when.cue if when else []))
+            span = page.passage(offset, block, _any_of(when.cue if when else []))
             thread.happenings[block.step] = Happening(block.step, span)
             _consequences(thread, block, page, offset)
             # A sentence drawn and thrown away may have taken a canary with it.
@@ -24,9 +26,10 @@ def enter(page: Page) -> None:
             ]
 
 
-def _first_cue(text: str, cues: list[str]) -> str:
-    lowered = text.lower()
-    return next((cue.lower() for cue in cues if cue.lower() in lowered), "")
+def _any_of(words: list[str]) -> re.Pattern[str]:
+    """Any of the words, whole and in either case; with none given, anything."""
+    ways = "|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in words)
+    return re.compile(ways, re.IGNORECASE)
 
 
 def _state(thread: Thread, telling: Telling, span: Span, block: Block) -> None:
@@ -58,8 +61,8 @@ def _state(thread: Thread, telling: Telling, span: Span, block: Block) -> None:
 
 def _consequences(thread: Thread, block: Block, page: Page, offset: int) -> None:
     for slot in block.acts.forgets:
-        thread.forgotten.setdefault(slot, page.passage(offset, block, "forget"))
+        thread.forgotten.setdefault(slot, page.passage(offset, block, _any_of(["forget"])))
     for slot, session in block.acts.revokes:
         for access in thread.access.get(slot, []):
             if access.session == session and access.revoked is None:
-                access.revoked = page.passage(offset, block)
+                access.revoked = page.passage(offset, block, _any_of([]))

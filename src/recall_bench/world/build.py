@@ -83,8 +83,8 @@ def _write(sources: Sources, knobs: Knobs, folder: Path, progress: Callable[[int
     _put(folder / "persona.yaml", dumped(persona_file(sources)))
     _put(folder / f"arcs-{suffix}.yaml", dumped(arcs_file(sources, play, knobs.days)))
     lexicon = Lexicon(play, sources)
-    examiner = Examiner(_desk(play, sources, knobs), play.player.processes, knobs.seed)
-    clerk = _Clerk(sources.persona.id, knobs)
+    examiner = Examiner(_desk(play, sources, knobs), play.player.processes, play.seed)
+    clerk = _Clerk(sources.persona.id, knobs.distance, play.seed)
     with (qa / "questions.yaml").open("w", encoding="utf-8", newline="\n") as asked:
         for played in play.days():
             page = played.page
@@ -104,7 +104,7 @@ def _desk(play: Play, sources: Sources, knobs: Knobs) -> Desk:
         sessions=play.sessions,
         links={**sources.routine.links, **sources.story.links},
         distance=knobs.distance,
-        chance=Chance(knobs.seed, "questions"),
+        chance=Chance(play.seed, "questions"),
     )
 
 
@@ -115,10 +115,10 @@ def _put(path: Path, text: str) -> None:
 class _Clerk:
     """Numbers the questions and words them."""
 
-    def __init__(self, persona: str, knobs: Knobs) -> None:
+    def __init__(self, persona: str, distance: float, seed: int) -> None:
         self._persona = persona
-        self._distance = knobs.distance
-        self._chance = Chance(knobs.seed, "wording")
+        self._distance = distance
+        self._chance = Chance(seed, "wording")
         self._count = 0
 
     def entry(self, draft: Draft) -> str:

@@ -170,10 +170,10 @@ class Page:
         start, end = _sentence(block.text, telling.start)
         return Span(self.day, block.session, offset + start, offset + end, block.text[start:end])
 
-    def passage(self, offset: int, block: Block, word: str = "") -> Span:
-        """The first sentence of a block that holds the word, or the first of all."""
+    def passage(self, offset: int, block: Block, words: re.Pattern[str]) -> Span:
+        """The first sentence of a block that holds the words, or the first of all."""
         spans = list(sentences(block.text)) or [(0, len(block.text))]
-        holds = (span for span in spans if word in block.text[slice(*span)].lower())
+        holds = (span for span in spans if words.search(block.text[slice(*span)]))
         start, end = next(holds, spans[0])
         return Span(self.day, block.session, offset + start, offset + end, block.text[start:end])
 

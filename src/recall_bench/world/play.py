@@ -41,25 +41,28 @@ class Play:
     def __init__(self, sources: Sources, knobs: Knobs, epoch: date) -> None:
         persona = sources.persona
         self._knobs = knobs
+        # Two stories of one persona under one seed have nothing drawn alike.
+        self.seed = Chance(knobs.seed, persona.id, sources.arcs_name).word()
         self.dates = Dates(epoch, persona.dates)
         self.cast = Cast(persona.cast)
         self.stage = Stage(
-            seed=knobs.seed,
+            seed=self.seed,
+            is_authored=knobs.seed == 0,
             cast=self.cast,
             words={**sources.voice.words, **sources.routine.words},
             dates=self.dates,
-            deck=Deck(knobs.seed),
+            deck=Deck(self.seed),
             where=persona.id,
             week=tuple(persona.week),
         )
         self.sessions: dict[str, Session] = {session.id: session for session in persona.sessions}
-        self.player = Player(self.stage, sources.routine, knobs)
+        self.player = Player(self.stage, sources.routine, distractors=knobs.distractors)
         self.plots = plots(sources.story.arcs, self.stage)
-        self._asides = Asides(self.stage, sources.voice, knobs)
+        self._asides = Asides(self.stage, sources.voice, restatements=knobs.restatements)
         self._pace = Pace(
-            persona.week, sources.story.away, self.dates, seed=knobs.seed, density=knobs.density
+            persona.week, sources.story.away, self.dates, seed=self.seed, density=knobs.density
         )
-        self._picks = Chance(knobs.seed, "picks")
+        self._picks = Chance(self.seed, "picks")
         self._due = _by_day(self.plots)
 
     def days(self) -> Iterator[Played]:

@@ -7,7 +7,6 @@ from recall_bench.world.chance import Chance
 from recall_bench.world.drawing import Draw
 from recall_bench.world.ledger import Thread
 from recall_bench.world.narration import Acts, Block, chosen, written
-from recall_bench.world.settings import Knobs
 from recall_bench.world.sources import Process, Routine, Step
 from recall_bench.world.stage import Scene, Stage, template
 from recall_bench.world.values import Value
@@ -30,13 +29,13 @@ class Run:
 class Player:
     """Starts runs of processes and tells their steps."""
 
-    def __init__(self, stage: Stage, routine: Routine, knobs: Knobs) -> None:
+    def __init__(self, stage: Stage, routine: Routine, *, distractors: float) -> None:
         self._stage = stage
-        self._knobs = knobs
+        self._distractors = distractors
         self.processes = {process.id: process for process in routine.processes}
         self._draws = {process.id: Draw(stage, process) for process in routine.processes}
         self._chances = {
-            process.id: Chance(knobs.seed, "process", process.id) for process in routine.processes
+            process.id: Chance(stage.seed, "process", process.id) for process in routine.processes
         }
         self._counts = dict.fromkeys(self.processes, 0)
         self._used: set[str] = set()
@@ -48,7 +47,7 @@ class Player:
         process = self.processes[process_id]
         chance = self._chances[process_id]
         like = self._last.get(process_id)
-        is_wanted = like is not None and chance.happens(self._knobs.distractors)
+        is_wanted = like is not None and chance.happens(self._distractors)
         for attempt in range(_NAME_TRIES):
             is_double = is_wanted and attempt == 0
             held = self._draws[process_id].all(day, chance, like if is_double else None)

@@ -22,6 +22,9 @@ class Stage:
     """The things all threads of a world draw from."""
 
     seed: int
+    """What all chance of this world comes from."""
+    is_authored: bool
+    """Whether names and values are those the authors wrote."""
     cast: Cast
     words: dict[str, list[str]]
     dates: Dates
