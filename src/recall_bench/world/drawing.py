@@ -43,7 +43,8 @@ class Draw:
         """A first value for every slot; `like` lends what is not asked, to make a double."""
         held: dict[str, list[Value]] = {}
         for name, slot in self._process.slots.items():
-            is_lent = like is not None and not slot.ask and slot.kind_of() in {"choice", "person"}
+            is_lent = like is not None and not (slot.ask or slot.not_)
+            is_lent = is_lent and slot.kind_of() in {"choice", "person"}
             if is_lent and like is not None:
                 held[name] = [like[name][0]]
             else:
@@ -53,17 +54,32 @@ class Draw:
     def another(
         self, name: str, day: int, chance: Chance, held: dict[str, list[Value]]
     ) -> Value | None:
-        """A value the slot has not had yet, moved the way it moves if possible; None if none is."""
+        """A value the slot has not had yet, moved the way it moves; None if there is none."""
         had = {value.text for value in held[name]}
         slot = self._process.slots[name]
-        other = None
         for _ in range(_TRIES):
             value = self.one(name, slot, day, chance, held)
-            if value.text not in had:
-                other = value
-                if _is_moved(held[name][-1], value, slot.moves):
-                    break
-        return other
+            if value.text not in had and _is_moved(held[name][-1], value, slot.moves):
+                return value
+        return self._pushed(held[name][-1], slot, chance) if slot.moves else None
+
+    def _pushed(self, old: Value, slot: Slot, chance: Chance) -> Value | None:
+        """A value beyond the old one the way it moves, where its range leaves no room."""
+        way = 1 if slot.moves == "up" else -1
+        if old.day is not None:
+            low, high = (slot.date or [0, 2])[:2]
+            pushed = old.day + way * chance.between(1, max(2, high - low))
+            return values.dated(self._stage.workday(max(1, pushed)), self._stage.dates)
+        bounds = slot.number or slot.money or slot.percent
+        if old.amount is None or bounds is None:
+            return None
+        low_bound, high_bound, *rest = (Decimal(str(bound)) for bound in bounds)
+        step = rest[0] if rest else Decimal(1)
+        room = max(1, int((high_bound - low_bound) / step / 5))
+        amount = old.amount + way * step * chance.between(1, room)
+        if amount <= 0:
+            return None
+        return values.numeric(slot.kind_of(), amount, unit=slot.unit, currency=slot.currency)
 
     def one(
         self, name: str, slot: Slot, day: int, chance: Chance, held: dict[str, list[Value]]

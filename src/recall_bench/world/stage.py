@@ -79,6 +79,7 @@ class Stage:
         return bag
 
 
+_REDRAWS = 4
 _SATURDAY = 5
 _REST = frozenset({"off", "quiet"})
 
@@ -98,6 +99,8 @@ class Scene:
     session: str = PRINCIPAL
     met: set[str] = field(default_factory=set)
     """People already named in full in this block."""
+    passing: set[str] = field(default_factory=set)
+    """People of a group who passed through this block."""
     extra: dict[str, str] = field(default_factory=dict)
     """Further words, for questions: `it`, `month`, `date`."""
 
@@ -109,7 +112,7 @@ class Scene:
         if self.thread is not None and name in self.thread.held:
             return self._value(hole, self.thread.held[name])
         if name.startswith(("@", "n:", "t:")):
-            return Filling(self.stage.incidental(name))
+            return Filling(self._incidental(name))
         plain = self._plain(name)
         if plain is None:
             whose = f" of {self.thread.source}" if self.thread else ""
@@ -118,6 +121,17 @@ class Scene:
                 f"a template{whose} holds {{{name}}}, which nothing defines; correct it",
             )
         return Filling(plain)
+
+    def _incidental(self, name: str) -> str:
+        """Something incidental; nobody is drawn twice into one block."""
+        drawn = self.stage.incidental(name)
+        if self.stage.cast.has_group(name[1:]):
+            for _ in range(_REDRAWS):
+                if drawn not in self.passing:
+                    break
+                drawn = self.stage.incidental(name)
+            self.passing.add(drawn)
+        return drawn
 
     def _plain(self, name: str) -> str | None:
         dates = self.stage.dates
