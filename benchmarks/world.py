@@ -66,7 +66,8 @@ def side_by_side(personas: list[str]) -> None:
     """Every persona at full length, two at a time."""
     print(f"{DAYS:,} days, {PROCESSES} processes")
     print(
-        f"{'persona':24}{'seconds':>9}{'MB':>8}{'peak MB':>9}{'of 4 quarters':>15}{'of a copy':>11}"
+        f"{'persona':24}{'seconds':>9}{'cpu s':>8}{'MB':>8}{'peak MB':>9}"
+        f"{'of 4 quarters':>15}{'of a copy':>11}"
     )
     jobs = [(persona, days) for persona in personas for days in (DAYS, DAYS // 4)]
     started = time.perf_counter()

@@ -45,7 +45,10 @@ def revised(sources: Sources, seed: int) -> Sources:
     if seed == 0:
         return sources
     principal = sources.persona_file.get("principal") or {}
-    rename = renaming(sources.persona, [principal["name"]] if principal else [], seed)
+    text = "\n".join(
+        repr(part) for part in (sources.persona_file["cast"], sources.story_file, *_own(sources))
+    )
+    rename = renaming(sources.persona, [principal["name"]] if principal else [], text, seed)
     chance = Chance(seed, "epoch", sources.persona.id)
     # Whole years and a little: a story of tax seasons and flu winters keeps its seasons.
     weeks = 52 * chance.between(1, 9) + chance.between(-2, 2)
@@ -56,11 +59,16 @@ def revised(sources: Sources, seed: int) -> Sources:
         sources,
         persona=msgspec.convert(raw_persona, Persona),
         story=msgspec.convert(raw_story, Story),
-        routine=msgspec.convert(renamed(msgspec.to_builtins(sources.routine), rename), Routine),
-        voice=msgspec.convert(renamed(msgspec.to_builtins(sources.voice), rename), Voice),
+        routine=msgspec.convert(renamed(_own(sources)[0], rename), Routine),
+        voice=msgspec.convert(renamed(_own(sources)[1], rename), Voice),
         persona_file=raw_persona,
         story_file=raw_story,
     )
+
+
+def _own(sources: Sources) -> tuple[object, object]:
+    """Routine and voice as plain documents."""
+    return msgspec.to_builtins(sources.routine), msgspec.to_builtins(sources.voice)
 
 
 def _epoch(sources: Sources) -> date:

@@ -78,16 +78,18 @@ class Cast:
         }
 
 
-def renaming(persona: Persona, extra: Iterable[str], seed: int) -> Callable[[str], str]:
-    """What turns authored text into the text of this seed; seed 0 leaves it alone."""
+def renaming(persona: Persona, extra: Iterable[str], text: str, seed: int) -> Callable[[str], str]:
+    """What turns authored text into the text of this seed; seed 0 leaves it alone.
+
+    `text` is all the authors wrote: no name is given that stands in it already.
+    """
     if seed == 0:
-        return lambda text: text
-    words = _words(persona, extra, Chance(seed, "names", persona.id))
-    if not words:
-        return lambda text: text
+        return lambda authored: authored
+    taken = set(re.findall(r"[^\W\d_]+", text))
+    words = _words(persona, extra, taken, Chance(seed, "names", persona.id))
     longest = sorted(words, key=lambda word: (-len(word), word))
     pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest))})(?![\w-])")
-    return lambda text: pattern.sub(lambda found: words[found[0]], text)
+    return lambda authored: pattern.sub(lambda found: words[found[0]], authored)
 
 
 def renamed(content: Any, rename: Callable[[str], str]) -> Any:  # noqa: ANN401 - any YAML
@@ -116,12 +118,14 @@ def _person(member: Member) -> Person:
     )
 
 
-def _words(persona: Persona, extra: Iterable[str], chance: Chance) -> Mapping[str, str]:
+def _words(
+    persona: Persona, extra: Iterable[str], taken: set[str], chance: Chance
+) -> Mapping[str, str]:
     """Each authored name, word by word, to its new one."""
     words: dict[str, str] = {}
     pronouns = {member.name: member.pronoun for member in persona.cast}
     authored = [member.name for member in persona.cast if not member.name.startswith("@")]
-    used: set[str] = {word for name in authored for word in name.split()}
+    used = set(taken)
     for name in dict.fromkeys([*authored, *extra]):
         first, _, last = _TITLE.sub("", name).partition(" ")
         pool = {"she": SHE, "he": HE}.get(pronouns.get(name, ""), SHE + HE)

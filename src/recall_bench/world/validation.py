@@ -31,6 +31,8 @@ def problems(sources: Sources) -> list[BenchError]:
     for arc in sources.story.arcs:
         where = f"{sources.persona.id}/{sources.arcs_name}, arc {arc.id}"
         found += [Malformed(where, problem) for problem in checker.arc(arc)]
+    where = f"{sources.persona.id}/persona.yaml"
+    found += [Malformed(where, problem) for problem in _mixed_up(sources.persona.alternatives)]
     where = f"{sources.persona.id}/{sources.arcs_name}"
     found += [Malformed(where, problem) for problem in _crowding(sources.story.arcs)]
     return found
@@ -186,6 +188,15 @@ def _told_twice(told: dict[str, list[str]]) -> Iterator[str]:
     for slot, places in told.items():
         if len(places) > 1:
             yield f"{slot} is told more than once, in {' and '.join(places)}; echo it instead"
+
+
+def _mixed_up(alternatives: dict[str, list[str]]) -> Iterator[str]:
+    """Names of two things of which one stands inside the other, so that a seed confuses them."""
+    names = [(thing, name) for thing, others in alternatives.items() for name in [thing, *others]]
+    for thing, name in names:
+        for other, whole in names:
+            if thing != other and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", whole):
+                yield f"{name}, for {thing}, stands in {whole}, for {other}; rename one"
 
 
 def _crowding(arcs: list[Arc]) -> Iterator[str]:
