@@ -37,6 +37,9 @@ def command_line() -> str:
         assert command is not None
         with click.Context(command, parent=context, info_name=name) as ctx:
             parts.append(f"## {name}\n\n```text\n{command.get_help(ctx)}\n```\n")
+            for inner, part in getattr(command, "commands", {}).items():
+                with click.Context(part, parent=ctx, info_name=inner) as within:
+                    parts.append(f"### {name} {inner}\n\n```text\n{part.get_help(within)}\n```\n")
     return "\n".join(parts)
 
 

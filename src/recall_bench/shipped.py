@@ -78,6 +78,17 @@ def digest_of(folder: Path) -> str:
     return total.hexdigest()
 
 
+def corpus_in(folder: Path) -> Corpus:
+    """What a played folder comes to."""
+    (questions,) = folder.glob("qa-*/questions.yaml")
+    asked = questions.read_text(encoding="utf-8")
+    return Corpus(
+        digest=digest_of(folder),
+        days=len(list(folder.glob("memories-*/day-*.md"))),
+        questions=len(re.findall(r"^- id:", asked, re.MULTILINE)),
+    )
+
+
 def cache_folder() -> Path:
     """Where played personas are kept: `RECALL_BENCH_CACHE`, or the platform's cache folder."""
     if named := os.environ.get("RECALL_BENCH_CACHE"):

@@ -13,10 +13,13 @@ from recall_bench.shipped import (
     DEFAULT_STORY,
     SOURCES,
     Building,
+    Corpus,
     catalogue,
+    corpus_in,
     materialised,
     silently,
     story_days,
+    write_catalogue,
 )
 from recall_bench.world.sources import Sources
 
@@ -134,6 +137,21 @@ def build_world(
     settings = msgspec.convert({**(knobs or {}), "days": length}, Knobs)
     with building(sources.persona.id, length) as told:
         return build(sources, settings, out, told)
+
+
+def release(building: Building = silently) -> Mapping[str, Mapping[str, Corpus]]:
+    """Play every story whose sources ship and put its digest on record; what was recorded."""
+    from tempfile import TemporaryDirectory
+
+    found: dict[str, dict[str, Corpus]] = {}
+    for persona in shipped():
+        found[persona] = {}
+        for arcs in sorted(path.name for path in (SOURCES / persona).glob("arcs-*.yaml")):
+            with TemporaryDirectory() as scratch:
+                folder = build_world(persona, Path(scratch), arcs=arcs, building=building)
+                found[persona][arcs] = corpus_in(folder)
+    write_catalogue(found)
+    return found
 
 
 def shipped() -> tuple[str, ...]:

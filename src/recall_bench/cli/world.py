@@ -109,6 +109,24 @@ def check_command(
     return DataError.exit_code if unsound else 0
 
 
+@world_command.command("release")
+def release_command() -> None:
+    """Play every shipped persona anew and put its digest on record.
+
+    For whoever changes the sources or the simulator: a corpus that is not the one on record is
+    refused, so that scores under one name always compare.
+    """
+    from recall_bench.cli.building import building
+    from recall_bench.worlds import release
+
+    for persona, stories in release(building).items():
+        for arcs, corpus in stories.items():
+            click.echo(
+                f"{persona} {arcs}: {corpus.days} days, {corpus.questions} questions, "
+                f"digest {corpus.digest[:12]}"
+            )
+
+
 @world_command.command("stats")
 @_NAMES
 @_ARCS
