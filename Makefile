@@ -14,8 +14,7 @@ help:
 	@echo "make benchmarks  what the engine costs, measured here"
 
 demo: $(VENV)/.base
-	$(BIN)/recall-bench run --personas executive-assistant er-physician \
-	  --groups-enabled --into recall-runs/demo
+	$(BIN)/recall-bench run --personas executive-assistant er-physician --groups-enabled --into recall-runs/demo
 
 test: lint
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
