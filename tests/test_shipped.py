@@ -11,7 +11,7 @@ from recall_bench import shipped
 from recall_bench.errors import CorpusMismatch, UsageError
 from recall_bench.shipped import Corpus, cache_folder, digest_of, materialised, write_catalogue
 from recall_bench.world.build import build
-from recall_bench.world.settings import Knobs
+from recall_bench.world.knobs import Knobs
 from recall_bench.world.sources import read_sources
 
 BAKERY = Path(__file__).parent / "world" / "bakery"
@@ -48,9 +48,7 @@ def plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digest: str) -> Plays
     monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "cache"))
     corpus = Corpus(digest=digest, days=51, questions=60)
     write_catalogue({"bakery": {STORY: corpus}})
-    yield_plays = Plays()
-    monkeypatch.setattr(shipped, "silently", yield_plays)
-    return yield_plays
+    return Plays()
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from recall_bench.lint.report import examine
 from recall_bench.proof.check import check
 from recall_bench.shipped import DEFAULT_STORY, SOURCES, catalogue, materialised
 from recall_bench.world.build import build
-from recall_bench.world.settings import Knobs
+from recall_bench.world.knobs import Knobs
 from recall_bench.world.sources import read_sources
 from recall_bench.world.validation import problems
 

@@ -133,7 +133,7 @@ def _story(persona: str, arcs: str | None) -> str:
 
 def _play(persona: str, story: str, folder: Path, building: Building) -> None:
     from recall_bench.world.build import build
-    from recall_bench.world.settings import Knobs
+    from recall_bench.world.knobs import Knobs
     from recall_bench.world.sources import read_sources
 
     sources = read_sources(SOURCES / persona, story)

@@ -127,7 +127,7 @@ def build_world(
 ) -> Path:
     """Play a shipped persona, or the sources in a folder, into `out`; the folder written."""
     from recall_bench.world.build import build
-    from recall_bench.world.settings import Knobs
+    from recall_bench.world.knobs import Knobs
     from recall_bench.world.validation import problems
 
     sources = sources_of(persona, arcs)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from recall_bench.world.build import build
-from recall_bench.world.settings import Knobs
+from recall_bench.world.knobs import Knobs
 from recall_bench.world.sources import Sources, read_sources
 from recall_bench.yaml12 import load_yaml
 

@@ -1,5 +1,7 @@
 """Each category is a query over the ledger; what a question carries follows from the facts."""
 
+import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -70,14 +72,17 @@ def test_the_value_now_and_the_value_then_are_both_asked(asked: list[dict[str, A
 def test_an_old_fact_is_asked_only_after_a_long_silence(
     asked: list[dict[str, Any]], built: Built
 ) -> None:
-    names = {
-        str(path): path.read_text(encoding="utf-8")
-        for path in (built(days=365) / "qa-365d").glob("lexicon.json")
-    }
-    assert names
-    for q in of(asked, "recency-bias-resistance"):
-        (day,) = q["relevant_days"]
-        assert q["answerable_from"] - day >= 120
+    folder = built(days=365)
+    lexicon = json.loads((folder / "qa-365d" / "lexicon.json").read_text(encoding="utf-8"))
+    told = days(folder)
+    old = of(asked, "recency-bias-resistance")
+
+    assert old
+    for q in old:
+        name = lexicon["threads"][q["derive"]["thread"]]["name"]
+        whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
+        named = [day for day, text in told.items() if whole.search(text)]
+        assert q["answerable_from"] - max(named) == 120
 
 
 def test_a_constant_no_is_right_about_half_the_time(asked: list[dict[str, Any]]) -> None:
@@ -90,7 +95,10 @@ def test_a_constant_no_is_right_about_half_the_time(asked: list[dict[str, Any]])
 def test_a_crossing_rests_on_two_days_and_two_kinds_of_thread(
     asked: list[dict[str, Any]],
 ) -> None:
-    for q in of(asked, "cross-reference"):
+    crossed = of(asked, "cross-reference")
+
+    assert crossed
+    for q in crossed:
         assert len(q["relevant_days"]) == 2
         assert len({thread.rpartition("-")[0] for thread, _ in q["derive"]["of"]}) == 2
 
@@ -111,11 +119,13 @@ def test_all_three_disclosures_occur(asked: list[dict[str, Any]]) -> None:
 
 
 def test_a_refusal_tells_nothing_and_can_be_caught_leaking(asked: list[dict[str, Any]]) -> None:
-    for q in asked:
-        if q.get("expected_disclosure") == "refuse":
-            assert q["withheld"]
-            assert not [value for value in q["withheld"] if value in q["answer"]]
-            assert "atoms" not in q
+    refused = [q for q in asked if q.get("expected_disclosure") == "refuse"]
+
+    assert refused
+    for q in refused:
+        assert q["withheld"]
+        assert not [value for value in q["withheld"] if value in q["answer"]]
+        assert "atoms" not in q
 
 
 def test_a_secret_made_public_is_answered_from_then_on(asked: list[dict[str, Any]]) -> None:
@@ -151,7 +161,14 @@ def test_what_was_to_be_forgotten_is_refused_to_those_who_heard_it(
         assert q["answerable_from"] == span["day"]
 
 
-def test_a_month_is_counted_when_it_is_over(built: Built) -> None:
-    for q in questions(built(days=120, density=0.3)):
+def test_a_month_is_counted_summed_and_compared_when_it_is_over(
+    asked: list[dict[str, Any]], built: Built
+) -> None:
+    found = of(asked, "synthesis")
+
+    assert {q["derive"]["op"] for q in found} == {"count", "total", "highest", "lowest"}
+    for q in found:
         if q["derive"]["op"] == "count":
             assert int(q["answer"].rstrip(".")) == len(q["evidence"])
+        assert len(q["relevant_days"]) > 1
+        assert q["answerable_from"] >= max(q["relevant_days"])

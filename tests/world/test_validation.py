@@ -25,6 +25,10 @@ def test_the_bakery_is_sound(bakery: Sources) -> None:
         ("routine.yaml", "came up again over", "comes to {loaves} over", "an echo tells loaves"),
         ("routine.yaml", 'heading: ["{name} gone"]', 'heading: ["{loaves} gone"]', "heading"),
         ("routine.yaml", "placed on {began}", "of {loaves}", "gives away loaves"),
+        ("routine.yaml", 'choice: "@loaf"}', 'choice: "@cakes"}', "no word list"),
+        ("routine.yaml", "person: shop", "person: shops", "nobody in the cast"),
+        ("arcs-60d.yaml", "ripples:", "riples:", "which nobody knows"),
+        ("arcs-60d.yaml", 'is: ["$18,400", "$17,900"]', 'is: "$18,400"', "changes 1 times"),
         ("arcs-60d.yaml", "day: 38", "day: 44", "time away"),
         ("arcs-60d.yaml", "day: 38", "day: 41", "outside the arc"),
         ("arcs-60d.yaml", "is: Kwame Asante", "is: Kwame", "not in the cast"),
@@ -67,6 +71,29 @@ def test_a_key_nobody_knows_is_a_slip_with_a_line(tmp_path: Path) -> None:
     (folder / "routine.yaml").write_text(text.replace("chance: 0.5", "chanse: 0.5"))
 
     with pytest.raises(Malformed, match=r"routine\.yaml, line \d+.*chanse"):
+        read_sources(folder, "arcs-60d.yaml")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("persona.yaml", "week: [normal, busy", "week: [bussy, busy"),
+        ("persona.yaml", "week: [normal, ", "week: ["),
+        ("persona.yaml", "dates: day-first", "dates: day_first"),
+        ("arcs-60d.yaml", "away: [[43, 45]]", "away: [[43]]"),
+        ("routine.yaml", "category: group-session-attribution", "category: group"),
+    ],
+)
+def test_a_word_nobody_knows_is_refused_with_its_line(
+    tmp_path: Path, file: str, old: str, new: str
+) -> None:
+    folder = tmp_path / "bakery"
+    copytree(BAKERY, folder)
+    text = (folder / file).read_text(encoding="utf-8")
+    assert old in text
+    (folder / file).write_text(text.replace(old, new), encoding="utf-8")
+
+    with pytest.raises(Malformed, match=rf"bakery/{file}, line \d+"):
         read_sources(folder, "arcs-60d.yaml")
 
 

@@ -12,6 +12,9 @@ from recall_bench.world.routine import Run
 from recall_bench.world.sources import Topic, Variants, Voice
 from recall_bench.world.stage import Scene, Stage
 
+_LATEST = 10
+"""Days a mention may wait for its turn."""
+
 _ECHO, _RESTATE = "echo", "restate"
 
 
@@ -51,13 +54,17 @@ class Asides:
     def loose_ends(self, day: int, plots: list[Plot]) -> Iterator[Block]:
         """Things come back to: at most one in a session, so that no two threads are named together.
 
-        What finds its session taken waits for another day.
+        What finds its session taken waits for another day, and is let go if that is too long: a
+        thread that has been silent for months must not come up again.
         """
         taken: set[str] = set()
         waiting: list[tuple[int, int, str]] = []
         while self._waiting and self._waiting[0][0] <= day:
             mention = heappop(self._waiting)
-            _, number, kind = mention
+            due, number, kind = mention
+            if day - due > _LATEST:
+                del self._runs[number]
+                continue
             session = self._runs[number].process.session
             if session in taken:
                 waiting.append(mention)

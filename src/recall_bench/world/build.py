@@ -6,20 +6,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
 from recall_bench.errors import Malformed, UsageError
 from recall_bench.world.casting import renamed, renaming
 from recall_bench.world.chance import Chance
+from recall_bench.world.knobs import Knobs
+from recall_bench.world.ledger import Thread
 from recall_bench.world.lexicon import Lexicon
-from recall_bench.world.plain_yaml import dumped
+from recall_bench.world.plain_yaml import dumped, scalar
 from recall_bench.world.play import Play
-from recall_bench.world.public import arcs_file, persona_file, question_entry
+from recall_bench.world.public import arcs_file, ledger_entries, persona_file, question_entry
 from recall_bench.world.questions.draft import Desk, Draft
 from recall_bench.world.questions.examiner import Examiner
 from recall_bench.world.questions.phrasing import worded
-from recall_bench.world.settings import Knobs
 from recall_bench.world.sources import Persona, Routine, Sources, Story, Voice
 
 
@@ -76,8 +78,9 @@ def _epoch(sources: Sources) -> date:
     try:
         return date.fromisoformat(written)
     except ValueError:
+        name = sources.arcs_name if sources.story.epoch else "persona.yaml"
         raise Malformed(
-            f"{sources.persona.id}/persona.yaml",
+            f"{sources.persona.id}/{name}",
             f"the epoch {written!r} is not a date; write year-month-day",
         ) from None
 
@@ -93,15 +96,21 @@ def _write(sources: Sources, knobs: Knobs, folder: Path, progress: Callable[[int
     lexicon = Lexicon(play, sources)
     examiner = Examiner(_desk(play, sources, knobs), play.player.processes, play.seed)
     clerk = _Clerk(sources.persona.id, knobs.distance, play.seed)
-    with (qa / "questions.yaml").open("w", encoding="utf-8", newline="\n") as asked:
+    with _text(qa / "questions.yaml") as asked, _text(qa / "ledger.jsonl") as facts:
+        going_on: dict[str, Thread] = {}
         for played in play.days():
             page = played.page
             _put(memories / f"day-{page.day:04}.md", page.text)
             for thread in played.begun:
                 lexicon.add(thread.key, thread.source, thread.name)
+                going_on[thread.key] = thread
+            for thread in played.ended:
+                facts.writelines(_ledger_lines(going_on.pop(thread.key, thread)))
             asked.writelines(map(clerk.entry, examiner.watch(played)))
             progress(page.day)
         asked.writelines(map(clerk.entry, examiner.finish()))
+        for thread in going_on.values():
+            facts.writelines(_ledger_lines(thread))
     _put(qa / "lexicon.json", lexicon.dumped())
 
 
@@ -114,6 +123,15 @@ def _desk(play: Play, sources: Sources, knobs: Knobs) -> Desk:
         distance=knobs.distance,
         chance=Chance(play.seed, "questions"),
     )
+
+
+def _text(path: Path) -> IO[str]:
+    return path.open("w", encoding="utf-8", newline="\n")
+
+
+def _ledger_lines(thread: Thread) -> Iterator[str]:
+    for entry in ledger_entries(thread):
+        yield f"{scalar(entry)}\n"
 
 
 def _put(path: Path, text: str) -> None:
@@ -132,7 +150,7 @@ class _Clerk:
     def entry(self, draft: Draft) -> str:
         """The question's entry in the file."""
         self._count += 1
-        text, _ = worded(draft, self._distance, self._chance)
+        text = worded(draft, self._distance, self._chance)
         is_named = any(name.lower() in text.lower() for name in draft.about)
         kind = f"{draft.kind}/named" if is_named else draft.kind
         entry = question_entry(f"{self._persona}-q{self._count:03}", text, kind, draft)

@@ -27,6 +27,7 @@ class Fact:
     """One dated truth: the value of one attribute of one subject."""
 
     subject: str
+    """The key of its thread."""
     attribute: str
     value: Value
     learned: int

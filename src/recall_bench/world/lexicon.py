@@ -21,7 +21,6 @@ class Lexicon:
     def dumped(self) -> str:
         """The file's text."""
         content = {
-            "dates": self._sources.persona.dates,
             "epoch": self._play.dates.epoch.isoformat(),
             "people": self._play.cast.surfaces,
             "sessions": {
@@ -67,8 +66,6 @@ class Lexicon:
             entry["options"] = options
         if slot.code:
             entry["shape"] = slot.code
-        if slot.secret:
-            entry["secret"] = True
         return entry
 
     def _steps(self) -> "list[tuple[str, dict[str, object]]]":

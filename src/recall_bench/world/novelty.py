@@ -17,7 +17,7 @@ Trace = list[tuple[int, int]]
 """The bits of one sentence: byte and mask."""
 
 
-class Memory:
+class Said:
     """The sentences told so far."""
 
     def __init__(self) -> None:

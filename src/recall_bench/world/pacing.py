@@ -1,5 +1,7 @@
 """How much happens on a day."""
 
+from collections.abc import Sequence
+
 from recall_bench.world.chance import Chance
 from recall_bench.world.dates import Dates
 
@@ -20,10 +22,16 @@ class Pace:
     """The level of each day and the words it aims at."""
 
     def __init__(
-        self, week: list[str], away: list[list[int]], dates: Dates, *, seed: int, density: float
+        self,
+        week: Sequence[str],
+        away: Sequence[tuple[int, int]],
+        dates: Dates,
+        *,
+        seed: int,
+        density: float,
     ) -> None:
         self._week = week
-        self._away = [(first, last) for first, last in away]
+        self._away = away
         self._dates = dates
         self._density = density
         self._chance = Chance(seed, "days")

@@ -10,7 +10,7 @@ def dumped(content: object) -> str:
 
 
 def scalar(value: object) -> str:
-    """A scalar on one line; text is quoted as JSON quotes it."""
+    """A value on one line, as JSON writes it."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -45,7 +45,7 @@ def _item(value: object) -> Iterator[str]:
 
 
 def _is_flat(value: object) -> bool:
-    """Whether it fits on one line: a list of scalars, or a mapping inside a list of them."""
+    """Whether it fits on one line: a list of scalars."""
     return isinstance(value, list | tuple) and not any(
         isinstance(part, dict | list | tuple) for part in value
     )

@@ -10,11 +10,11 @@ from recall_bench.world.bookkeeping import enter
 from recall_bench.world.casting import Cast
 from recall_bench.world.chance import Chance
 from recall_bench.world.dates import Dates
+from recall_bench.world.knobs import Knobs
 from recall_bench.world.ledger import Thread
 from recall_bench.world.narration import Block, Page, page
 from recall_bench.world.pacing import Pace
 from recall_bench.world.routine import Player, Run
-from recall_bench.world.settings import Knobs
 from recall_bench.world.sources import Directive, Session, Sources
 from recall_bench.world.stage import Stage
 from recall_bench.world.templates import Deck
@@ -53,7 +53,7 @@ class Play:
             dates=self.dates,
             deck=Deck(self.seed),
             where=persona.id,
-            week=tuple(persona.week),
+            week=persona.week,
         )
         self.sessions: dict[str, Session] = {session.id: session for session in persona.sessions}
         self.player = Player(self.stage, sources.routine, distractors=knobs.distractors)
@@ -73,7 +73,7 @@ class Play:
                 yield self._day(day, level)
 
     def _day(self, day: int, level: str) -> Played:
-        desk = _Desk(self._pace.words(level))
+        desk = _Sheet(self._pace.words(level))
         desk.put(self._asides.dateline(day))
         for plot, name, directive in self._due.get(day, ()):
             desk.put(tell(plot, name, directive, self.stage))
@@ -93,7 +93,7 @@ class Play:
         enter(sheet)
         return Played(sheet, desk.begun, desk.ended)
 
-    def _start(self, day: int, level: str, desk: "_Desk") -> None:
+    def _start(self, day: int, level: str, desk: "_Sheet") -> None:
         if level == "quiet" and self._picks.happens(0.6):
             return
         today: dict[str, int] = {}
@@ -121,14 +121,14 @@ class Play:
             return True
         return found.first_day <= day and (found.last_day is None or day <= found.last_day)
 
-    def _step(self, run: Run, day: int, desk: "_Desk") -> None:
+    def _step(self, run: Run, day: int, desk: "_Sheet") -> None:
         desk.put(self.player.tell(run, day))
         if run.thread.is_over:
             desk.ended.append(run.thread)
             self._asides.remember(run, day)
 
 
-class _Desk:
+class _Sheet:
     """The blocks of a day as they come in, up to about so many words."""
 
     def __init__(self, target: int) -> None:

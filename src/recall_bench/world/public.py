@@ -1,9 +1,10 @@
 """The records of a world as the public format writes them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from recall_bench.world.difficulty import difficulty
+from recall_bench.world.ledger import Thread
 from recall_bench.world.play import Play
 from recall_bench.world.questions.draft import Draft
 from recall_bench.world.sources import Sources
@@ -61,6 +62,27 @@ def arcs_file(sources: Sources, play: Play, days: int) -> Mapping[str, object]:
         "sessions": sources.story_file.get("sessions"),
         "arcs": arcs,
     }
+
+
+def ledger_entries(thread: Thread) -> Iterator[Mapping[str, object]]:
+    """Each fact of a thread for ledger.jsonl: what was true, and when and where it was told."""
+    for slot, facts in thread.facts.items():
+        for fact in facts:
+            yield {
+                "subject": fact.subject,
+                "name": thread.name,
+                "attribute": fact.attribute,
+                "value": fact.value.text,
+                "true_from": fact.true_from,
+                "true_until": fact.true_until,
+                "learned": fact.learned,
+                "session": fact.told.session,
+                "start": fact.told.start,
+                "end": fact.told.end,
+                "arc": thread.source if thread.is_authored else None,
+                "supersedes": fact.supersedes.value.text if fact.supersedes else None,
+                "is_secret": thread.slots[slot].secret,
+            }
 
 
 def question_entry(name: str, text: str, kind: str, draft: Draft) -> Mapping[str, object]:

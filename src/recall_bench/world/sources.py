@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -11,10 +11,8 @@ from recall_bench.yaml12 import Document, read_document
 
 KINDS = ("number", "money", "percent", "time", "date", "person", "choice", "code", "serial")
 
-Level = str
-"""How much happens on a day: off, quiet, normal, busy, dense."""
-
-LEVELS = ("off", "quiet", "normal", "busy", "dense")
+Level = Literal["off", "quiet", "normal", "busy", "dense"]
+"""How much happens on a day."""
 
 
 class _Source(
@@ -56,10 +54,10 @@ class Slot(_Source, frozen=True, kw_only=True):
     cue: list[str] = []
     ask: list[str] = []
     answer: str | None = None
-    category: str | None = None
+    category: Literal["decision-tracking", "group-session-attribution"] | None = None
     then: list[str] = []
     link: str | None = None
-    moves: str | None = None
+    moves: Literal["up", "down"] | None = None
     secret: bool = False
     with_: str | None = None
     both: list[str] = []
@@ -162,7 +160,6 @@ class Directive(_Public, frozen=True, kw_only=True):
     grants: dict[str, str] = {}
     revokes: dict[str, str] = {}
     when: When | None = None
-    did: list[str] = []
 
 
 class Arc(_Public, frozen=True, kw_only=True, rename="camel"):
@@ -186,7 +183,7 @@ class Story(_Public, frozen=True, kw_only=True):
 
     arcs: list[Arc]
     epoch: str | None = None
-    away: list[list[int]] = []
+    away: list[tuple[int, int]] = []
     links: dict[str, list[str]] = {}
 
 
@@ -220,8 +217,16 @@ class Persona(_Public, frozen=True, kw_only=True):
     epoch: str
     sessions: list[Session]
     cast: list[Member]
-    week: list[str] = msgspec.field(default_factory=lambda: ["normal"] * 5 + ["quiet", "off"])
-    dates: str = "day-first"
+    week: tuple[Level, Level, Level, Level, Level, Level, Level] = (
+        "normal",
+        "normal",
+        "normal",
+        "normal",
+        "normal",
+        "quiet",
+        "off",
+    )
+    dates: Literal["day-first", "month-first", "iso"] = "day-first"
     alternatives: dict[str, list[str]] = {}
 
 

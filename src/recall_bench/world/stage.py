@@ -1,7 +1,7 @@
 """What every scene of one world shares: the cast, the words, the calendar, the deck."""
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 
 from recall_bench.core.question import PRINCIPAL
 from recall_bench.errors import Malformed
@@ -10,11 +10,15 @@ from recall_bench.world.casting import Cast
 from recall_bench.world.chance import Bag, Chance
 from recall_bench.world.dates import Dates
 from recall_bench.world.ledger import Canary, Thread
-from recall_bench.world.novelty import Memory
+from recall_bench.world.novelty import Said
 from recall_bench.world.templates import Deck, Filling, Placeholder, Template, parse
 from recall_bench.world.values import Value
 
-parsed = lru_cache(maxsize=None)(parse)
+
+@cache
+def template(source: str) -> Template:
+    """The parsed template, parsed once."""
+    return parse(source)
 
 
 @dataclass(slots=True)
@@ -33,7 +37,7 @@ class Stage:
     """What messages call the sources."""
     week: tuple[str, ...] = ("normal",) * 7
     """The usual level of each weekday."""
-    said: Memory = field(default_factory=Memory)
+    said: Said = field(default_factory=Said)
     _bags: dict[str, Bag] = field(default_factory=dict)
     _incidental: Chance = field(init=False)
     _canaries: Chance = field(init=False)
@@ -169,8 +173,3 @@ class Scene:
         is_short = hole.form == "short" or (not hole.form and name in self.met)
         self.met.add(name)
         return Filling(person.short if is_short else person.name, states=hole.name)
-
-
-def template(source: str) -> Template:
-    """The parsed template, parsed once."""
-    return parsed(source)

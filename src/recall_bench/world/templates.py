@@ -12,7 +12,7 @@ from typing import Protocol
 from recall_bench.world.chance import Bag, Chance
 
 _PLACEHOLDER = re.compile(r"\{(@?[A-Za-z][\w:–-]*)(?:\.(\w+))?\}|\{([nt]:[\d:.-]+|date:\d+)\}")
-_ENDS_SENTENCE = re.compile(r"(?:^|[.!?][\"”’)]*\s+|\n(?:[->] )?[\"“]?)$")
+_STARTS_SENTENCE = re.compile(r"(?:^|[.!?][\"”’)]*\s+|\n(?:[->] )?[\"“]?)$")
 _LOOK_BACK = 8
 _VOWEL = re.compile(r"[aeio]|u(?!ni|se|su|ti|ro)|8|11\b|18\b", re.IGNORECASE)
 
@@ -132,7 +132,7 @@ class _Teller:
         filling = self._filler.fill(hole)
         text = filling.text
         before = "".join(self.pieces[-3:])[-_LOOK_BACK:]
-        if _ENDS_SENTENCE.search(before):
+        if _STARTS_SENTENCE.search(before):
             text = capitalised(text)
         elif re.search(r"\b[Aa] $", before) and _VOWEL.match(text):
             self.pieces[-1] = self.pieces[-1][:-1] + "n "

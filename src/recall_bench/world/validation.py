@@ -2,13 +2,23 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from recall_bench.core.sentences import split
 from recall_bench.errors import BenchError, Malformed
-from recall_bench.world.sources import Arc, Process, Slot, Sources, Variants, When
+from recall_bench.world.sources import KINDS, Arc, Process, Slot, Sources, Variants, When
 from recall_bench.world.templates import Placeholder, parse
 
 MOST_CONCURRENT = 4
+
+_ARC_KEYS = frozenset(
+    "id type title description startDay endDay primarySession referencedSessions participants "
+    "forbiddenSessions wrongDay correctedDay wrongBelief correctedBelief name called facts "
+    "directives ripples".split()
+)
+_DIRECTIVE_KEYS = frozenset(
+    "day event heading session text changes reveals forgets grants revokes when".split()
+)
 
 _SHAPES = {
     "money": r"^\W*[$£€¥]\W*\d|\d.*(?:USD|EUR|GBP)",
@@ -35,6 +45,7 @@ def problems(sources: Sources) -> list[BenchError]:
     found += [Malformed(where, problem) for problem in _mixed_up(sources.persona.alternatives)]
     where = f"{sources.persona.id}/{sources.arcs_name}"
     found += [Malformed(where, problem) for problem in _crowding(sources.story.arcs)]
+    found += [Malformed(where, problem) for problem in _strange_keys(sources.story_file)]
     return found
 
 
@@ -44,6 +55,7 @@ class _Checker:
         self._groups = {group for member in sources.persona.cast for group in member.groups}
         self._isolated = {session.id: session.isolated for session in sources.persona.sessions}
         self._away = sources.story.away
+        self._facts = {f"{arc.id}.{name}" for arc in sources.story.arcs for name in arc.facts}
         self._cast = {member.name for member in sources.persona.cast}
         self._names = {word for name in self._cast for word in name.split()}
 
@@ -99,6 +111,7 @@ class _Checker:
             yield f"a ripple tells {slot}, which is asked about; leave the value out"
         yield from self._slots(arc.facts, told)
         yield from self._people(arc)
+        yield from self._versions(arc)
         yield from self._values(arc)
 
     def _people(self, arc: Arc) -> Iterator[str]:
@@ -107,6 +120,17 @@ class _Checker:
             for person in given if fact.kind == "person" else []:
                 if person is not None and person not in self._cast:
                     yield f"{name} is {person}, who is not in the cast by that full name"
+
+    def _versions(self, arc: Arc) -> Iterator[str]:
+        for name, fact in arc.facts.items():
+            if fact.same is not None and fact.same not in self._facts:
+                yield f"{name} is the same as {fact.same}, which no arc has"
+            if fact.is_ is None and fact.same is None:
+                yield f"{name} has no value; give it `is`"
+            listed = len(fact.is_) if isinstance(fact.is_, list) else 1
+            changes = sum(name in directive.changes for directive in arc.directives)
+            if fact.same is None and changes >= listed:
+                yield f"{name} changes {changes} times and has {listed} values under `is`"
 
     def _values(self, arc: Arc) -> Iterator[str]:
         for name, fact in arc.facts.items():
@@ -155,10 +179,9 @@ class _Checker:
             if slot.ask and not slot.cue:
                 yield f"{name} is asked about and has no cue; add one"
             yield from self._cues(name, slot.cue)
+            yield from self._drawable(name, slot)
             if slot.ask and name not in told:
                 yield f"{name} is asked about and never told"
-            if slot.moves not in {None, "up", "down"}:
-                yield f"{name} moves {slot.moves}; write up or down"
             if slot.with_ and slot.with_ not in slots:
                 yield f"{name} goes with {slot.with_}, which is not there"
             for way in (*slot.ask, *slot.then, *slot.both):
@@ -166,6 +189,16 @@ class _Checker:
                     known = hole.name in slots or hole.name in {"it", "date", "name", "began"}
                     if not known:
                         yield f"a question for {name} holds {{{hole.name}}}, which nothing defines"
+
+    def _drawable(self, name: str, slot: Slot) -> Iterator[str]:
+        if slot.same is None and slot.kind_of() not in KINDS:
+            yield f"{name} has no kind; give it one, such as number or choice"
+        if isinstance(slot.choice, str) and slot.choice.removeprefix("@") not in self._words:
+            yield f"{name} chooses from {slot.choice}, which is no word list"
+        groups = [slot.person] if isinstance(slot.person, str) else slot.person or []
+        for group in groups:
+            if group not in self._groups:
+                yield f"{name} is somebody of {group}, and nobody in the cast is"
 
     def _cues(self, label: str, cues: list[str]) -> Iterator[str]:
         for cue in cues:
@@ -188,6 +221,17 @@ def _told_twice(told: dict[str, list[str]]) -> Iterator[str]:
     for slot, places in told.items():
         if len(places) > 1:
             yield f"{slot} is told more than once, in {' and '.join(places)}; echo it instead"
+
+
+def _strange_keys(story: dict[str, Any]) -> Iterator[str]:
+    """Keys that neither the public format nor the simulator knows: slips, most likely."""
+    for arc in story["arcs"]:
+        for key in arc.keys() - _ARC_KEYS:
+            yield f"arc {arc['id']} has the key {key}, which nobody knows"
+        for directive in arc["directives"]:
+            for key in directive.keys() - _DIRECTIVE_KEYS:
+                day = directive["day"]
+                yield f"arc {arc['id']}, day {day} has the key {key}, which nobody knows"
 
 
 def _mixed_up(alternatives: dict[str, list[str]]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from recall_bench.world.chance import Chance
 from recall_bench.world.dates import Dates
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
-_HALF_A_YEAR = 150
+_SAME_YEAR = 150
 """Days around a telling within which nobody takes a date for that of another year."""
 
 _NUMERIC = frozenset({"number", "money", "percent"})
@@ -116,7 +116,7 @@ def near(value: Value, dates: Dates, chance: Chance, count: int = 3) -> tuple[st
 def spellings(value: Value, dates: Dates, told: int | None = None) -> tuple[str, ...]:
     """Other ways to write the same value; a date goes without its year near the day it is told."""
     if value.day is not None:
-        is_near = told is not None and abs(value.day - told) < _HALF_A_YEAR
+        is_near = told is not None and abs(value.day - told) < _SAME_YEAR
         return dates.spellings(value.day, without_year=is_near)
     plain = value.text.replace(",", "")
     ways = [plain] if plain != value.text else []

@@ -21,14 +21,13 @@ def overlap(question: str, told: str) -> float:
     return len(asked & _content(told)) / len(asked) if asked else 0.0
 
 
-def worded(draft: Draft, distance: float, chance: Chance) -> tuple[str, float]:
-    """The wording at about the distance wanted, and its overlap with the text."""
+def worded(draft: Draft, distance: float, chance: Chance) -> str:
+    """The wording at about the distance wanted."""
     told = " ".join(span.text for span in draft.evidence)
     ways = sorted(dict.fromkeys(draft.unspoilt()), key=lambda way: (-overlap(way, told), way))
     drift = (chance.below(1000) / 1000 - 0.5) * _SPREAD
     place = min(max(distance + drift, 0.0), 0.999)
-    way = ways[int(place * len(ways))]
-    return way, overlap(way, told)
+    return ways[int(place * len(ways))]
 
 
 def _content(text: str) -> set[str]:
