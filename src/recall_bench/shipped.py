@@ -50,22 +50,32 @@ def materialised(persona: str, arcs: str | None, building: Building | None = Non
     story = _story(persona, arcs)
     corpus = catalogue()[persona][story]
     folder = cache_folder() / "worlds" / corpus.digest[:16] / persona
-    if folder.is_dir() and digest_of(folder) == corpus.digest:
+    if _holds(folder, corpus):
         return folder
     from filelock import FileLock
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
-        if not (folder.is_dir() and digest_of(folder) == corpus.digest):
+        if not _holds(folder, corpus):
+            for left in folder.parent.glob(f".{persona}.partial-*"):
+                shutil.rmtree(left, ignore_errors=True)
             _play(persona, story, folder, building or silently)
-    found = digest_of(folder)
-    if found != corpus.digest:
-        shutil.rmtree(folder)
-        raise CorpusMismatch(
-            f"{persona} as played here has the digest {found[:12]}, not {corpus.digest[:12]} as "
-            "released, so its scores would not compare; reinstall the package"
-        )
+        found = digest_of(folder)
+        if found != corpus.digest:
+            shutil.rmtree(folder)
+            raise CorpusMismatch(
+                f"{persona} as played here has the digest {found[:12]}, not {corpus.digest[:12]} "
+                "as released, so its scores would not compare; reinstall the package"
+            )
     return folder
+
+
+def _holds(folder: Path, corpus: Corpus) -> bool:
+    """Whether the folder is the corpus; one that another process is replacing is not."""
+    try:
+        return folder.is_dir() and digest_of(folder) == corpus.digest
+    except OSError:
+        return False
 
 
 def digest_of(folder: Path) -> str:

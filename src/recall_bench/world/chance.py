@@ -47,14 +47,14 @@ class Chance:
         """One of the things."""
         return things[self.below(len(things))]
 
-    def weighted(self, weights: Sequence[float]) -> int:
-        """The index of one of the weights, each as likely as it is heavy."""
-        rest = self.word() / (_WORD + 1) * sum(weights)
+    def weighted(self, weights: Sequence[int]) -> int:
+        """The index of one of the weights, each as likely as it is heavy; they are not all 0."""
+        rest = self.below(sum(weights))
         for index, weight in enumerate(weights):
             rest -= weight
             if rest < 0:
                 return index
-        return len(weights) - 1
+        raise ValueError("all weights are 0")
 
     def shuffled(self, things: Sequence[T]) -> list[T]:
         """The things in another order."""

@@ -10,6 +10,7 @@ from recall_bench.world.stage import Stage
 from recall_bench.world.values import Value
 
 _TRIES = 24
+_WHOLE = 100
 
 
 class Serials:
@@ -52,14 +53,17 @@ class Draw:
         return held
 
     def another(
-        self, name: str, day: int, chance: Chance, held: dict[str, list[Value]]
+        self, name: str, began: int, today: int, chance: Chance, held: dict[str, list[Value]]
     ) -> Value | None:
         """A value the slot has not had yet, moved the way it moves; None if there is none."""
         had = {value.text for value in held[name]}
         slot = self._process.slots[name]
         for _ in range(_TRIES):
-            value = self.one(name, slot, day, chance, held)
-            if value.text not in had and _is_moved(held[name][-1], value, slot.moves):
+            value = self.one(name, slot, began, chance, held)
+            is_past = value.day is not None and began < value.day <= today
+            if value.text in had or is_past:
+                continue
+            if _is_moved(held[name][-1], value, slot.moves):
                 return value
         return self._pushed(held[name][-1], slot, chance) if slot.moves else None
 
@@ -69,7 +73,7 @@ class Draw:
         if old.day is not None:
             low, high = (slot.date or [0, 2])[:2]
             pushed = old.day + way * chance.between(1, max(2, high - low))
-            return values.dated(self._stage.workday(max(1, pushed)), self._stage.dates)
+            return values.dated(self._stage.workday(max(1, pushed), way), self._stage.dates)
         bounds = slot.number or slot.money or slot.percent
         if old.amount is None or bounds is None:
             return None
@@ -77,7 +81,7 @@ class Draw:
         step = rest[0] if rest else Decimal(1)
         room = max(1, int((high_bound - low_bound) / step / 5))
         amount = old.amount + way * step * chance.between(1, room)
-        if amount <= 0:
+        if amount <= 0 or (slot.percent and amount > _WHOLE):
             return None
         return values.numeric(slot.kind_of(), amount, unit=slot.unit, currency=slot.currency)
 

@@ -56,8 +56,14 @@ class Play:
             week=persona.week,
         )
         self.sessions: dict[str, Session] = {session.id: session for session in persona.sessions}
-        self.player = Player(self.stage, sources.routine, distractors=knobs.distractors)
         self.plots = plots(sources.story.arcs, self.stage)
+        threads = [plot.thread for plot in self.plots]
+        self.player = Player(
+            self.stage,
+            sources.routine,
+            taken=[name for thread in threads for name in (thread.name, *thread.called)],
+            distractors=knobs.distractors,
+        )
         self._asides = Asides(self.stage, sources.voice, restatements=knobs.restatements)
         self._pace = Pace(
             persona.week, sources.story.away, self.dates, seed=self.seed, density=knobs.density
@@ -112,7 +118,8 @@ class Play:
         for process in self.player.processes.values():
             if self._is_open(process.session, day):
                 names.append(process.id)
-                weights.append(process.share * 0.12 ** today.get(process.id, 0))
+                already = today.get(process.id, 0)
+                weights.append(max(1, round(10**9 * process.share) * 12**already // 100**already))
         return names[self._picks.weighted(weights)] if names else None
 
     def _is_open(self, session: str, day: int) -> bool:

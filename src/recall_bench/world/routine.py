@@ -1,7 +1,8 @@
 """The everyday: processes that begin, go on for some days, and end."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from recall_bench.world.chance import Chance
 from recall_bench.world.drawing import Draw
@@ -29,7 +30,9 @@ class Run:
 class Player:
     """Starts runs of processes and tells their steps."""
 
-    def __init__(self, stage: Stage, routine: Routine, *, distractors: float) -> None:
+    def __init__(
+        self, stage: Stage, routine: Routine, *, taken: Iterable[str], distractors: float
+    ) -> None:
         self._stage = stage
         self._distractors = distractors
         self.processes = {process.id: process for process in routine.processes}
@@ -38,7 +41,7 @@ class Player:
             process.id: Chance(stage.seed, "process", process.id) for process in routine.processes
         }
         self._counts = dict.fromkeys(self.processes, 0)
-        self._used: set[str] = set()
+        self._used = {_key(name) for name in taken}
         self._last: dict[str, dict[str, list[Value]]] = {}
         self.running: list[Run] = []
 
@@ -69,7 +72,8 @@ class Player:
         step = run.steps.pop(0)
         chance = self._chances[run.process.id]
         for name in step.changes:
-            value = self._draws[run.process.id].another(name, run.started, chance, run.thread.held)
+            draw = self._draws[run.process.id]
+            value = draw.another(name, run.started, day, chance, run.thread.held)
             if value is not None:
                 run.thread.held[name].append(value)
         session = step.session or run.process.session
@@ -114,16 +118,20 @@ class Player:
         )
         scene = Scene(self._stage, day, thread)
         thread.name = self._stage.deck.tell(template(process.name), scene).text
-        if thread.name in self._used:
+        if _key(thread.name) in self._used:
             return None
         variants = [process.called] if isinstance(process.called, str) else process.called
         ways = dict.fromkeys(self._stage.deck.tell(template(way), scene).text for way in variants)
-        thread.called = tuple(way for way in ways if way not in self._used)
-        if not thread.called:
+        thread.called = tuple(ways)
+        if any(_key(way) in self._used for way in ways):
             return None
-        self._used |= {thread.name, *thread.called}
+        self._used |= {_key(thread.name), *map(_key, ways)}
         self._counts[process.id] += 1
         return Run(thread, process, list(process.steps), due=day, started=day)
+
+
+def _key(name: str) -> bytes:
+    return blake2b(name.encode(), digest_size=8).digest()
 
 
 def _undoes(later: Step, step: Step) -> bool:

@@ -56,10 +56,10 @@ class Stage:
             return str(self._incidental.between(int(low), int(high)))
         return values.clock([low, high, 5], self._incidental).text
 
-    def workday(self, day: int) -> int:
-        """The day, or the next one that is no weekend to this persona."""
+    def workday(self, day: int, way: int = 1) -> int:
+        """The day, or the next one that way that is no weekend to this persona."""
         while (weekday := self.dates.weekday(day)) >= _SATURDAY and self.week[weekday] in _REST:
-            day += 1
+            day += way
         return day
 
     def canary(self) -> str:

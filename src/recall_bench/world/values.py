@@ -118,7 +118,7 @@ def spellings(value: Value, dates: Dates, told: int | None = None) -> tuple[str,
     if value.day is not None:
         is_near = told is not None and abs(value.day - told) < _SAME_YEAR
         return dates.spellings(value.day, without_year=is_near)
-    plain = value.text.replace(",", "")
+    plain = value.text.replace(",", "") if value.kind in _NUMERIC else value.text
     ways = [plain] if plain != value.text else []
     if value.kind == "percent":
         ways.append(value.text.replace("%", " percent"))

@@ -83,8 +83,18 @@ class _Secret:
         ends = [self._fact.true_until, access.revoked.day - 1 if access.revoked else None]
         until = min((end for end in ends if end is not None), default=None)
         yield self._answer(access.session, access.granted.day, access.granted, until=until)
-        if access.revoked is not None:
-            yield self._refusal(access.session, access.revoked.day, "revoked")
+        if access.revoked is None:
+            return
+        again = [
+            other.granted.day
+            for other in self._thread.access.get(self._slot, [])
+            if other.session == access.session and other.granted.day >= access.revoked.day
+        ]
+        revealed = self._thread.revealed.get(self._slot)
+        out = min([*again, *([revealed.day] if revealed else [])], default=None)
+        if out is None or out > access.revoked.day:
+            until = None if out is None else out - 1
+            yield self._refusal(access.session, access.revoked.day, "revoked", until=until)
 
     def _partial(self, outsider: str, until: int | None) -> Iterator[Draft]:
         give = self._spec.with_
@@ -92,7 +102,8 @@ class _Secret:
         if not (give and self._spec.both and facts):
             return
         open_fact = facts[-1]
-        if len(facts) > 1 or self._desk.is_isolated(open_fact.told.session):
+        is_gone = len(facts) > 1 or give in self._thread.forgotten
+        if is_gone or self._desk.is_isolated(open_fact.told.session):
             return
         known_from = max(open_fact.learned, self._fact.learned)
         if until is not None and until < known_from:
@@ -118,7 +129,7 @@ class _Secret:
         draft.known_until = until
         draft.forbidden = [self._home]
         draft.canaries = self._canaries(known_from)
-        draft.withheld = [self._fact.value.text]
+        draft.withheld = self._withheld()
         yield draft
 
     def _refusal(self, outsider: str, known_from: int, why: str, until: int | None = None) -> Draft:
@@ -137,7 +148,7 @@ class _Secret:
         draft.forbidden = [self._home]
         draft.known_until = until
         draft.canaries = self._canaries(known_from)
-        draft.withheld = [self._fact.value.text]
+        draft.withheld = self._withheld()
         return draft
 
     def _answer(self, session: str, known_from: int, told: Span, until: int | None = None) -> Draft:
@@ -158,6 +169,13 @@ class _Secret:
         draft.distractors = self._desk.distractors(value)
         draft.known_until = until
         return draft
+
+    def _withheld(self) -> list[str]:
+        """The secret in each way of writing it; of a person, the full name alone."""
+        value = self._fact.value
+        if value.kind == "person":
+            return [value.text]
+        return [value.text, *self._desk.aliases(value, self._fact.learned)]
 
     def _canaries(self, day: int) -> list[str]:
         """What was planted beside the secret by that day."""

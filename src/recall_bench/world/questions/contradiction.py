@@ -14,16 +14,18 @@ def contradicted(thread: Thread, desk: Desk) -> Iterator[Draft]:
     for slot, facts in thread.facts.items():
         if len(facts) < 2 or not is_asked(thread, slot):
             continue
-        if desk.is_isolated(facts[0].told.session):
+        if any(desk.is_isolated(fact.told.session) for fact in facts):
             continue
         for earlier, later in pairwise(facts):
-            yield _current(thread, slot, facts, later, desk)
+            if later.true_until is None or later.true_until >= later.learned:
+                yield _current(thread, slot, facts, later, desk)
             if thread.slots[slot].then and later.learned > earlier.learned + 1:
                 yield _earlier(thread, slot, earlier, later, desk)
 
 
 def _current(thread: Thread, slot: str, facts: list[Fact], fact: Fact, desk: Desk) -> Draft:
-    stale = [old.value.text for old in facts if old.learned < fact.learned]
+    earlier = [old.value.text for old in facts if old.learned < fact.learned]
+    stale = [text for text in earlier if text != fact.value.text]
     return Draft(
         category=CATEGORY,
         kind=f"{CATEGORY}/now",

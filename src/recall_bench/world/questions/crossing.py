@@ -50,7 +50,7 @@ def _ends(thread: Thread, desk: Desk) -> Iterator[_End]:
         is_once = len(facts) == 1 and not facts[0].restated
         is_single = spec.link is not None and links.count(spec.link) == 1 and is_once
         is_open = not spec.secret and not desk.is_isolated(facts[0].told.session)
-        if is_single and is_open and spec.cue:
+        if is_single and is_open and spec.cue and slot not in thread.forgotten:
             yield _End(thread, slot, facts[0])
 
 

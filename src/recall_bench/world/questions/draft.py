@@ -1,5 +1,6 @@
 """A question before it is chosen, and what every maker of questions may look up."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -48,10 +49,10 @@ class Draft:
 
     def unspoilt(self) -> list[str]:
         """The wordings that do not hold the answer themselves."""
-        told = [atom.lower() for atom in self.atoms if atom not in {"Yes", "No"}]
+        told = [_whole(atom) for atom in self.atoms if atom not in {"Yes", "No"}]
         if self.query["op"] == "order":
             return self.wordings
-        return [way for way in self.wordings if not any(atom in way.lower() for atom in told)]
+        return [way for way in self.wordings if not any(atom.search(way) for atom in told)]
 
 
 @dataclass(slots=True)
@@ -126,6 +127,13 @@ class Desk:
         scene = Scene(self.stage, thread.last_named, thread, extra=extra)
         text = self.stage.deck.tell(template(source), scene).text
         return text[:1].upper() + text[1:] if is_sentence else text
+
+
+def _whole(atom: str) -> re.Pattern[str]:
+    """The atom standing by itself: the 2 of `2 days`, not that of `2024`."""
+    return re.compile(
+        rf"(?<![\w-])(?<!\d[.,:]){re.escape(atom)}(?![\w-])(?![.,:]\d)", re.IGNORECASE
+    )
 
 
 def sentence(text: str) -> str:

@@ -1,6 +1,8 @@
 """Which drafts become questions: so many of each kind in each month of the story."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 
 from recall_bench.world.chance import Chance
 from recall_bench.world.questions.draft import Draft
@@ -28,6 +30,9 @@ _QUOTAS = {
     "group-session-attribution": 2,
     "information-boundary": 2,
 }
+_BALANCED = frozenset({"synthesis/count", "temporal-reasoning/gap"})
+"""Where the answer is a small number, no constant must be right too often."""
+
 _ARREARS = 3
 """How many windows' worth of an unfilled quota is made up for later."""
 
@@ -46,7 +51,8 @@ class Selection:
         self._waiting: dict[str, list[list[Draft]]] = {bucket: [] for bucket in _QUOTAS}
         self._owed = dict.fromkeys(_QUOTAS, 0)
         self._authored: dict[tuple[int, str], list[list[Draft]]] = {}
-        self._asked: set[tuple[str, str | None, int | None]] = set()
+        self._asked: set[bytes] = set()
+        self._given: Counter[tuple[str, str]] = Counter()
 
     def offer(self, drafts: Iterable[Draft]) -> None:
         """Consider the drafts on one thread for the window at hand."""
@@ -62,13 +68,21 @@ class Selection:
         """What this window asks; whatever is left over is dropped."""
         for bucket, quota in _QUOTAS.items():
             self._owed[bucket] = min(self._owed[bucket] + quota, quota * _ARREARS)
-            for group in self._chance.shuffled(self._waiting[bucket]):
+            for group in self._ordered(bucket):
                 if self._owed[bucket] == 0:
                     break
                 if fresh := self._fresh(group):
                     self._owed[bucket] -= 1
+                    self._given[bucket, fresh[0].reference] += bucket in _BALANCED
                     yield from fresh
             self._waiting[bucket] = []
+
+    def _ordered(self, bucket: str) -> list[list[Draft]]:
+        """What waits, by chance; small numbers by how seldom they were the answer."""
+        waiting = self._chance.shuffled(self._waiting[bucket])
+        if bucket not in _BALANCED:
+            return waiting
+        return sorted(waiting, key=lambda group: self._given[bucket, group[0].reference])
 
     def authored(self) -> Iterator[Draft]:
         """Questions on the authored story, spread over the windows in which they arise."""
@@ -86,11 +100,15 @@ class Selection:
         fresh = []
         for draft in group:
             since = draft.known_from if draft.secret else None
-            keys = {(wording, draft.session, since) for wording in draft.unspoilt()}
+            keys = {_key(wording, draft.session, since) for wording in draft.unspoilt()}
             if keys and not keys & self._asked:
                 self._asked |= keys
                 fresh.append(draft)
         return fresh
+
+
+def _key(wording: str, session: str | None, since: int | None) -> bytes:
+    return blake2b(f"{wording}\0{session}\0{since}".encode(), digest_size=8).digest()
 
 
 def _groups(drafts: Iterable[Draft]) -> list[list[Draft]]:

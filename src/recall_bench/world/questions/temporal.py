@@ -31,7 +31,12 @@ def timed(thread: Thread, desk: Desk) -> Iterator[Draft]:
             continue
         if when.ask:
             yield _date(thread, step, desk)
-        is_spanned = step != thread.first_step and is_traceable(thread, thread.first_step)
+        first = thread.happenings[thread.first_step]
+        is_spanned = (
+            step != thread.first_step
+            and is_traceable(thread, thread.first_step)
+            and not desk.is_isolated(first.told.session)
+        )
         if when.gap and is_spanned:
             yield _gap(thread, step, desk)
 
