@@ -32,14 +32,22 @@ def test_no_two_questions_read_the_same(asked: list[dict[str, Any]]) -> None:
 
 def test_no_question_holds_its_answer(asked: list[dict[str, Any]]) -> None:
     spoilt = [
-        q["question"]
+        (q["question"], atom)
         for q in asked
         if q["derive"]["op"] != "order"
         for atom in q.get("atoms", [])
-        if atom not in {"Yes", "No"} and atom.lower() in q["question"].lower()
+        if atom not in {"Yes", "No"}
+        and re.search(rf"(?<![\w-]){re.escape(atom)}(?![\w-])", q["question"], re.IGNORECASE)
     ]
 
     assert spoilt == []
+
+
+def test_no_small_number_is_the_answer_too_often(asked: list[dict[str, Any]]) -> None:
+    gaps = Counter(q["answer"] for q in asked if q["derive"]["op"] == "gap")
+
+    assert sum(gaps.values()) > 10
+    assert max(gaps.values()) <= sum(gaps.values()) / 2
 
 
 def test_no_order_can_be_told_from_the_question(asked: list[dict[str, Any]]) -> None:
