@@ -15,6 +15,13 @@ def test_a_sound_correction_is_not_remarked_on(tmp_path: Path, code: str) -> Non
     assert found(write(tmp_path, SOUND, arcs=[correction()]), code) == ()
 
 
+@pytest.mark.parametrize("code", CODES)
+def test_a_correction_after_the_last_day_is_still_to_come(tmp_path: Path, code: str) -> None:
+    days = {2: "The sill carries 2.4 m."}
+
+    assert found(write(tmp_path, days, arcs=[correction()]), code) == ()
+
+
 def test_a_corrected_value_must_not_be_known_before(tmp_path: Path) -> None:
     days = {**SOUND, 4: "Measured the sill: 2.1 m."}
 

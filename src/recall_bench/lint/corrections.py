@@ -48,6 +48,8 @@ def _corrections(corpus: Corpus) -> Iterator[_Correction]:
     for arc in corpus.story.arcs if corpus.story else ():
         if arc.corrected_day is None or not arc.wrong_belief or not arc.corrected_belief:
             continue
+        if not corpus.days or arc.corrected_day > corpus.days[-1].number:
+            continue
         wrong = [atom for atom in atoms(arc.wrong_belief) if atom.is_exact]
         right = [atom for atom in atoms(arc.corrected_belief) if atom.is_exact]
         both = {atom.value for atom in wrong} & {atom.value for atom in right}

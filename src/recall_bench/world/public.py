@@ -38,7 +38,7 @@ def arcs_file(sources: Sources, play: Play, days: int) -> Mapping[str, object]:
     plots = {plot.arc.id: plot for plot in play.plots}
     arcs = []
     for raw in sources.story_file["arcs"]:
-        if raw["startDay"] > days:
+        if raw["directives"][0]["day"] > days:
             continue
         plot = plots[raw["id"]]
         entry = {key: raw[key] for key in _ARC_KEYS if raw.get(key) is not None}
