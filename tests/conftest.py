@@ -6,6 +6,7 @@ import sys
 from contextlib import redirect_stderr, redirect_stdout
 from datetime import date
 from pathlib import Path
+from tempfile import gettempdir
 
 import pytest
 
@@ -18,6 +19,9 @@ from recall_bench.core.verdict import JudgeCard
 from tests.commands import Invoke, Shown
 
 EPOCH = date(2024, 1, 1)
+
+# Shipped personas are played once for all tests, and not into the cache of whoever runs them.
+os.environ.setdefault("RECALL_BENCH_CACHE", str(Path(gettempdir(), "recall-bench-tests")))
 
 SHARED_DATA = Path(
     os.environ.get("RECALL_BENCH_DATA", Path(__file__).parents[2] / "shared" / "data")
