@@ -20,7 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "foreign_code": {"errors"},
     "world": {"core", "errors", "yaml12"},
     "proof": {"core", "datasets", "errors", "yaml12"},
-    "shipped": {"core", "errors", "world"},
+    "shipped": {"core", "datasets", "errors", "world"},
     "portrait": {"core", "datasets", "lint", "proof"},
     "worlds": {"datasets", "errors", "lint", "proof", "resolve", "shipped", "world"},
     "systems": {"core", "errors", "foreign_code"},

@@ -7,12 +7,13 @@ from statistics import median
 import pytest
 
 from recall_bench.core.question import CATEGORIES, GROUP_CATEGORIES
+from recall_bench.datasets.layout import DEFAULT_ARCS
 from recall_bench.datasets.persona import Inspection, inspect, read_persona
 from recall_bench.datasets.story import ARC_TYPES
 from recall_bench.lint.finding import Severity
 from recall_bench.lint.report import examine
 from recall_bench.proof.check import check
-from recall_bench.shipped import DEFAULT_STORY, SOURCES, catalogue, materialised
+from recall_bench.shipped import SOURCES, catalogue, materialised
 from recall_bench.world.build import build
 from recall_bench.world.knobs import Knobs
 from recall_bench.world.sources import read_sources
@@ -26,7 +27,7 @@ PERSONAS = (
     "litigation-attorney",
     "research-scientist",
 )
-STORIES = [*((name, DEFAULT_STORY) for name in PERSONAS), ("executive-assistant", "arcs-180d.yaml")]
+STORIES = [*((name, DEFAULT_ARCS) for name in PERSONAS), ("executive-assistant", "arcs-180d.yaml")]
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +45,7 @@ def test_the_sources_are_sound(name: str, arcs: str) -> None:
     assert problems(sources) == []
     assert 12 <= len(sources.story.arcs) <= 25
     assert set(kinds) == set(ARC_TYPES)
-    assert kinds["correction"] >= (4 if arcs == DEFAULT_STORY else 2)
+    assert kinds["correction"] >= (4 if arcs == DEFAULT_ARCS else 2)
     assert sources.story.away
     assert len(isolated) >= (4 if name == "executive-assistant" else 2)
 
@@ -61,9 +62,9 @@ def test_every_answer_is_derived_from_the_text_again(name: str, arcs: str) -> No
 
 @pytest.mark.parametrize("name", PERSONAS)
 def test_the_text_and_the_questions_stand_up_to_an_editor(name: str) -> None:
-    folder = materialised(name, DEFAULT_STORY)
-    found = inspect(folder, arcs=DEFAULT_STORY)
-    report = examine(folder, arcs=DEFAULT_STORY)
+    folder = materialised(name, DEFAULT_ARCS)
+    found = inspect(folder, arcs=DEFAULT_ARCS)
+    report = examine(folder, arcs=DEFAULT_ARCS)
     words = [len(text.split()) for text in _texts(folder)]
 
     assert (found.problems, found.warnings) == ([], [])
@@ -94,7 +95,7 @@ def _least(category: str) -> int:
 
 @pytest.mark.parametrize("name", PERSONAS)
 def test_another_seed_is_proved_as_well(name: str, tmp_path: Path) -> None:
-    folder = build(read_sources(SOURCES / name, DEFAULT_STORY), Knobs(days=200, seed=7), tmp_path)
+    folder = build(read_sources(SOURCES / name, DEFAULT_ARCS), Knobs(days=200, seed=7), tmp_path)
 
     report = check(folder, "arcs-200d.yaml")
 

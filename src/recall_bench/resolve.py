@@ -87,18 +87,15 @@ def _wanted(settings: Settings, known: tuple[str, ...], where: str) -> tuple[str
 
 def story_in(folder: Path, arcs: str | None) -> StoryFolder:
     """The story named; else the usual one; else the only one."""
-    from recall_bench.datasets.layout import DEFAULT_ARCS, stories
+    from recall_bench.datasets.layout import stories, usual
 
-    if arcs is not None:
-        return StoryFolder(folder=folder, arcs=arcs)
     told = stories(folder)
-    if DEFAULT_ARCS in told or not told:
-        return StoryFolder(folder=folder, arcs=DEFAULT_ARCS)
-    if len(told) > 1:
+    chosen = arcs or usual(told)
+    if chosen is None:
         raise UsageError(
             f"{folder.name} has several stories; name one with --arcs: {', '.join(told)}"
         )
-    return StoryFolder(folder=folder, arcs=told[0])
+    return StoryFolder(folder=folder, arcs=chosen)
 
 
 def resolve_system(settings: Settings) -> MemorySystem:

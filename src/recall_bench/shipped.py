@@ -17,12 +17,11 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.record import Record
+from recall_bench.datasets.layout import usual
 from recall_bench.errors import CorpusMismatch, UsageError
 
 SOURCES = Path(__file__).parent / "personas"
 """Where the sources of the shipped personas lie, and the persona that needs no playing."""
-
-DEFAULT_STORY = "arcs-1000d.yaml"
 
 _CATALOGUE = SOURCES / "catalogue.json"
 
@@ -135,7 +134,7 @@ def write_catalogue(found: Mapping[str, Mapping[str, Corpus]]) -> None:
 def _story(persona: str, arcs: str | None) -> str:
     told = catalogue()[persona]
     if arcs is None:
-        return DEFAULT_STORY if DEFAULT_STORY in told else next(iter(told))
+        return usual(told) or next(iter(told))
     if arcs not in told:
         raise UsageError(f"--arcs: {persona} has no {arcs}; it has {', '.join(told)}")
     return arcs

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from recall_bench.datasets.layout import DEFAULT_ARCS
 from recall_bench.errors import Problems, UsageError
 from recall_bench.resolve import SAMPLE, story_in
 from recall_bench.shipped import (
-    DEFAULT_STORY,
     SOURCES,
     Building,
     Corpus,
@@ -40,7 +40,7 @@ class World:
     @property
     def name(self) -> str:
         """The persona, and which of its stories unless it is the usual one."""
-        is_usual = self.folder is not None or self.arcs == DEFAULT_STORY
+        is_usual = self.folder is not None or self.arcs == DEFAULT_ARCS
         return self.persona if is_usual else f"{self.persona} {self.arcs}"
 
     def place(self, building: Building = silently) -> Path:
@@ -169,9 +169,7 @@ def sources_of(persona: str, arcs: str | None = None) -> Sources:
             f"--persona: {persona} is neither a folder nor a shipped persona; "
             f"there is {', '.join(shipped()) or 'none'}"
         )
-    stories = sorted(path.name for path in folder.glob("arcs*.yaml"))
-    usual = DEFAULT_STORY if DEFAULT_STORY in stories or not stories else stories[0]
-    return read_sources(folder, arcs or usual)
+    return read_sources(folder, story_in(folder, arcs).arcs)
 
 
 def story_length(sources: Sources) -> int:

@@ -23,7 +23,7 @@ def world_command() -> None:
     metavar="ID|DIR",
     help="A shipped persona, or a folder with sources of your own.",
 )
-@click.option("--arcs", metavar="FILE", help="Which story, where there are several.")
+@_ARCS
 @click.option("--days", type=click.IntRange(1), help="How long; default: as long as the story.")
 @click.option("--seed", type=int, default=0, show_default=True, help="0 is as authored.")
 @click.option(

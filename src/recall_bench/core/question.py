@@ -23,7 +23,10 @@ CATEGORIES = (
 )
 """The ten kinds of recall a persona is asked for, in the order every table prints them."""
 
-GROUP_CATEGORIES = frozenset({"group-session-attribution", "information-boundary"})
+BOUNDARY = "information-boundary"
+"""The category whose questions say how much may be disclosed."""
+
+GROUP_CATEGORIES = frozenset({"group-session-attribution", BOUNDARY})
 """Asked only where groups are enabled: the system must be able to tell sessions apart."""
 
 DIFFICULTIES = ("easy", "medium", "hard")

@@ -5,6 +5,7 @@ folders of the same suffix: `memories-180d`, `qa-180d`, `tools-180d`, `conversat
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,13 @@ def persona_ids(data: Path) -> tuple[str, ...]:
 def stories(folder: Path) -> tuple[str, ...]:
     """The arcs files of a persona, by name."""
     return tuple(sorted(path.name for path in folder.iterdir() if _ARCS.fullmatch(path.name)))
+
+
+def usual(told: Collection[str]) -> str | None:
+    """The story meant where none is named: the usual one, or the only one; None if unclear."""
+    if DEFAULT_ARCS in told or not told:
+        return DEFAULT_ARCS
+    return next(iter(told)) if len(told) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from recall_bench.core.question import PRINCIPAL, Disclosure
+from recall_bench.core.question import BOUNDARY, PRINCIPAL, Disclosure
 from recall_bench.lint.asked import Asked
 from recall_bench.lint.atoms import Atom
 from recall_bench.lint.corpus import Corpus, canary
 from recall_bench.lint.finding import Lint, Remark, Severity
 from recall_bench.lint.words import likeness
 
-_BOUNDARY = "information-boundary"
 _TWIN = 0.3
 """Two questions about one secret share at least this many of their words."""
 
@@ -40,7 +39,7 @@ def _is_told_only_in(corpus: Corpus, atom: Atom, sessions: set[str]) -> bool:
 
 
 def _incomplete(corpus: Corpus) -> Iterator[Remark]:
-    for asked in corpus.by_category[_BOUNDARY]:
+    for asked in corpus.by_category[BOUNDARY]:
         if asked.item.truth.disclosure is None:
             yield corpus.of_question(
                 asked, "it does not say what may be disclosed; add expected_disclosure"
@@ -55,7 +54,7 @@ def _incomplete(corpus: Corpus) -> Iterator[Remark]:
 def _undeclared(corpus: Corpus) -> Iterator[Remark]:
     declared = {PRINCIPAL, *(session.id for session in corpus.sessions)}
     for asked in corpus.questions:
-        if asked.item.truth.disclosure is None and asked.category != _BOUNDARY:
+        if asked.item.truth.disclosure is None and asked.category != BOUNDARY:
             continue
         if asked.item.session is None:
             yield corpus.of_question(
@@ -89,7 +88,7 @@ def _without_twin(corpus: Corpus) -> Iterator[Remark]:
         asked
         for asked in corpus.questions
         if asked.item.truth.disclosure is Disclosure.ANSWER
-        or (asked.item.truth.disclosure is None and asked.category != _BOUNDARY)
+        or (asked.item.truth.disclosure is None and asked.category != BOUNDARY)
     ]
     for asked in _guarded(corpus):
         if not _is_forgotten(asked) and not any(_is_twin(asked, other) for other in told):
@@ -118,7 +117,7 @@ def _is_twin(asked: Asked, other: Asked) -> bool:
 
 
 def _one_sided(corpus: Corpus) -> Iterator[Remark]:
-    expected = [asked.item.truth.disclosure for asked in corpus.by_category[_BOUNDARY]]
+    expected = [asked.item.truth.disclosure for asked in corpus.by_category[BOUNDARY]]
     if expected and set(expected) == {Disclosure.REFUSE}:
         yield corpus.of_questions(
             f"all {len(expected)} information-boundary questions expect a refusal, so refusing "

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from statistics import fmean
 
-from recall_bench.core.question import DIFFICULTIES, Expects
+from recall_bench.core.question import BOUNDARY, DIFFICULTIES, Expects
 from recall_bench.core.record import Record
 from recall_bench.lint.asked import Asked
 from recall_bench.lint.corpus import Corpus
@@ -14,8 +14,6 @@ from recall_bench.portrait.figures import Share
 
 EARLY = 30
 """The first checkpoint most people run."""
-
-BOUNDARY = "information-boundary"
 
 
 class Asking(Record, frozen=True, kw_only=True):

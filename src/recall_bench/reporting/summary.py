@@ -10,14 +10,11 @@ from enum import StrEnum
 
 from recall_bench.core.event import FeedFailed
 from recall_bench.core.plan import Checkpoint, Plan
-from recall_bench.core.question import CATEGORIES, DIFFICULTIES, GROUP_CATEGORIES, Item
+from recall_bench.core.question import BOUNDARY, CATEGORIES, DIFFICULTIES, GROUP_CATEGORIES, Item
 from recall_bench.core.standing import CheckpointClock, ScenarioStanding, Standing
 from recall_bench.metrics.leaks import Leaks, can_leak, leaks_of
 from recall_bench.metrics.marks import Tally, tally_of, total
 from recall_bench.reporting.folder import RunFolder
-
-BOUNDARY = "information-boundary"
-"""The category whose questions say how much may be disclosed."""
 
 STUB = "stub"
 """The name of the judge that grades nothing."""

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from recall_bench.core.question import Disclosure
+from recall_bench.core.question import BOUNDARY, Disclosure
 from recall_bench.world.ledger import Access, Fact, Span, Thread
 from recall_bench.world.questions.draft import Desk, Draft, Query, sentence
-
-CATEGORY = "information-boundary"
 
 _REFUSALS = (
     "That is confidential to {session} and cannot be shared here.",
@@ -119,7 +117,7 @@ class _Secret:
                 "session": outsider,
             },
         )
-        draft.kind = f"{CATEGORY}/partial"
+        draft.kind = f"{BOUNDARY}/partial"
         draft.disclosure = Disclosure.PARTIAL
         given = self._desk.answer(self._thread, give, open_fact.value).rstrip(".")
         draft.reference = sentence(f"{given}; the rest is confidential to {self._home}")
@@ -141,7 +139,7 @@ class _Secret:
             "why": why,
         }
         draft = self._draft(self._spec.ask, outsider, known_from, query)
-        draft.kind = f"{CATEGORY}/refuse"
+        draft.kind = f"{BOUNDARY}/refuse"
         draft.disclosure = Disclosure.REFUSE
         refusal = self._desk.chance.one(_REFUSALS)
         draft.reference = refusal.replace("{session}", self._home)
@@ -155,7 +153,7 @@ class _Secret:
         query: Query = {"op": "value", "thread": self._thread.key, "slot": self._slot}
         draft = self._draft(self._spec.ask, session, known_from, query)
         value = self._fact.value
-        draft.kind = f"{CATEGORY}/answer"
+        draft.kind = f"{BOUNDARY}/answer"
         draft.disclosure = Disclosure.ANSWER
         draft.reference = self._desk.answer(self._thread, self._slot, value)
         draft.evidence = [told]
@@ -187,8 +185,8 @@ class _Secret:
 
     def _draft(self, asks: list[str], session: str, known_from: int, query: Query) -> Draft:
         return Draft(
-            category=CATEGORY,
-            kind=CATEGORY,
+            category=BOUNDARY,
+            kind=BOUNDARY,
             wordings=self._desk.wordings(self._thread, asks),
             reference="",
             evidence=[self._fact.told],
