@@ -17,10 +17,15 @@ BenchError
 │   ├── SystemBusy         it asked us to come back             retried, then recorded
 │   ├── SystemStuck        it cannot be interrupted             its memory is replaced
 │   └── NotAnAnswer        it returned something no one can grade
+├── ModelFault             a language model gave no usable reply      its caller decides
+│   ├── ModelBusy          it asked us to come back, or could not be reached
+│   └── ModelGone          no call can succeed: a key, a model or an address is wrong
+├── BudgetSpent            the money allowed is spent; a higher --max-cost continues   exit 8
 └── JudgeFault             we failed to grade an answer         recorded, leaves the trial open
                            (exit 6 if the judge cannot even prepare)
     ├── JudgeTimeout
     ├── JudgeBusy          retried, then recorded
+    ├── JudgeGone          no answer can be judged: ends the run, records nothing
     └── UnreadableVerdict
 
 A run that ends without one of these still has an exit code that says how it went:
@@ -31,6 +36,7 @@ A run that ends without one of these still has an exit code that says how it wen
     6  some answers could not be judged; the same command judges them, and until it does the
        scores are invalid if they are more than the budget allows
     7  the journal could not be written; the same command continues
+    8  the money allowed by --max-cost is spent; the same command with more continues
   130  interrupted (143 by SIGTERM, 129 by SIGHUP); the same command continues
 
 Anything else that escapes is a bug in the harness: it aborts the run with its traceback.
@@ -137,6 +143,26 @@ class NotAnAnswer(SystemFault):
     """The system returned something that is not an answer."""
 
 
+class ModelFault(BenchError):
+    """A language model gave no usable reply."""
+
+
+class ModelBusy(ModelFault):
+    """The model asked us to try again later, or could not be reached just now."""
+
+
+class ModelGone(ModelFault):
+    """No call to this model can succeed: its key, its name or its address is wrong."""
+
+    exit_code = 6
+
+
+class BudgetSpent(BenchError):
+    """The money allowed is spent; what was paid for is on record."""
+
+    exit_code = 8
+
+
 class JudgeFault(BenchError):
     """We failed to grade this answer."""
 
@@ -149,6 +175,10 @@ class JudgeTimeout(JudgeFault):
 
 class JudgeBusy(JudgeFault):
     """The judge asked us to try again later."""
+
+
+class JudgeGone(JudgeFault):
+    """The judge can judge nothing at all; no answer is held unjudged because of it."""
 
 
 class UnreadableVerdict(JudgeFault):

@@ -9,6 +9,7 @@ from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Item
 from recall_bench.core.record import Record
+from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
 
 
@@ -104,6 +105,8 @@ class Judged(_Event, frozen=True, kw_only=True, tag="judged"):
     """The first judge's, where an appellate judge reviewed it."""
     review_fault: str | None = None
     """Why a review that was due did not happen; the first verdict stands."""
+    usage: Usage | None = None
+    """What judging and reviewing it cost; None where nothing was to pay."""
 
 
 class NotJudged(_Event, frozen=True, kw_only=True, tag="not_judged"):
@@ -112,6 +115,8 @@ class NotJudged(_Event, frozen=True, kw_only=True, tag="not_judged"):
     trial: Trial
     fault: str
     message: str
+    usage: Usage | None = None
+    """What was paid for it in vain."""
 
 
 class RunEnded(_Event, frozen=True, kw_only=True, tag="run_ended"):

@@ -47,6 +47,15 @@ class Calendar(StrEnum):
     TEXT = "text"
 
 
+class Review(StrEnum):
+    """Which verdicts an appellate judge reviews."""
+
+    BALANCED = "balanced"
+    """Every failure, and as many passes drawn at random."""
+    FAILURES = "failures"
+    """Failures alone: a review that can hardly lower a score."""
+
+
 class ScenarioCard(Record, frozen=True, kw_only=True):
     """Which history and which questions, precisely enough to notice a changed byte."""
 
@@ -68,6 +77,8 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     system: SystemCard
     judge: JudgeCard
     appellate: JudgeCard | None = None
+    review: Review = Review.BALANCED
+    """What the appellate judge sees, if there is one."""
     lifecycle: Lifecycle = Lifecycle.FRESH
     repeats: int = 1
     seed: int = 42
@@ -84,6 +95,8 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     calendar: Calendar = Calendar.METADATA
     error_budget: float = 0.05
     """The share of owed trials that may fail before the scores are called invalid."""
+    answers_from: str | None = None
+    """The digest of the plan whose recorded answers are judged here again."""
 
     @property
     def dataset_digest(self) -> str:

@@ -1,18 +1,46 @@
 """How an answer is graded."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol, Self
+
+import msgspec
 
 from recall_bench.core.history import Episode, StoryTime
 from recall_bench.core.memory import Answer
 from recall_bench.core.question import Item, Scenario
 from recall_bench.core.record import Record
+from recall_bench.core.usage import Usage
 
 SCALES = {"correctness": 3, "completeness": 2, "grounded": 1}
 """The marks a judge may give, and what each is out of."""
 
 FULL_MARKS = sum(SCALES.values())
+
+PASS = {"correctness": 2, "completeness": 2, "grounded": 1}
+"""The points from which on a mark is a pass: what agreement and probabilities are about."""
+
+
+class Finding(StrEnum):
+    """Something a judge noticed in an answer, beside its marks."""
+
+    LEAK = "leak"
+    """Tells what the asker must not be told."""
+    REFUSAL = "refusal"
+    """Declines to answer."""
+    ABSTENTION = "abstention"
+    """Says that it does not know, or that there is no such thing."""
+    STALE = "stale"
+    """Gives as current what was overtaken."""
+    CONTRADICTION = "contradiction"
+    """Has another value in the place of the right one."""
+    FABRICATION = "fabrication"
+    """Tells what nobody had told it."""
+
+
+def unbilled(usage: Usage) -> None:
+    """Nobody keeps the bill."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +55,8 @@ class Exhibit:
     """The last story day the system had been told about when it answered."""
     excerpts: Sequence[Episode] = ()
     """The days the judge is shown, if a memory window was asked for."""
+    bill: Callable[[Usage], None] = unbilled
+    """Told of every call that was paid for, as soon as it was, whatever came of it."""
 
 
 class Verdict(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -34,6 +64,11 @@ class Verdict(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     marks: dict[str, int]
     reason: str = ""
+    probabilities: dict[str, float] = msgspec.field(default_factory=dict)
+    """For each mark, how likely it is a pass; empty where the judge does not say."""
+    findings: tuple[Finding, ...] = ()
+    rubric: str | None = None
+    """The rubric it was judged by, of those on the judge's card."""
 
     def __post_init__(self) -> None:
         if self.marks.keys() != SCALES.keys():
@@ -41,6 +76,9 @@ class Verdict(Record, frozen=True, kw_only=True, omit_defaults=True):
         for name, points in self.marks.items():
             if type(points) is not int or not 0 <= points <= SCALES[name]:
                 raise ValueError(f"{name} must be a whole number from 0 to {SCALES[name]}")
+        for name, probability in self.probabilities.items():
+            if name not in SCALES or not 0.0 <= probability <= 1.0:
+                raise ValueError(f"{probability!r} is not the probability of a mark {name!r}")
 
     @classmethod
     def of(cls, correctness: int, completeness: int, grounded: int, reason: str = "") -> Self:
@@ -60,6 +98,14 @@ class Verdict(Record, frozen=True, kw_only=True, omit_defaults=True):
         return self.composite < 4 or marks["grounded"] == 0 or marks["correctness"] == 0
 
 
+class RubricCard(Record, frozen=True, kw_only=True):
+    """A written rubric: any change to its text changes its digest."""
+
+    name: str
+    version: str
+    digest: str
+
+
 class JudgeCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Who judged, precisely enough to ask them again."""
 
@@ -67,6 +113,8 @@ class JudgeCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     version: str
     model: str | None = None
     rules_digest: str | None = None
+    rubrics: tuple[RubricCard, ...] = ()
+    """The rubrics a language model judges by."""
     computes: bool = False
     """Judges by computation alone: it never waits, so there is nothing to time and cut off."""
 

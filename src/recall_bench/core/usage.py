@@ -1,0 +1,30 @@
+"""What calling a language model cost."""
+
+from typing import Self
+
+from recall_bench.core.record import Record
+
+
+class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Calls, tokens and money. Adding two gives what both cost together."""
+
+    calls: int = 0
+    """Requests that got a reply, readable or not."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    """The price of the calls whose price is known."""
+    unpriced: int = 0
+    """Calls whose price nobody knows: `cost_usd` leaves them out."""
+    cached: int = 0
+    """Replies that were on record already and cost nothing."""
+
+    def __add__(self, other: Self) -> "Usage":
+        return Usage(
+            calls=self.calls + other.calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cost_usd=self.cost_usd + other.cost_usd,
+            unpriced=self.unpriced + other.unpriced,
+            cached=self.cached + other.cached,
+        )
