@@ -1,0 +1,160 @@
+"""The providers of language models we can call, and what each needs: facts, no code.
+
+The names are pydantic-ai's; a test holds this table against the library itself, so that reading a
+model spec need not import it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+AGENTS = frozenset({"claude", "codex", "copilot"})
+"""Command-line agents that answer a prompt as a model does."""
+
+_DECIDES = "only decides between options"
+_EMBEDS = "only embeds text"
+
+UNUSABLE: Mapping[str, str] = MappingProxyType(
+    {
+        "elevenlabs": "speaks and does not write",
+        "github": "was shut down on 2026-07-30",
+        "openai-chatgpt": "wants a sign-in that only a program of one's own can do",
+        "openai-decisions": _DECIDES,
+        "sentence-transformers": _EMBEDS,
+        "system-one": _DECIDES,
+        "typesafe": _DECIDES,
+        "voyageai": _EMBEDS,
+    }
+)
+"""Providers that the library knows too, but that cannot answer a prompt, and why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """What it takes to reach a provider."""
+
+    keys: tuple[str, ...] = ()
+    """Environment variables that may hold the key, best first."""
+    key_parameter: str | None = "api_key"
+    """How its constructor calls the key; None if it takes none."""
+    needs_key: bool = True
+    needs_key_elsewhere: bool = True
+    """Whether a server at a base URL of its own needs one too; compatible ones often do not."""
+    url_parameter: str | None = None
+    """How its constructor calls the base URL; None if it takes none."""
+    urls: tuple[str, ...] = ()
+    """Environment variables that may hold the base URL, best first."""
+    usual_url: str | None = None
+    """Where it is when nothing else is said; None leaves that to the library."""
+    needs_url: bool = False
+    extra: str = "openai"
+    """The extra of pydantic-ai-slim with the packages it is called through."""
+
+
+BUNDLED = frozenset({"openai", "anthropic"})
+"""The extras that come with `recall-bench[llm]`."""
+
+
+def _plain(*keys: str, extra: str = "openai") -> Provider:
+    return Provider(keys=keys, extra=extra)
+
+
+def _movable(*keys: str, urls: tuple[str, ...] = (), extra: str = "openai") -> Provider:
+    return Provider(keys=keys, url_parameter="base_url", urls=urls, extra=extra)
+
+
+def _signed_in(extra: str = "openai") -> Provider:
+    """Credentials are found by the provider's own library, or were left by a sign-in."""
+    return Provider(key_parameter=None, needs_key=False, extra=extra)
+
+
+_OPENAI = replace(
+    _movable("OPENAI_API_KEY", urls=("OPENAI_BASE_URL",)),
+    usual_url="https://api.openai.com/v1",
+    needs_key_elsewhere=False,
+)
+_AZURE = Provider(
+    keys=("AZURE_OPENAI_API_KEY",),
+    url_parameter="azure_endpoint",
+    urls=("AZURE_OPENAI_ENDPOINT",),
+    needs_url=True,
+)
+_GATEWAY = _movable(
+    "PYDANTIC_AI_GATEWAY_API_KEY",
+    "PAIG_API_KEY",
+    urls=("PYDANTIC_AI_GATEWAY_BASE_URL", "PAIG_BASE_URL"),
+)
+_GATEWAYS = {
+    f"gateway/{upstream}": replace(_GATEWAY, extra=extra)
+    for upstream, extra in {
+        "anthropic": "anthropic",
+        "bedrock": "bedrock",
+        "chat": "openai",
+        "converse": "bedrock",
+        "google": "google",
+        "google-cloud": "google",
+        "groq": "groq",
+        "openai": "openai",
+        "openai-chat": "openai",
+        "openai-responses": "openai",
+        "responses": "openai",
+    }.items()
+}
+
+PROVIDERS: Mapping[str, Provider] = MappingProxyType(
+    {
+        "alibaba": _movable("ALIBABA_API_KEY", "DASHSCOPE_API_KEY"),
+        "anthropic": replace(
+            _movable("ANTHROPIC_API_KEY", urls=("ANTHROPIC_BASE_URL",), extra="anthropic"),
+            usual_url="https://api.anthropic.com",
+            needs_key_elsewhere=False,
+        ),
+        "azure": _AZURE,
+        "azure-responses": _AZURE,
+        "bedrock": _signed_in("bedrock"),
+        "bedrock-mantle": _signed_in("bedrock-mantle"),
+        "cerebras": _plain("CEREBRAS_API_KEY"),
+        "cohere": _plain("CO_API_KEY", extra="cohere"),
+        "crusoe": _plain("CRUSOE_API_KEY"),
+        "deepseek": _plain("DEEPSEEK_API_KEY"),
+        "fireworks": _plain("FIREWORKS_API_KEY"),
+        "github-copilot": _movable(
+            "GITHUB_COPILOT_API_KEY",
+            "GITHUB_COPILOT_API_TOKEN",
+            "COPILOT_GITHUB_TOKEN",
+            urls=("GITHUB_COPILOT_BASE_URL", "COPILOT_API_URL", "GITHUB_COPILOT_API_BASE"),
+        ),
+        "google": _movable("GOOGLE_API_KEY", "GEMINI_API_KEY", extra="google"),
+        "google-cloud": _signed_in("google"),
+        "groq": _movable("GROQ_API_KEY", urls=("GROQ_BASE_URL",), extra="groq"),
+        "heroku": _movable("HEROKU_INFERENCE_KEY", urls=("HEROKU_INFERENCE_URL",)),
+        "huggingface": _movable("HF_TOKEN", extra="huggingface"),
+        "litellm": Provider(url_parameter="api_base", needs_key=False, needs_url=True),
+        "meta": _plain("META_API_KEY"),
+        "mistral": _movable("MISTRAL_API_KEY", extra="mistral"),
+        "moonshotai": _movable("MOONSHOTAI_API_KEY", urls=("MOONSHOTAI_BASE_URL",)),
+        "nebius": _plain("NEBIUS_API_KEY"),
+        "ollama": replace(
+            _movable("OLLAMA_API_KEY", urls=("OLLAMA_BASE_URL",)),
+            needs_key=False,
+            usual_url="http://127.0.0.1:11434/v1",
+        ),
+        "openai": _OPENAI,
+        "openai-chat": _OPENAI,
+        "openai-codex": _signed_in(),
+        "openai-responses": _OPENAI,
+        "openrouter": _plain("OPENROUTER_API_KEY"),
+        "ovhcloud": _plain("OVHCLOUD_API_KEY"),
+        "sambanova": _movable("SAMBANOVA_API_KEY", urls=("SAMBANOVA_BASE_URL",)),
+        "snowflake": replace(_movable("SNOWFLAKE_TOKEN"), key_parameter="token"),
+        "together": _plain("TOGETHER_API_KEY"),
+        "vercel": _plain("VERCEL_AI_GATEWAY_API_KEY", "VERCEL_OIDC_TOKEN"),
+        "vllm": replace(
+            _movable("VLLM_API_KEY", urls=("VLLM_BASE_URL",)), needs_key=False, needs_url=True
+        ),
+        "xai": _plain("XAI_API_KEY", extra="xai"),
+        "zai": _movable("ZAI_API_KEY"),
+        **_GATEWAYS,
+    }
+)
+"""Every provider that can answer a prompt, by name."""

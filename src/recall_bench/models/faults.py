@@ -1,0 +1,123 @@
+"""What goes wrong in the library that calls models, as one of our own failures."""
+
+from typing import TYPE_CHECKING
+
+from recall_bench.errors import ModelBusy, ModelFault, ModelGone
+from recall_bench.models.secrets import Redactor
+
+if TYPE_CHECKING:
+    from pydantic_ai.exceptions import ModelHTTPError
+
+_SAID_LIMIT = 300
+
+KINDS: tuple[tuple[str, type[ModelFault], str], ...] = (
+    ("ModelQuotaExceededError", ModelGone, "the account has no money or quota left"),
+    ("ModelAuthenticationError", ModelGone, "the key is refused"),
+    ("ModelNotFoundError", ModelGone, "no such model or address (most base URLs end in /v1)"),
+    ("ModelConnectionError", ModelBusy, "the connection failed"),
+    ("ModelRequestTimeout", ModelBusy, "no reply in time"),
+    ("ModelRateLimitError", ModelBusy, "it asks us to slow down"),
+    ("ModelUnavailableError", ModelBusy, "it cannot serve now"),
+    ("ModelServerError", ModelBusy, "the server failed"),
+    ("ModelHTTPError", ModelFault, "the request is refused"),
+    ("UserError", ModelGone, "it cannot be asked this way"),
+)
+"""The library's errors by class name, more special ones first, as ours."""
+
+_STATUSES = {
+    **dict.fromkeys((402, 405, 407, 410), ModelGone),
+    **dict.fromkeys((408, 409, 425), ModelBusy),
+}
+"""What the library puts into no class of its own."""
+
+_FILTERS = frozenset({"content_filter", "content_policy_violation"})
+
+
+class AskedToWait(ModelBusy):
+    """The model said how long it wants to be left alone."""
+
+    def __init__(self, message: str, retry_after_s: float) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+def is_filtered(error: Exception) -> bool:
+    """Whether the provider refused the prompt because of what it says."""
+    from pydantic_ai.exceptions import ContentFilterError, ModelAPIError
+
+    if isinstance(error, ModelAPIError):
+        return error.provider_error_code in _FILTERS
+    return isinstance(error, ContentFilterError)
+
+
+def refused_request(error: Exception) -> str | None:
+    """What the server says of a request that it finds malformed; None of any other failure."""
+    from pydantic_ai.exceptions import ModelHTTPError
+
+    if isinstance(error, ModelHTTPError) and error.status_code in {400, 422}:
+        return _said(error)
+    return None
+
+
+def translated(error: Exception, name: str, redact: Redactor) -> ModelFault:
+    """One of our own for an error of the library, with no secret in it.
+
+    It stands alone: raise it outside of the `except` block, for what is raised inside one drags
+    along the library's error, which holds headers and bodies.
+    """
+    said = shortened(redact(_said(error)))
+    kind, problem = _kind(error)
+    message = f"{name}: {problem}{_status(error)}: {said}"
+    wait_s = getattr(error, "retry_after", None)
+    if kind is ModelBusy and isinstance(wait_s, int | float) and wait_s >= 0:
+        return AskedToWait(f"{message}; it asks to wait {wait_s:g} s", float(wait_s))
+    return kind(message)
+
+
+def _kind(error: Exception) -> tuple[type[ModelFault], str]:
+    classes = {base.__name__ for base in type(error).__mro__}
+    for name, kind, problem in KINDS:
+        if name in classes:
+            is_loose = name == "ModelHTTPError"
+            status = getattr(error, "status_code", 0)
+            return (_STATUSES.get(status, kind) if is_loose else kind), problem
+    return ModelFault, f"replied with something that is no completion ({type(error).__name__})"
+
+
+def _status(error: Exception) -> str:
+    status = getattr(error, "status_code", None)
+    return "" if status is None else f" (status {status})"
+
+
+def _said(error: Exception) -> str:
+    """The words of the provider; of a lost connection, what the operating system said."""
+    from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError
+
+    if isinstance(error, ModelHTTPError):
+        return _message_in(error)
+    if isinstance(error, ModelConnectionError):
+        return next((text for text in reversed(_chain(error)) if text), "no reason given")
+    return str(error) or "no reason given"
+
+
+def _message_in(error: "ModelHTTPError") -> str:
+    body = error.body
+    for key in ("error", "message"):
+        if isinstance(body, dict) and key in body:
+            body = body[key]
+    return str(body) if body else "no reason given"
+
+
+def _chain(error: BaseException) -> list[str]:
+    texts: list[str] = []
+    current: BaseException | None = error
+    while current is not None and len(texts) < 10:
+        texts.append(str(current))
+        current = current.__cause__ or current.__context__
+    return texts
+
+
+def shortened(text: str) -> str:
+    """On one line, and cut where nobody reads on."""
+    line = " ".join(text.split())
+    return line if len(line) <= _SAID_LIMIT else f"{line[:_SAID_LIMIT]}…"

