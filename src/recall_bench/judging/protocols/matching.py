@@ -1,0 +1,136 @@
+"""Answers compared with gold by their words, without a model. Any alias will do.
+
+`squad/exact` and `squad/f1` are the question-answering scores of SQuAD: lower case, ASCII
+punctuation deleted, the words a, an and the left out, blanks joined; then equality, or the harmonic
+mean of the shares of words in common, with repetitions.
+
+`memoryagentbench/official` is MemoryAgentBench's substring match: after the same preparation, a
+gold answer stands anywhere in the answer. It knows no words: `12` is found in `120`, and `3.5` is
+read `35`. (Its script also tries what follows `Answer:`, which holds nothing that the whole answer
+does not.)
+
+`match/substring` is ours, for what that lets pass. Words must be whole and in a row, and a number
+is one word with its sign, its decimals and its colons or slashes: `12` is in "12 days" and in
+"12%", and not in `120`, `12.5`, `12:30`, `-12` or `12k`. Letter case, width, apostrophes, hyphens,
+thousands separators and articles make no difference.
+
+A gold answer of which nothing is left is refused: it would be in every answer, or in none.
+"""
+
+import re
+import string
+import unicodedata
+from collections import Counter
+from collections.abc import Callable
+
+from recall_bench.errors import Malformed
+from recall_bench.judging.protocols.score import Computed, ProtocolCard, Score, Submission
+
+_ARTICLE = re.compile(r"\b(?:a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?![\d,])")
+_WORD = re.compile(r"(?:(?<![\w.,:/-])-(?=\d))?[^\W_]+(?:(?<=\d)[.,:/](?=\d)[^\W_]+)*")
+_SPELLING = str.maketrans({"'": None, "’": None, "ʼ": None, "−": "-"})
+
+_SQUAD_RULES = ("lower case; ASCII punctuation deleted; blanks joined", _ARTICLE.pattern)
+
+EXACT = ProtocolCard.stating("squad/exact", "1", "equality with any gold", *_SQUAD_RULES)
+F1 = ProtocolCard.stating("squad/f1", "1", "best token F1 over the golds", *_SQUAD_RULES)
+PLAIN = ProtocolCard.stating(
+    "memoryagentbench/official", "1", "any gold is a substring", *_SQUAD_RULES
+)
+WORDS = ProtocolCard.stating(
+    "match/substring",
+    "1",
+    "the words of any gold stand in a row in the answer; NFKC; case folded; apostrophes deleted",
+    _ARTICLE.pattern,
+    _THOUSANDS.pattern,
+    _WORD.pattern,
+)
+
+
+def normalised(text: str) -> str:
+    """The text as SQuAD compares it."""
+    return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def words(text: str) -> list[str]:
+    """The whole words of the text, folded."""
+    folded = unicodedata.normalize("NFKC", text).casefold().translate(_SPELLING)
+    return _WORD.findall(_THOUSANDS.sub(lambda number: number[0].replace(",", ""), folded))
+
+
+def contains(text: str, phrase: str) -> bool:
+    """Whether the words of the phrase stand in the text, whole, in order and side by side.
+
+    Articles are passed over, unless the phrase has nothing else.
+    """
+    said, wanted = words(text), words(phrase)
+    if not all(map(_ARTICLE.fullmatch, wanted)):
+        said, wanted = _without_articles(said), _without_articles(wanted)
+    return bool(wanted) and f" {' '.join(wanted)} " in f" {' '.join(said)} "
+
+
+def _without_articles(found: list[str]) -> list[str]:
+    return [word for word in found if not _ARTICLE.fullmatch(word)]
+
+
+def grade_exact(submission: Submission) -> Score:
+    """1 for an answer that is a gold answer."""
+    said = normalised(submission.answer)
+    return _any(EXACT, submission, "is", lambda gold: normalised(gold) == said)
+
+
+def grade_plain(submission: Submission) -> Score:
+    """1 for an answer in which a gold answer stands, even inside another word or number."""
+    said = normalised(submission.answer)
+    return _any(PLAIN, submission, "contains", lambda gold: normalised(gold) in said)
+
+
+def grade_words(submission: Submission) -> Score:
+    """1 for an answer in which a gold answer stands as whole words."""
+    return _any(WORDS, submission, "contains", lambda gold: contains(submission.answer, gold))
+
+
+def grade_f1(submission: Submission) -> Score:
+    """How far the words of the answer are those of the nearest gold answer."""
+    said = Counter(normalised(submission.answer).split())
+    best, nearest = 0.0, ""
+    for gold in _golds(F1, submission):
+        wanted = Counter(normalised(gold).split())
+        share = 2 * (said & wanted).total() / (said.total() + wanted.total())
+        if share > best:
+            best, nearest = share, gold
+    reason = f"nearest to {nearest!r:.80}" if nearest else "no word in common with any gold answer"
+    return Score(protocol=F1, value=best, reason=reason)
+
+
+def _any(
+    card: ProtocolCard, submission: Submission, verb: str, fits: Callable[[str], bool]
+) -> Score:
+    golds = _golds(card, submission)
+    matched = next((gold for gold in golds if fits(gold)), None)
+    if matched is None:
+        return Score(protocol=card, value=0.0, reason=f"{verb} none of {len(golds)} gold answers")
+    return Score(protocol=card, value=1.0, reason=f"{verb} {matched!r:.80}")
+
+
+def _golds(card: ProtocolCard, submission: Submission) -> tuple[str, ...]:
+    prepared = words if card is WORDS else normalised
+    for gold in submission.golds:
+        if not prepared(gold):
+            raise Malformed(
+                f"{card.name}: {submission.question!r}",
+                f"nothing is left to compare of the gold answer {gold!r}; use another protocol",
+            )
+    if not submission.golds:
+        raise Malformed(f"{card.name}: {submission.question!r}", "there is no gold answer")
+    return submission.golds
+
+
+PROTOCOLS = (
+    Computed(EXACT, grade_exact),
+    Computed(F1, grade_f1),
+    Computed(PLAIN, grade_plain),
+    Computed(WORDS, grade_words),
+)

@@ -1,0 +1,87 @@
+"""Every protocol has a name, a version and a digest, and no two share them."""
+
+import msgspec
+import pytest
+
+from recall_bench.errors import Malformed, UsageError
+from recall_bench.judging.protocols import locomo, longmemeval
+from recall_bench.judging.protocols.registry import cards, find
+from recall_bench.judging.protocols.score import (
+    Asked,
+    Computed,
+    ProtocolCard,
+    Score,
+    Submission,
+    gold_text,
+)
+
+RELEASED = {
+    ("choice/letter", "1"): "2b8c125c68227639",
+    ("locomo/official", "1"): "5da01ee3b1de2c83",
+    ("longmemeval/official-rules", "1"): "bca2879ae39e96b0",
+    ("match/substring", "1"): "829c060e14b8a116",
+    ("memoryagentbench/official", "1"): "d898333dbb0602b6",
+    ("personamem/official", "1"): "dc517d13497efa3a",
+    ("squad/exact", "1"): "9ecc662d44d89386",
+    ("squad/f1", "1"): "0ade002f24849553",
+}
+
+
+def test_rules_do_not_change_under_a_version() -> None:
+    """A failure here asks for a new version of the protocol, and a line in the changelog."""
+    assert {(card.name, card.version): card.digest[:16] for card in cards()} == RELEASED
+
+
+def test_a_protocol_is_found_by_its_name() -> None:
+    assert find("locomo/official") is locomo.OFFICIAL
+    assert find("longmemeval/official-rules") is longmemeval.OFFICIAL_RULES
+
+
+def test_an_unknown_name_is_told_the_known_ones() -> None:
+    with pytest.raises(UsageError, match=r"no protocol named 'locomo'; .*locomo/official"):
+        find("locomo")
+
+
+@pytest.mark.parametrize("card", cards(), ids=lambda card: card.name)
+def test_a_card_says_whether_a_model_is_asked(card: ProtocolCard) -> None:
+    assert isinstance(find(card.name), Asked if card.asks_model else Computed)
+    assert find(card.name).card is card
+
+
+@pytest.mark.parametrize("card", [card for card in cards() if not card.asks_model])
+def test_a_score_survives_being_written_down(card: ProtocolCard) -> None:
+    protocol = find(card.name)
+    assert isinstance(protocol, Computed)
+    golds = ("B",) if card.name in ("choice/letter", "personamem/official") else ("Plum",)
+    options = {"A": "Fig", "B": "Plum"}
+
+    score = protocol.grade(
+        Submission(answer="B", golds=golds, category="single-hop", options=options)
+    )
+
+    assert msgspec.json.decode(msgspec.json.encode(score), type=Score) == score
+    assert score.protocol == card
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf")])
+def test_a_score_off_the_scale_is_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        Score(protocol=locomo.CARD, value=value, reason="")
+
+
+def test_a_changed_rule_changes_the_digest() -> None:
+    cards = [ProtocolCard.stating("x", "1", *rules) for rules in (("a", "b"), ("a", "c"), ("ab",))]
+
+    assert len({card.digest for card in cards}) == 3
+
+
+@pytest.mark.parametrize(("value", "text"), [("tea", "tea"), (2022, "2022"), (0, "0")])
+def test_a_gold_answer_is_text_or_a_whole_number(value: object, text: str) -> None:
+    assert gold_text(value, "here") == text
+
+
+@pytest.mark.parametrize("value", [None, "", "  ", True, 2.5, ["tea"], {"a": 1}])
+def test_anything_else_is_not_a_gold_answer(value: object) -> None:
+    """A public harness graded 444 questions against the word `undefined`."""
+    with pytest.raises(Malformed, match="conv-26#1: a gold answer"):
+        gold_text(value, "conv-26#1")
