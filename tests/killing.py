@@ -67,8 +67,12 @@ def views(folder: Path) -> dict[str, bytes]:
 
 
 def done_twice(folder: Path) -> list[str]:
-    """Trials that were asked or judged more than once."""
+    """Trials that were asked, judged or reviewed more than once."""
     events = list(read(folder / "journal.jsonl"))
     asked = Counter(str(e.trial) for e in events if isinstance(e, Answered | NotAnswered))
-    judged = Counter(str(e.trial) for e in events if isinstance(e, Judged))
-    return [name for name, times in (*asked.items(), *judged.items()) if times > 1]
+    judged = Counter(
+        (str(e.trial), e.primary is not None or e.review_fault is not None)
+        for e in events
+        if isinstance(e, Judged)
+    )
+    return [str(name) for name, times in (*asked.items(), *judged.items()) if times > 1]

@@ -53,6 +53,83 @@ def test_at_every_event_of_a_small_run(tmp_path: Path, lifecycle: str) -> None:
     """)
 
 
+FIRST = """
+from recall_bench.core.usage import Usage
+
+async def judge(exhibit):
+    exhibit.bill(Usage(calls=1, cost_usd=0.25))
+    fails = int(exhibit.item.id[-3:]) % 3 == 0
+    return {"correctness": 0 if fails else 3, "completeness": 2, "grounded": 1}
+"""
+
+SECOND = """
+from recall_bench.core.usage import Usage
+
+async def judge(exhibit):
+    exhibit.bill(Usage(calls=1, cost_usd=0.5))
+    number = int(exhibit.item.id[-3:])
+    return {"correctness": number % 4, "completeness": number % 3, "grounded": number % 2}
+"""
+
+
+def write_judges(folder: Path) -> list[str]:
+    """Two judges that charge, and the flags that name them."""
+    (folder / "first.py").write_text(FIRST)
+    (folder / "second.py").write_text(SECOND)
+    return ["--judge", str(folder / "first.py"), "--appellate-judge", str(folder / "second.py")]
+
+
+@pytest.mark.parametrize(("parallelism", "last"), [(1, 1000), (3, 8)])
+def test_at_every_event_of_a_reviewed_run(tmp_path: Path, parallelism: int, last: int) -> None:
+    """All of them one verdict at a time; the last ones, which are reviews, also three at a time."""
+    write_persona(tmp_path / "data")
+
+    scenario(f"""
+        import shutil
+        base = Path({str(tmp_path)!r})
+        command = ["run", "--data", str(base / "data"), "--ranges", "5d,10d", "--adapter", "bm25",
+                   *{write_judges(tmp_path)!r}, "--parallelism", "{parallelism}",
+                   "--no-heatmap-png", "--into"]
+        assert in_child([*command, str(base / "whole")]) == 0
+        expected = views(base / "whole")
+        events = list(read(base / "whole" / "journal.jsonl"))
+        reviews = [n for n, e in enumerate(events) if isinstance(e, Judged) and e.primary]
+        assert len(reviews) == 8, reviews
+        assert reviews[4:] == list(range(len(events) - 5, len(events) - 1)), reviews
+        for n in range(max(0, len(events) - {last}), len(events)):
+            folder = base / f"cut-{{n}}"
+            assert in_child([*command, str(folder)], events=n) == {int(signal.SIGKILL)}, n
+            assert in_child([*command, str(folder)]) == 0, n
+            assert views(folder) == expected, n
+            assert done_twice(folder) == [], n
+            shutil.rmtree(folder)
+    """)
+
+
+def test_each_time_the_money_is_spent(tmp_path: Path) -> None:
+    """Twenty-five cents more every time: it ends where a run without a limit does."""
+    write_persona(tmp_path / "data")
+
+    scenario(f"""
+        import os
+        base = Path({str(tmp_path)!r})
+        command = ["run", "--data", str(base / "data"), "--ranges", "5d,10d", "--adapter", "bm25",
+                   *{write_judges(tmp_path)!r}, "--no-heatmap-png", "--into"]
+        assert in_child([*command, str(base / "whole")]) == 0
+        folder = base / "bit by bit"
+        codes = []
+        while codes[-1:] != [0]:
+            limit = 0.25 * (len(codes) + 1)
+            status = in_child([*command, str(folder), "--max-cost", str(limit)])
+            codes.append(os.waitstatus_to_exitcode(status))
+            assert len(codes) < 50
+        assert set(codes[:-1]) == {{8}}, codes
+        assert len(codes) == 30, codes
+        assert views(folder) == views(base / "whole")
+        assert done_twice(folder) == []
+    """)
+
+
 def test_at_fifty_random_moments_of_a_larger_run(tmp_path: Path) -> None:
     chance = random.Random(20)
     moments = [chance.random() for _ in range(50)]

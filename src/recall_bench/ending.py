@@ -29,7 +29,7 @@ class Finished:
     summary: Summary
     warnings: tuple[str, ...]
     stopped_by: BenchError | None = None
-    """What ended it early: a system that could not be reached, or an interruption."""
+    """What ended it early: a system or a judge that is gone, spent money, an interruption."""
 
     @property
     def is_valid(self) -> bool:

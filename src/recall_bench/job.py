@@ -8,7 +8,15 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
-from recall_bench.core.event import Answered, Declared, Event, RunResumed, RunStarted, decode
+from recall_bench.core.event import (
+    Answered,
+    Declared,
+    Event,
+    Judged,
+    RunResumed,
+    RunStarted,
+    decode,
+)
 from recall_bench.core.fingerprint import card_of
 from recall_bench.core.memory import Confidant, MemorySystem, SystemCard
 from recall_bench.core.plan import Plan
@@ -41,6 +49,8 @@ class Job:
     questions: Mapping[str, Declared]
     """What each scenario is asked, as the journal declares it."""
     warnings: list[str] = field(default_factory=list)
+    asks: bool = True
+    """Whether the system is fed and asked; if not, answers on record are only judged."""
 
     @property
     def journal(self) -> Path:
@@ -63,8 +73,11 @@ class Job:
                 load=self._load,
                 record=record,
                 unjudged=partial(self._unjudged, standings),
+                judged=partial(self._judged, standings),
                 parallelism=self.settings.parallelism,
                 skip_catchup=self.settings.skip_catchup_ingest,
+                asks=self.asks,
+                max_cost_usd=self.settings.max_cost_usd,
             )
             try:
                 if not standings.ended:
@@ -153,6 +166,22 @@ class Job:
                     yield event
 
         return found()
+
+    def _judged(self, standings: Standings, scenario: str) -> Iterator[Judged]:
+        """The last verdict on record on each judged trial of a scenario."""
+        standing = standings.scenarios[scenario]
+        last: dict[int, int] = {}
+        for offset, line in lines(self.journal):
+            if line.startswith(b'{"type":"judged"'):
+                event = decode(line)
+                if isinstance(event, Judged) and event.trial.scenario == scenario:
+                    last[standing.slot_of(event.trial)] = offset
+        with self.journal.open("rb") as file:
+            for slot, offset in last.items():
+                file.seek(offset)
+                event = decode(file.readline())
+                if isinstance(event, Judged) and standing.failed_at_first(slot) is not None:
+                    yield event
 
 
 def _refuse_other_plan(first: Event, plan: Plan, folder: Path) -> None:

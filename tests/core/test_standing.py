@@ -4,11 +4,20 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recall_bench.core.event import Answered, Declared, Judged, NotAnswered, NotJudged, RunEnded
+from recall_bench.core.event import (
+    Answered,
+    Declared,
+    Judged,
+    NotAnswered,
+    NotJudged,
+    Paid,
+    RunEnded,
+)
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Scenario
-from recall_bench.core.standing import Standings, State
+from recall_bench.core.standing import Reviewed, Standings, State
+from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
@@ -92,3 +101,53 @@ def test_seconds_are_kept_by_checkpoint(standings: Standings) -> None:
 
     first, second = standings.scenarios["ada"].clocks
     assert (first.query_s, second.query_s) == (1.0, 0.0)
+
+
+CALL = Usage(calls=1, cost_usd=0.5)
+
+
+def test_what_was_paid_adds_up_whatever_came_of_it(standings: Standings) -> None:
+    reviewed = judged(3, 2, 1).but(usage=CALL + CALL, review_usage=CALL)
+    for event in (
+        ANSWERED,
+        Paid(at=NOW, trial=TRIAL, usage=CALL),
+        UNREADABLE.but(usage=CALL),
+        reviewed,
+    ):
+        standings.note(event)
+
+    assert standings.usage == Usage(calls=4, cost_usd=2.0)
+    assert standings.review_usage == CALL
+    assert standings.scenarios["ada"].count(State.JUDGED) == 1
+
+
+@pytest.mark.parametrize("marks", [(c, m, g) for c in range(4) for m in range(3) for g in (0, 1)])
+def test_a_first_verdict_fails_in_its_byte_as_it_does_in_words(
+    standings: Standings, marks: tuple[int, int, int]
+) -> None:
+    event = judged(*marks)
+    standings.note(event)
+
+    assert standings.scenarios["ada"].failed_at_first(0) is event.verdict.is_failure
+
+
+def test_a_trial_without_a_verdict_failed_at_nothing(standings: Standings) -> None:
+    ada = standings.scenarios["ada"]
+    for event in (ANSWERED, UNREADABLE, FAILED):
+        standings.note(event)
+        assert ada.failed_at_first(0) is None
+
+
+def test_a_review_is_kept_with_what_the_first_judge_had_said(standings: Standings) -> None:
+    ada = standings.scenarios["ada"]
+    raised = judged(3, 2, 1).but(primary=Verdict.of(0, 0, 1))
+    stands = judged(3, 2, 1).but(review_fault="JudgeTimeout: late")
+
+    standings.note(raised)
+    assert (ada.reviewed, ada.failed_at_first(0)) == ({0: Reviewed(True, 5)}, True)
+
+    standings.note(stands)
+    assert (ada.reviewed, ada.failed_at_first(0)) == ({0: Reviewed(False, None)}, False)
+
+    standings.note(ANSWERED)
+    assert ada.reviewed == {}

@@ -24,6 +24,7 @@ from recall_bench.core.event import (
 from recall_bench.core.memory import Answer, Passage, SystemCard
 from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard, Trial
 from recall_bench.core.question import Disclosure, Evidence, Item, Truth
+from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.journal import JOURNAL
 from recall_bench.reporting.folder import RunFolder
@@ -130,8 +131,11 @@ class Story:
         at = self._tick()
         self.add(NotAnswered(at=at, trial=trial, fault=fault, message=message, seconds=30.0))
 
-    def not_judged(self, trial: Trial, fault: str = "UnreadableVerdict") -> None:
-        self.add(NotJudged(at=self._tick(), trial=trial, fault=fault, message="no JSON in it"))
+    def not_judged(
+        self, trial: Trial, fault: str = "UnreadableVerdict", usage: Usage | None = None
+    ) -> None:
+        at, message = self._tick(), "no JSON in it"
+        self.add(NotJudged(at=at, trial=trial, fault=fault, message=message, usage=usage))
 
     def feed_failed(
         self, scenario: str, checkpoint: str, stage: str = "ingest", message: str = "disk full"

@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
-from recall_bench.core.event import Judged, NotAnswered, NotJudged, encode
+from recall_bench.core.event import Event, Judged, NotAnswered, NotJudged, encode
 from recall_bench.core.standing import State
+from recall_bench.core.verdict import JudgeCard
 from recall_bench.errors import DataError, UsageError
 from recall_bench.journal import JOURNAL
+from recall_bench.metrics.reviews import ReviewTally
 from recall_bench.reporting.folder import RunFolder
 from tests.reporting.conftest import ALL_OF_ADA, INVENTED, PERFECT, POOR, Story, ada_story, trial
 
@@ -111,14 +114,58 @@ def test_faults_are_counted_by_kind_as_they_stand(story: Story) -> None:
     assert folder.faults() == {"NotAnAnswer": 1, "SystemTimeout": 2, "UnreadableVerdict": 1}
 
 
-def test_reviews_are_counted_done_and_failed(story: Story) -> None:
+def test_reviews_are_counted_by_what_the_first_judge_had_said(story: Story) -> None:
     story.answer(trial("cat"))
     story.judge(trial("cat"), PERFECT, primary=POOR)
     story.answer(trial("dog"))
     story.judge(trial("dog"), POOR, review_fault="JudgeTimeout")
     story.both(trial("house", "4d"))
+    story.judge(trial("house", "4d"), POOR, primary=PERFECT)
 
-    assert story.open().reviews() == (1, 1)
+    reviews = story.open().reviews()
+
+    assert reviews.failures == ReviewTally(raised=1, failed=1, points=4)
+    assert reviews.passes == ReviewTally(lowered=1, points=-4)
+
+
+def test_a_review_is_forgotten_with_the_answer_it_was_about(story: Story) -> None:
+    story.answer(trial("cat"))
+    story.judge(trial("cat"), PERFECT, primary=POOR)
+    story.resume()
+    story.answer(trial("cat"), "Plum")
+
+    assert story.open().reviews().total == ReviewTally()
+
+
+def test_reviews_due_are_counted_while_the_run_goes_on(tmp_path: Path) -> None:
+    story = ada_story(tmp_path, appellate=JudgeCard(name="senior", version="2"))
+    for each in ALL_OF_ADA:
+        story.both(each, POOR if each.item == "dog" else PERFECT)
+    before = story.open().reviews().open
+    story.judge(trial("dog"), PERFECT, primary=POOR)
+    after = story.open().reviews().open
+    story.end()
+
+    assert (before, after, story.open().reviews().open) == (4, 3, 0)
+
+
+def test_results_of_some_questions_are_read_and_of_no_others(finished: Story) -> None:
+    folder = finished.open()
+    read: list[int] = []
+    event = folder._event
+
+    def counted(file: BinaryIO, offset: int) -> Event | None:
+        read.append(offset)
+        return event(file, offset)
+
+    folder._event = counted  # type: ignore[method-assign]
+
+    results = list(folder.results_of("ada", lambda item: item.id == "dog"))
+
+    assert [result.trial for result in results] == [trial("dog"), trial("dog", "4d")]
+    assert len(read) == 4
+    assert list(folder.results_of("ada", lambda item: False)) == []
+    assert len(read) == 4
 
 
 def test_any_text_survives(story: Story) -> None:

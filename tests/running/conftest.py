@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from recall_bench.core.event import Answered, Event
+from recall_bench.core.event import Answered, Event, Judged
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.question import Scenario
@@ -42,6 +42,8 @@ class Rehearsal:
         appellate: Judge | None = None,
         parallelism: int = 1,
         skip_catchup: bool = False,
+        asks: bool = True,
+        max_cost_usd: float | None = None,
         **changes: object,
     ) -> Standings:
         """Go on from the journal as it is."""
@@ -66,14 +68,25 @@ class Rehearsal:
                 and standing.state_of(event.trial) in states
             ]
 
+        def judged(scenario: str) -> Iterable[Judged]:
+            last = {
+                event.trial: event
+                for event in self.journal
+                if isinstance(event, Judged) and event.trial.scenario == scenario
+            }
+            return list(last.values())
+
         company = Company(
             system=system,
             bench=Bench(judge=judge or ExactJudge(), appellate=appellate),
             load=self.scenarios.__getitem__,
             record=record,
             unjudged=unjudged,
+            judged=judged,
             parallelism=parallelism,
             skip_catchup=skip_catchup,
+            asks=asks,
+            max_cost_usd=max_cost_usd,
         )
         await conduct(self.plan, standings, company)
         return standings

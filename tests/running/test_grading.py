@@ -6,7 +6,7 @@ import pytest
 
 from recall_bench.core.event import Answered, Judged, NotJudged
 from recall_bench.core.standing import State
-from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
+from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.errors import (
     JudgeBusy,
     JudgeFault,
@@ -82,42 +82,6 @@ async def test_a_busy_judge_is_asked_again(
     await rehearsal.run(fig(), Moody(JudgeBusy("429"), 1))
 
     assert len(rehearsal.of(Judged)) == 2
-
-
-class Lenient(ExactJudge):
-    card = JudgeCard(name="lenient", version="1")
-
-    def __init__(self) -> None:
-        self.reviewed: list[str] = []
-
-    async def judge(self, exhibit: Exhibit) -> Verdict:
-        self.reviewed.append(exhibit.item.id)
-        return Verdict.of(3, 2, 1, "why not")
-
-
-async def test_an_appeal_looks_at_failures_only_and_its_verdict_is_final(
-    rehearsal: Rehearsal,
-) -> None:
-    appellate = Lenient()
-
-    await rehearsal.run(fig(), appellate=appellate)
-
-    right, wrong = [event for event in rehearsal.journal if isinstance(event, Judged)]
-    assert appellate.reviewed == ["new-name"]
-    assert (right.verdict.composite, right.primary) == (6, None)
-    assert wrong.verdict.composite == 6
-    assert wrong.primary is not None
-    assert wrong.primary.composite == 0
-
-
-async def test_a_failing_appeal_leaves_the_first_verdict_and_says_so(
-    rehearsal: Rehearsal,
-) -> None:
-    await rehearsal.run(fig(), appellate=Moody(UnreadableVerdict("no JSON"), 9))
-
-    *_, wrong = [event for event in rehearsal.journal if isinstance(event, Judged)]
-    assert wrong.verdict.composite == 0
-    assert wrong.review_fault == "UnreadableVerdict: no JSON"
 
 
 @pytest.mark.parametrize(

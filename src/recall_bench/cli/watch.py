@@ -13,6 +13,7 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.standing import Standings, State
 from recall_bench.ending import write_progress_file
 from recall_bench.job import Job
+from recall_bench.reporting.money import dollars
 from recall_bench.reporting.summary import summarise_checkpoint
 from recall_bench.reporting.text import progress_line
 
@@ -44,6 +45,8 @@ class Watch:
         self._job = job
         self._display = display
         self._left: dict[tuple[str, str], int] = {}
+        self._over: dict[str, bytearray] = {}
+        """By scenario, a byte a trial: whether its outcome was counted."""
         self._done = self._owed = 0
         self._faults: set[str] = set()
         self._refreshed = monotonic()
@@ -52,7 +55,9 @@ class Watch:
     def __call__(self, event: Event, standings: Standings) -> None:
         """Take notice of one event, which the standings know already."""
         match event:
-            case Judged(trial=trial):
+            case Judged(trial=trial, review_fault=fault):
+                if fault is not None:
+                    self._first(f"review {fault.split(':')[0]}", f"{trial}: not reviewed, {fault}")
                 self._finished(trial, standings)
             case NotAnswered(trial=trial, fault=fault, message=message):
                 self._first(fault, f"{trial}: not answered, {fault}: {message}")
@@ -75,28 +80,36 @@ class Watch:
 
     def _meet(self, scenario: str, standings: Standings) -> None:
         """Count what a scenario owes the first time it is heard of."""
+        if scenario in self._over:
+            return
         standing = standings.scenarios[scenario]
+        over = self._over[scenario] = bytearray(len(standing.grid))
         for row, sheet in enumerate(standing.sheets):
-            key = scenario, sheet.checkpoint.label
-            if key in self._left:
-                return
+            left = 0
+            for repeat, item in standing.owed(row):
+                is_over = standing.standing(row, repeat, item).state in _FINAL
+                over[standing.slot(row, repeat, item)] = is_over
+                left += not is_over
             owed = len(sheet.asked) * standing.repeats
-            self._left[key] = sum(
-                standing.standing(row, repeat, item).state not in _FINAL
-                for repeat, item in standing.owed(row)
-            )
+            self._left[scenario, sheet.checkpoint.label] = left
             self._owed += owed
-            self._done += owed - self._left[key]
+            self._done += owed - left
 
     def _finished(self, trial: Trial, standings: Standings) -> None:
+        """Count a trial's outcome; a review is a second word on one that was counted."""
         key = trial.scenario, trial.checkpoint
-        if key not in self._left:
+        slot = standings.scenarios[trial.scenario].slot_of(trial)
+        is_new = trial.scenario not in self._over
+        if is_new:
             self._meet(trial.scenario, standings)
-        else:
+        if not self._over[trial.scenario][slot]:
+            self._over[trial.scenario][slot] = is_new = True
             self._left[key] -= 1
             self._done += 1
-        self._display.advance(self._done, self._owed, f"{trial.scenario}, {trial.checkpoint}")
-        if self._left[key] == 0:
+        doing = trial.checkpoint if is_new else "reviewing"
+        cost = f", {dollars(standings.usage)}" if standings.usage.cost_usd else ""
+        self._display.advance(self._done, self._owed, f"{trial.scenario}, {doing}{cost}")
+        if is_new and self._left[key] == 0:
             self._checkpoint_done(trial, standings)
 
     def _checkpoint_done(self, trial: Trial, standings: Standings) -> None:

@@ -96,7 +96,7 @@ class Postponed(_Event, frozen=True, kw_only=True, tag="postponed"):
 
 
 class Judged(_Event, frozen=True, kw_only=True, tag="judged"):
-    """The answer was graded."""
+    """The answer was graded. A pass that is reviewed later is judged a second time."""
 
     trial: Trial
     verdict: Verdict
@@ -106,7 +106,9 @@ class Judged(_Event, frozen=True, kw_only=True, tag="judged"):
     review_fault: str | None = None
     """Why a review that was due did not happen; the first verdict stands."""
     usage: Usage | None = None
-    """What judging and reviewing it cost; None where nothing was to pay."""
+    """What was paid for this verdict and its review; None where nothing was to pay."""
+    review_usage: Usage | None = None
+    """The part of it that the review cost."""
 
 
 class NotJudged(_Event, frozen=True, kw_only=True, tag="not_judged"):
@@ -117,6 +119,15 @@ class NotJudged(_Event, frozen=True, kw_only=True, tag="not_judged"):
     message: str
     usage: Usage | None = None
     """What was paid for it in vain."""
+
+
+class Paid(_Event, frozen=True, kw_only=True, tag="paid"):
+    """Judging cost something and was stopped before it came to anything."""
+
+    trial: Trial
+    usage: Usage
+    review_usage: Usage | None = None
+    """The part of it that a review cost."""
 
 
 class RunEnded(_Event, frozen=True, kw_only=True, tag="run_ended"):
@@ -135,6 +146,7 @@ Event = (
     | Postponed
     | Judged
     | NotJudged
+    | Paid
     | RunEnded
 )
 

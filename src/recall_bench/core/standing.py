@@ -7,6 +7,7 @@ heatmap count from. Six hundred thousand trials are under two megabytes.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import product
 
 from recall_bench.core.event import (
     Answered,
@@ -17,6 +18,7 @@ from recall_bench.core.event import (
     Judged,
     NotAnswered,
     NotJudged,
+    Paid,
     RunEnded,
     RunResumed,
     Settled,
@@ -24,7 +26,8 @@ from recall_bench.core.event import (
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Item
 from recall_bench.core.schedule import Sheet, sheets
-from recall_bench.core.verdict import Verdict
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import SCALES, Verdict
 
 
 class State(IntEnum):
@@ -67,6 +70,22 @@ _UNPACKED = tuple(
     for byte in range(256)
 )
 
+_FAILING = frozenset(
+    _packed(verdict)
+    for marks in product(*(range(best + 1) for best in SCALES.values()))
+    if (verdict := Verdict(marks=dict(zip(SCALES, marks, strict=True)))).is_failure
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """What came of a review."""
+
+    was_failure: bool
+    """Whether the first verdict was a failure."""
+    change: int | None
+    """Points the review added; None if it failed and the first verdict stands."""
+
 
 @dataclass(slots=True)
 class CheckpointClock:
@@ -90,6 +109,8 @@ class ScenarioStanding:
     grid: bytearray = field(init=False)
     clocks: list[CheckpointClock] = field(init=False)
     failures: list[FeedFailed] = field(default_factory=list)
+    reviewed: dict[int, Reviewed] = field(default_factory=dict)
+    """By the trial's place in the grid, where an appellate judge looked at it."""
     days: tuple[int, ...] = ()
     """The numbers of the days there are to feed."""
     last_fed: int = 0
@@ -119,6 +140,13 @@ class ScenarioStanding:
     def standing(self, row: int, repeat: int, item: int) -> Standing:
         """How the trial stands."""
         return _UNPACKED[self.grid[self.slot(row, repeat, item)]]
+
+    def failed_at_first(self, slot: int) -> bool | None:
+        """Whether the first verdict on the trial there was a failure; None if it has none."""
+        if self.grid[slot] & 7 != State.JUDGED:
+            return None
+        review = self.reviewed.get(slot)
+        return self.grid[slot] in _FAILING if review is None else review.was_failure
 
     def owed(self, row: int) -> Iterator[tuple[int, int]]:
         """(repeat, item index) of every trial owed at this checkpoint, in asked order."""
@@ -163,6 +191,10 @@ class Standings:
         self.plan = plan
         self.scenarios: dict[str, ScenarioStanding] = {}
         self.ended = False
+        self.usage = Usage()
+        """What all judging has cost, in every process that worked on the run."""
+        self.review_usage = Usage()
+        """The part of it that reviews cost."""
         self._last_day = {card.id: card.last_day for card in plan.scenarios}
 
     def declare(self, scenario: str, items: Sequence[Item]) -> ScenarioStanding:
@@ -179,16 +211,19 @@ class Standings:
     def note(self, event: Event) -> None:
         """Take one event into account. A later word on a trial supersedes an earlier one."""
         match event:
-            case Judged(trial=trial, verdict=verdict):
-                self._set(trial, _packed(verdict))
+            case Judged():
+                self._note_verdict(event)
             case Answered(trial=trial, seconds=seconds):
                 self._set(trial, State.ANSWERED)
                 self._clock(trial.scenario, trial.checkpoint).query_s += seconds
             case NotAnswered(trial=trial, seconds=seconds):
                 self._set(trial, State.NOT_ANSWERED)
                 self._clock(trial.scenario, trial.checkpoint).query_s += seconds
-            case NotJudged(trial=trial):
+            case NotJudged(trial=trial, usage=usage):
                 self._set(trial, State.NOT_JUDGED)
+                self._pay(usage)
+            case Paid(usage=usage, review_usage=reviewing):
+                self._pay(usage, reviewing)
             case Ingested(scenario=scenario, checkpoint=label, seconds=seconds, day=day):
                 clock = self._clock(scenario, label)
                 clock.ingest_s += seconds
@@ -213,9 +248,29 @@ class Standings:
                 self.ended = False
                 standing.reopen(state)
 
-    def _set(self, trial: Trial, byte: int) -> None:
+    def _note_verdict(self, event: Judged) -> None:
+        verdict, primary = event.verdict, event.primary
+        scenario, slot = self._set(event.trial, _packed(verdict))
+        if primary is not None:
+            change = verdict.composite - primary.composite
+            scenario.reviewed[slot] = Reviewed(primary.is_failure, change)
+        elif event.review_fault is not None:
+            scenario.reviewed[slot] = Reviewed(verdict.is_failure, None)
+        self._pay(event.usage, event.review_usage)
+
+    def _pay(self, usage: Usage | None, reviewing: Usage | None = None) -> None:
+        if usage is not None:
+            self.usage = self.usage + usage
+        if reviewing is not None:
+            self.review_usage = self.review_usage + reviewing
+
+    def _set(self, trial: Trial, byte: int) -> tuple[ScenarioStanding, int]:
         scenario = self._declared(trial.scenario)
-        scenario.grid[scenario.slot_of(trial)] = byte
+        slot = scenario.slot_of(trial)
+        scenario.grid[slot] = byte
+        if scenario.reviewed:
+            scenario.reviewed.pop(slot, None)
+        return scenario, slot
 
     def _clock(self, scenario: str, label: str) -> CheckpointClock:
         standing = self._declared(scenario)

@@ -31,13 +31,14 @@ from recall_bench.core.event import (
 )
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Item
+from recall_bench.core.review import reviews_due
 from recall_bench.core.standing import ScenarioStanding, Standings
-from recall_bench.core.verdict import Verdict
+from recall_bench.core.verdict import Finding, JudgeCard
 from recall_bench.errors import DataError, UsageError
 from recall_bench.journal import JOURNAL, lines
+from recall_bench.metrics.reviews import Reviews, reviews_of
 
 _NOWHERE = -1
-_REVIEWED, _FAILED = 1, 2
 _CLOSE = "close"
 """The stage of a feed failure that costs no trial."""
 
@@ -52,7 +53,6 @@ class _Index:
         self.outcome = array("q", [_NOWHERE]) * slots
         self.fault = array("H", [0]) * slots
         self.owed = bytearray(slots)
-        self.review = bytearray(slots)
         self.settled: set[str] = set()
         self.heard: list[datetime | None] = [None] * len(standing.sheets)
         for row in range(len(standing.sheets)):
@@ -76,6 +76,11 @@ class RunFolder:
         self._codes = [first.code]
         self.examples: dict[str, str] = {}
         """The first message heard of each kind of fault, and where."""
+        self.tells: set[JudgeCard] = {
+            card for card in (first.plan.judge, first.plan.appellate) if card and card.rubrics
+        }
+        """The judges that say what they notice in an answer beside its marks: those whose rubrics
+        ask for it, and those that did so once."""
         self._faults = [""]
         self._index: dict[str, _Index] = {}
 
@@ -134,10 +139,15 @@ class RunFolder:
 
     def results_at(self, scenario: str, row: int) -> Iterator[Result]:
         """The results of one checkpoint, by repeat and asked order."""
+        return self._results(scenario, row, None)
+
+    def _results(self, scenario: str, row: int, wanted: set[int] | None) -> Iterator[Result]:
         standing, index = self.standings.scenarios[scenario], self._index[scenario]
         label = standing.sheets[row].checkpoint.label
         with (self.path / JOURNAL).open("rb") as file:
             for repeat, number in standing.owed(row):
+                if wanted is not None and number not in wanted:
+                    continue
                 slot = standing.slot(row, repeat, number)
                 item = standing.items[number]
                 answered = self._event(file, index.answered[slot])
@@ -151,20 +161,12 @@ class RunFolder:
                     else None,
                 )
 
-    def answers(self, scenario: str, wanted: Callable[[Item], bool]) -> Iterator[tuple[Item, str]]:
-        """Each answer to the questions wanted, by checkpoint; no other answer is read."""
-        standing, index = self.standings.scenarios[scenario], self._index[scenario]
+    def results_of(self, scenario: str, wanted: Callable[[Item], bool]) -> Iterator[Result]:
+        """The results of the questions wanted, by checkpoint; nothing of any other is read."""
+        standing = self.standings.scenarios[scenario]
         numbers = {number for number, item in enumerate(standing.items) if wanted(item)}
-        if not numbers:
-            return
-        with (self.path / JOURNAL).open("rb") as file:
-            for row in range(len(standing.sheets)):
-                for repeat, number in standing.owed(row):
-                    if number in numbers:
-                        slot = standing.slot(row, repeat, number)
-                        event = self._event(file, index.answered[slot])
-                        if isinstance(event, Answered):
-                            yield standing.items[number], event.answer.text
+        for row in range(len(standing.sheets) if numbers else 0):
+            yield from self._results(scenario, row, numbers)
 
     def faults(self) -> dict[str, int]:
         """How many trials ended in each kind of fault, by name."""
@@ -174,12 +176,23 @@ class RunFolder:
         named = {self._faults[code]: count for code, count in counts.items() if code}
         return dict(sorted(named.items()))
 
-    def reviews(self) -> tuple[int, int]:
-        """How many final verdicts an appellate judge reviewed, and how many it failed to."""
-        counts: Counter[int] = Counter()
-        for index in self._index.values():
-            counts.update(index.review)
-        return counts[_REVIEWED], counts[_FAILED]
+    def reviews(self) -> Reviews:
+        """What reviews did to the verdicts, as they stand, and how many are still due."""
+        standings = self.standings.scenarios
+        still_open = 0
+        if self.plan.appellate is not None and not self.finished:
+            still_open = sum(
+                len(reviews_due(name, standing, self.plan)) for name, standing in standings.items()
+            )
+        return reviews_of(
+            (review for standing in standings.values() for review in standing.reviewed.values()),
+            still_open=still_open,
+        )
+
+    def findings(self, judged: Judged) -> tuple[Finding, ...] | None:
+        """What the judge of the final verdict noticed; None if it is one who does not say."""
+        card = self.plan.judge if judged.primary is None else self.plan.appellate
+        return judged.verdict.findings if card in self.tells else None
 
     def is_settled(self, scenario: str, label: str) -> bool:
         """Whether the system finished taking in everything up to this checkpoint."""
@@ -230,14 +243,14 @@ class RunFolder:
         if number == _NOWHERE or not 0 <= trial.repeat < standing.repeats or not index.owed[slot]:
             raise ValueError(f"{trial} is not a trial this run owes")
         index.heard[row] = event.at
-        index.fault[slot] = index.review[slot] = 0
+        index.fault[slot] = 0
         if isinstance(event, Answered):
             index.answered[slot], index.outcome[slot] = offset, _NOWHERE
         else:
             index.outcome[slot] = offset
         match event:
-            case Judged(primary=primary, review_fault=fault):
-                index.review[slot] = _review(primary, fault)
+            case Judged():
+                self._note_findings(event)
             case NotAnswered(fault=fault, message=message):
                 index.answered[slot] = _NOWHERE
                 index.fault[slot] = self._fault(fault)
@@ -250,6 +263,14 @@ class RunFolder:
                     fault, f"{message[:200]} ({trial.item} at {trial.checkpoint})"
                 )
         self.standings.note(event)
+
+    def _note_findings(self, judged: Judged) -> None:
+        plan, primary = self.plan, judged.primary
+        by_first = judged.verdict if primary is None else primary
+        if by_first.findings:
+            self.tells.add(plan.judge)
+        if primary is not None and judged.verdict.findings and plan.appellate is not None:
+            self.tells.add(plan.appellate)
 
     def _note_course(self, event: Event) -> None:
         match event:
@@ -288,12 +309,6 @@ class RunFolder:
         if name not in self._faults:
             self._faults.append(name)
         return self._faults.index(name)
-
-
-def _review(primary: Verdict | None, fault: str | None) -> int:
-    if fault is not None:
-        return _FAILED
-    return 0 if primary is None else _REVIEWED
 
 
 def _first(event: Event) -> RunStarted:

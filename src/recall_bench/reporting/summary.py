@@ -1,6 +1,6 @@
 """The numbers of a run: by checkpoint, category, difficulty and persona, and whether they hold.
 
-Everything here is counted from the standings. Only answers that can leak a secret are read.
+Everything here is counted from the standings. Only answers to questions about a boundary are read.
 """
 
 from collections import Counter
@@ -12,9 +12,11 @@ from recall_bench.core.event import FeedFailed
 from recall_bench.core.plan import Checkpoint, Plan
 from recall_bench.core.question import BOUNDARY, CATEGORIES, DIFFICULTIES, GROUP_CATEGORIES, Item
 from recall_bench.core.standing import CheckpointClock, ScenarioStanding, Standing
-from recall_bench.metrics.leaks import Leaks, can_leak, leaks_of
 from recall_bench.metrics.marks import Tally, tally_of, total
+from recall_bench.metrics.reviews import Reviews
+from recall_bench.reporting.boundary import Boundary, boundary_of, together
 from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.money import Costs
 
 STUB = "stub"
 """The name of the judge that grades nothing."""
@@ -83,7 +85,7 @@ class PersonaSummary:
     checkpoints: tuple[CheckpointSummary, ...]
     overall: Tally
     disclosures: Mapping[str, DisclosureSummary]
-    leaks: Leaks
+    boundary: Boundary
     questions: int
     """The size of its question set, asked or not."""
     feed_failures: tuple[FeedFailed, ...]
@@ -102,13 +104,13 @@ class Summary:
     """Over all personas, by days."""
     overall: Tally
     disclosures: Mapping[str, DisclosureSummary]
-    leaks: Leaks
+    boundary: Boundary
     categories: tuple[str, ...]
     """Every category a table should list, in order."""
     faults: Mapping[str, int]
     """How many trials ended in each kind of fault."""
-    reviews: int
-    reviews_failed: int
+    reviews: Reviews
+    costs: Costs
 
     @property
     def is_stub(self) -> bool:
@@ -143,20 +145,20 @@ def summarise(folder: RunFolder) -> Summary:
     """Count everything in a run folder."""
     personas = tuple(_persona(folder, scenario) for scenario in folder.scenarios)
     overall = total(persona.overall for persona in personas)
-    done, failed = folder.reviews()
+    reviews = folder.reviews()
     return Summary(
         plan=folder.plan,
-        validity=_validity(folder, personas, overall),
+        validity=_validity(folder, personas, overall, reviews.open),
         personas=personas,
         unstarted=folder.unstarted,
         checkpoints=_together(personas),
         overall=overall,
         disclosures=_disclosures_together(personas),
-        leaks=sum((persona.leaks for persona in personas), Leaks()),
+        boundary=together(persona.boundary for persona in personas),
         categories=_categories(folder),
         faults=folder.faults(),
-        reviews=done,
-        reviews_failed=failed,
+        reviews=reviews,
+        costs=Costs(total=folder.standings.usage, reviewing=folder.standings.review_usage),
     )
 
 
@@ -251,10 +253,7 @@ def _persona(folder: RunFolder, scenario: str) -> PersonaSummary:
         checkpoints=checkpoints,
         overall=total(part.overall for part in checkpoints),
         disclosures=_disclosures(standing, checkpoints),
-        leaks=leaks_of(
-            (item.truth, text)
-            for item, text in folder.answers(scenario, lambda item: can_leak(item.truth))
-        ),
+        boundary=boundary_of(folder, scenario),
         questions=len(standing.items),
         feed_failures=folder.feed_failures(scenario),
     )
@@ -345,17 +344,21 @@ def difficulties_of(part: CheckpointSummary) -> tuple[str, ...]:
     return listed(part.difficulties, DIFFICULTIES)
 
 
-def _validity(folder: RunFolder, personas: Iterable[PersonaSummary], overall: Tally) -> Validity:
+def _validity(
+    folder: RunFolder, personas: Iterable[PersonaSummary], overall: Tally, reviews_open: int
+) -> Validity:
     pending = {persona.id for persona in personas if persona.overall.open} | set(folder.unstarted)
-    is_over = folder.finished or pending <= folder.stopped
+    is_over = folder.finished or (pending <= folder.stopped and not reviews_open)
     budget = folder.plan.error_budget
     if is_over and exceeds(overall, budget):
         return Validity(
             status=Status.INVALID,
             reason=f"{overall.failed} of {overall.owed} trials failed, budget {budget * 100:.4g} %",
         )
-    if pending:
+    if pending or reviews_open:
         reason = f"{overall.open} of {overall.owed} trials open"
+        if reviews_open:
+            reason += f", {reviews_open} verdicts to review"
         if folder.unstarted:
             reason += f", not started: {', '.join(folder.unstarted)}"
         return Validity(status=Status.UNFINISHED, reason=reason)

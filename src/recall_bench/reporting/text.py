@@ -13,6 +13,14 @@ from recall_bench.core.plan import Plan
 from recall_bench.core.question import DIFFICULTIES, Disclosure
 from recall_bench.core.verdict import FULL_MARKS, JudgeCard
 from recall_bench.metrics.marks import Tally, total
+from recall_bench.reporting.facts import (
+    NO_DATA,
+    boundary_facts,
+    cost_words,
+    percent,
+    review_words,
+    rubric_words,
+)
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import (
     CheckpointSummary,
@@ -25,7 +33,6 @@ from recall_bench.reporting.summary import (
 )
 
 STUB_WARNING = "STUB JUDGE: scores mean nothing"
-NO_DATA = "--"
 
 _WIDTH = 100
 _LABEL = 13
@@ -128,7 +135,15 @@ def _facts(folder: RunFolder, summary: Summary) -> Iterator[tuple[str, str]]:
     if summary.is_stub:
         yield "", STUB_WARNING
     yield "System", _named(plan.system)
-    yield "Judge", _judges(summary)
+    yield "Judge", _judges(plan)
+    if rubrics := rubric_words(plan.judge, plan.appellate):
+        yield "Rubrics", rubrics
+    if plan.appellate is not None:
+        yield "Reviews", review_words(summary.reviews, plan, summary.overall)
+    if not summary.costs.is_free:
+        yield "Cost", cost_words(summary.costs)
+    if plan.answers_from is not None:
+        yield "Answers", f"recorded under plan {plan.answers_from[:_DIGEST]}, judged again here"
     yield "Digests", _digests(plan)
     yield "Code", ", ".join(folder.codes)
     yield "Personas", f"{len(plan.scenarios)}: {', '.join(card.id for card in plan.scenarios)}"
@@ -150,13 +165,7 @@ def _facts(folder: RunFolder, summary: Summary) -> Iterator[tuple[str, str]]:
             yield "Feed failed", _feed_failure(failure)
     if summary.disclosures:
         yield "Disclosure", _disclosures(summary.disclosures)
-    if summary.leaks.answers:
-        leaks = summary.leaks
-        share = _percent(leaks.share)
-        yield (
-            "Leaks",
-            f"{leaks.leaked} of {leaks.answers} guarded answers told the secret ({share})",
-        )
+    yield from boundary_facts(summary.boundary)
 
 
 def _fact(label: str, words: str, width: int) -> list[str]:
@@ -201,7 +210,7 @@ def _columns(tally: Tally, summary: Summary) -> str:
     if is_over and exceeds(tally, summary.plan.error_budget):
         return f"{'INVALID':>9}{NO_DATA:>9}"
     mean = NO_DATA if tally.mean is None else f"{tally.mean:.2f}"
-    return f"{mean:>9}{_percent(tally.share):>9}"
+    return f"{mean:>9}{percent(tally.share):>9}"
 
 
 def _column(part: CheckpointSummary, categories: Iterable[str]) -> list[str]:
@@ -210,19 +219,15 @@ def _column(part: CheckpointSummary, categories: Iterable[str]) -> list[str]:
         NO_DATA if tally.mean is None else f"{tally.mean:.1f} ({tally.counted})"
         for tally in tallies
     ]
-    return [_plain(part.checkpoint.label), *cells, _percent(part.overall.hallucination_rate)]
-
-
-def _percent(share: float | None) -> str:
-    return NO_DATA if share is None else f"{share * 100:.1f} %"
+    return [_plain(part.checkpoint.label), *cells, percent(part.overall.hallucination_rate)]
 
 
 def _scored(tally: Tally) -> str:
     if tally.mean is None:
         return "no score: nothing was measured"
     return (
-        f"{tally.mean:.2f} of {FULL_MARKS} ({_percent(tally.share)}) · "
-        f"hallucination {_percent(tally.hallucination_rate)}"
+        f"{tally.mean:.2f} of {FULL_MARKS} ({percent(tally.share)}) · "
+        f"hallucination {percent(tally.hallucination_rate)}"
     )
 
 
@@ -230,15 +235,13 @@ def _named(card: SystemCard | JudgeCard) -> str:
     return f"{card.name} {card.version}"
 
 
-def _judges(summary: Summary) -> str:
-    plan = summary.plan
+def _judges(plan: Plan) -> str:
     words = _named(plan.judge) + (f" ({plan.judge.model})" if plan.judge.model else "")
     if plan.judge_memory_window:
         words += f", shown ±{plan.judge_memory_window} days around the evidence"
     if plan.appellate is not None:
-        words += f" · appellate {_named(plan.appellate)}, {summary.reviews} reviews"
-        if summary.reviews_failed:
-            words += f", {summary.reviews_failed} more failed"
+        words += f" · appellate {_named(plan.appellate)}"
+        words += f" ({plan.appellate.model})" if plan.appellate.model else ""
     return words
 
 
@@ -289,7 +292,7 @@ def _disclosures(disclosures: Mapping[str, DisclosureSummary]) -> str:
     return " · ".join(
         f"{kind.value} {NO_DATA if found.tally.mean is None else f'{found.tally.mean:.2f}'} "
         f"(n {found.tally.counted}, {found.unique} questions, "
-        f"hallucination {_percent(found.tally.hallucination_rate)})"
+        f"hallucination {percent(found.tally.hallucination_rate)})"
         for kind in Disclosure
         if (found := disclosures.get(kind.value)) is not None
     )

@@ -8,6 +8,7 @@ from recall_bench.core.memory import MemorySystem
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import Scenario
 from recall_bench.core.standing import ScenarioStanding
+from recall_bench.running.court import Court
 from recall_bench.running.docket import Docket
 
 Recorder = Callable[[Event], None]
@@ -23,6 +24,8 @@ class Examination:
     system: MemorySystem
     record: Recorder
     docket: Docket
+    court: Court
+    """Says when nothing new is to be begun."""
     parallelism: int = 1
     skip_catchup: bool = False
     """Trust a system that attests what it has lived, instead of feeding it again."""

@@ -1,24 +1,27 @@
 """Puts recorded answers before a judge. Needs the journal and the dataset, never the system."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Self
+from typing import Self, TypeVar
 
 import anyio
 from anyio.lowlevel import checkpoint as breathe
 
-from recall_bench.core.event import Answered, Judged, NotJudged
-from recall_bench.core.history import Episode
-from recall_bench.core.plan import Plan
-from recall_bench.core.question import Item, Scenario
-from recall_bench.core.standing import ScenarioStanding
+from recall_bench.core.event import Answered, Judged, NotJudged, Paid
+from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.question import Scenario
+from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Exhibit, Judge, Verdict
-from recall_bench.errors import JudgeFault, JudgeTimeout
+from recall_bench.errors import BudgetSpent, JudgeFault, JudgeGone, JudgeTimeout
+from recall_bench.running.court import Bill, Court
 from recall_bench.running.docket import Docket
 from recall_bench.running.examination import Recorder
+from recall_bench.running.exhibits import Exhibits
 from recall_bench.running.patience import Busy, persistently, postponed, within
+
+T = TypeVar("T")
 
 _TURN = 64
 
@@ -39,50 +42,47 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class _Chair:
-    """A judge, and how long a verdict may take: for ever where it only computes."""
+    """A judge, and how long a verdict may take.
+
+    One that only computes is neither timed nor kept waiting, and costs nothing.
+    """
 
     judge: Judge
     timeout_s: float | None
+    court: Court
 
     @classmethod
-    def of(cls, judge: Judge, plan: Plan) -> Self:
-        return cls(judge, None if judge.card.computes else plan.judge_timeout_s)
+    def of(cls, judge: Judge, plan: Plan, court: Court) -> Self:
+        return cls(judge, None if judge.card.computes else plan.judge_timeout_s, court)
 
     async def rule(self, exhibit: Exhibit, told: Callable[[Busy], None]) -> Verdict:
-        """The verdict, asked for again while the judge is busy; a JudgeFault if there is none."""
-        return await persistently(partial(self._once, exhibit), told)
+        """The verdict, asked for again while the judge is busy.
 
-    async def _once(self, exhibit: Exhibit) -> Verdict:
+        A JudgeFault if there is none; BudgetSpent or JudgeGone if there can be none.
+        """
         if self.timeout_s is None:
-            return await self.judge.judge(exhibit)
-        overrun = JudgeTimeout(f"no verdict within {self.timeout_s:g} s")
-        return await within(self.timeout_s, self.judge.judge(exhibit), overrun)
+            return await persistently(partial(self.judge.judge, exhibit), told)
+        async with self.court.place():
+            return await persistently(partial(self._within, self.timeout_s, exhibit), told)
+
+    async def _within(self, timeout_s: float, exhibit: Exhibit) -> Verdict:
+        overrun = JudgeTimeout(f"no verdict within {timeout_s:g} s")
+        return await within(timeout_s, self.judge.judge(exhibit), overrun)
 
 
 class Grading:
     """One scenario's answers before the bench."""
 
     def __init__(
-        self,
-        scenario: Scenario,
-        standing: ScenarioStanding,
-        *,
-        plan: Plan,
-        bench: Bench,
-        record: Recorder,
+        self, exhibits: Exhibits, *, plan: Plan, bench: Bench, court: Court, record: Recorder
     ) -> None:
-        self._scenario = scenario
-        self._standing = standing
-        self._plan = plan
+        self._exhibits = exhibits
+        self._court = court
         self._record = record
         self._verdicts = 0
-        self._first = _Chair.of(bench.judge, plan)
-        self._second = _Chair.of(bench.appellate, plan) if bench.appellate is not None else None
-        self._episodes = {episode.day: episode for episode in scenario.episodes}
-        self._asked_at = {
-            sheet.checkpoint.label: (scenario.date_of(sheet.cutoff), sheet.cutoff)
-            for sheet in standing.sheets
-        }
+        self._first = _Chair.of(bench.judge, plan, court)
+        appellate = bench.appellate
+        self._second = None if appellate is None else _Chair.of(appellate, plan, court)
 
     async def run(
         self,
@@ -91,30 +91,114 @@ class Grading:
         overflow: Callable[[], Iterable[Answered]],
         workers: int,
     ) -> None:
-        """Judge what an earlier run left, then what comes, then what the docket could not hold."""
-        await self._all(left_over, workers)
+        """Judge what an earlier run left, then what comes, then what the docket could not hold.
+
+        It ends early, with what is left still on record, once the court has adjourned.
+        """
+        await _shared(left_over, self._judge, workers)
         async with anyio.create_task_group() as group:
             for _ in range(workers):
                 group.start_soon(self._from_docket, docket)
         if docket.overflowed:
-            await self._all(overflow(), workers)
+            await _shared(overflow(), self._judge, workers)
+
+    async def review(self, due: Iterable[tuple[Answered, Verdict]], workers: int) -> None:
+        """Put answers with the first verdict on each before the appellate judge."""
+        await _shared(due, self._review, workers)
 
     async def _from_docket(self, docket: Docket) -> None:
         while (answered := await docket.next()) is not None:
-            self._record(await self._judged(answered))
-            await self._breathe()
+            if not await self._judge(answered):
+                return
 
-    async def _all(self, answers: Iterable[Answered], workers: int) -> None:
-        shared = iter(answers)
+    async def _judge(self, answered: Answered) -> bool:
+        """Judge one answer and record it; False if the court has adjourned."""
+        bill = Bill(self._court)
+        first = await self._first_verdict(answered, bill)
+        if isinstance(first, Verdict):
+            judged = Judged(
+                at=datetime.now(UTC), trial=answered.trial, verdict=first, usage=bill.total
+            )
+            if self._second is not None and first.is_failure:
+                judged = await self._appealed(answered, judged, self._second)
+            self._record(judged)
+        elif first is not None:
+            self._record(first)
+        await self._breathe()
+        return first is not None
 
-        async def work() -> None:
-            for answered in shared:
-                self._record(await self._judged(answered))
-                await self._breathe()
+    async def _first_verdict(self, answered: Answered, bill: Bill) -> Verdict | NotJudged | None:
+        trial = answered.trial
+        exhibit = self._exhibits.of(answered, bill)
+        try:
+            return await self._first.rule(exhibit, partial(self._postponed, trial))
+        except (BudgetSpent, JudgeGone) as reason:
+            self._court.adjourn(reason)
+            self._paid_in_vain(trial, bill.total)
+            return None
+        except JudgeFault as fault:
+            return NotJudged(
+                at=datetime.now(UTC),
+                trial=trial,
+                fault=type(fault).__name__,
+                message=str(fault),
+                usage=bill.total,
+            )
+        except BaseException:
+            self._paid_in_vain(trial, bill.total)
+            raise
 
-        async with anyio.create_task_group() as group:
-            for _ in range(workers):
-                group.start_soon(work)
+    async def _appealed(self, answered: Answered, judged: Judged, chair: _Chair) -> Judged:
+        """The failure after its review; without one, to be reviewed later, if there can be none."""
+        try:
+            return await self._reviewed(answered, judged, chair) or judged
+        except BaseException:
+            # The first verdict is paid for: it must not be lost with the review.
+            self._record(judged)
+            raise
+
+    async def _review(self, due: tuple[Answered, Verdict]) -> bool:
+        """Review one verdict and record it; False if the court has adjourned."""
+        answered, first = due
+        if self._second is None:
+            raise AssertionError("nobody is there to review a verdict")
+        judged = Judged(at=datetime.now(UTC), trial=answered.trial, verdict=first)
+        reviewed = await self._reviewed(answered, judged, self._second)
+        if reviewed is not None:
+            self._record(reviewed)
+        await self._breathe()
+        return reviewed is not None
+
+    async def _reviewed(self, answered: Answered, judged: Judged, chair: _Chair) -> Judged | None:
+        """The verdict after its review, or why that failed; None if there can be none now."""
+        trial, bill = answered.trial, Bill(self._court)
+        exhibit = self._exhibits.of(answered, bill)
+        try:
+            final = await chair.rule(exhibit, partial(self._postponed, trial))
+        except (BudgetSpent, JudgeGone) as reason:
+            self._court.adjourn(reason)
+            self._paid_in_vain(trial, bill.total, bill.total)
+            return None
+        except JudgeFault as fault:
+            outcome: dict[str, object] = {"review_fault": f"{type(fault).__name__}: {fault}"}
+        except BaseException:
+            self._paid_in_vain(trial, bill.total, bill.total)
+            raise
+        else:
+            outcome = {"verdict": final, "primary": judged.verdict}
+        usage = _together(judged.usage, bill.total)
+        now = datetime.now(UTC)
+        return judged.but(at=now, usage=usage, review_usage=bill.total, **outcome)
+
+    def _postponed(self, trial: Trial, busy: Busy) -> None:
+        self._record(postponed(trial, busy))
+
+    def _paid_in_vain(
+        self, trial: Trial, usage: Usage | None, reviewing: Usage | None = None
+    ) -> None:
+        if usage is not None:
+            now = datetime.now(UTC)
+            self._record(Paid(at=now, trial=trial, usage=usage, review_usage=reviewing))
 
     async def _breathe(self) -> None:
         """Let the others have a turn now and then: a judge that computes never waits."""
@@ -122,50 +206,24 @@ class Grading:
         if self._verdicts % _TURN == 0:
             await breathe()
 
-    async def _judged(self, answered: Answered) -> Judged | NotJudged:
-        trial = answered.trial
-        exhibit = self._exhibit(answered)
 
-        def told(busy: Busy) -> None:
-            self._record(postponed(trial, busy))
+async def _shared(
+    things: Iterable[T], handle: Callable[[T], Awaitable[bool]], workers: int
+) -> None:
+    """Hand each thing to one of so many workers; a worker ends when its handling says so."""
+    left = iter(things)
 
-        try:
-            verdict = await self._first.rule(exhibit, told)
-        except JudgeFault as fault:
-            kind = type(fault).__name__
-            return NotJudged(at=datetime.now(UTC), trial=trial, fault=kind, message=str(fault))
-        if self._second is None or not verdict.is_failure:
-            return Judged(at=datetime.now(UTC), trial=trial, verdict=verdict)
-        try:
-            final = await self._second.rule(exhibit, told)
-        except JudgeFault as fault:
-            reason = f"{type(fault).__name__}: {fault}"
-            return Judged(at=datetime.now(UTC), trial=trial, verdict=verdict, review_fault=reason)
-        return Judged(at=datetime.now(UTC), trial=trial, verdict=final, primary=verdict)
+    async def work() -> None:
+        for thing in left:
+            if not await handle(thing):
+                return
 
-    def _exhibit(self, answered: Answered) -> Exhibit:
-        trial = answered.trial
-        item = self._standing.items[self._standing.index[trial.item]]
-        asked_at, days = self._asked_at[trial.checkpoint]
-        return Exhibit(
-            scenario=trial.scenario,
-            item=item,
-            answer=answered.answer,
-            asked_at=asked_at,
-            days=days,
-            excerpts=tuple(self._excerpts(item, days)),
-        )
+    async with anyio.create_task_group() as group:
+        for _ in range(workers):
+            group.start_soon(work)
 
-    def _excerpts(self, item: Item, days: int) -> Iterator[Episode]:
-        """The evidence days and their neighbours, none later than the checkpoint."""
-        window = self._plan.judge_memory_window
-        if window == 0:
-            return
-        wanted = {
-            day
-            for cited in item.truth.evidence
-            for day in range(cited.day - window, cited.day + window + 1)
-        }
-        for day in sorted(wanted):
-            if day <= days and day in self._episodes:
-                yield self._episodes[day]
+
+def _together(one: Usage | None, other: Usage | None) -> Usage | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other

@@ -77,11 +77,15 @@ class Life:
         self._fed = fed
 
     async def live_until(self, sheet: Sheet) -> None:
-        """Feed every day up to the sheet's checkpoint, then let the memory settle."""
+        """Feed every day up to the sheet's checkpoint, then let the memory settle.
+
+        Once the court has adjourned it stops between two days and raises why.
+        """
         exam = self._exam
         scenario, label = exam.scenario.id, sheet.checkpoint.label
         episodes = exam.scenario.episodes
         while self._fed < len(episodes) and episodes[self._fed].day <= sheet.cutoff:
+            exam.court.check()
             episode = episodes[self._fed]
             started = time.perf_counter()
             ingest = partial(self.memory.ingest, episode)

@@ -46,7 +46,10 @@ class Sitting:
         self._timeout_s = None if exam.system.card.computes else exam.plan.answer_timeout_s
 
     async def hold(self, seat: Seat) -> None:
-        """Put every question, as many at a time as plan and system allow."""
+        """Put every question, as many at a time as plan and system allow.
+
+        Once the court has adjourned no further one is put, and why is raised.
+        """
         exam = self._exam
         limit = min(exam.parallelism, exam.system.card.max_concurrency, self._count)
         if limit <= 1:
@@ -57,10 +60,13 @@ class Sitting:
                     group.start_soon(self._work, seat, group.cancel_scope)
         if self._lost:
             raise self._lost[0]
+        exam.court.check()
 
     async def _work(self, seat: Seat, others: anyio.CancelScope | None = None) -> None:
         exam = self._exam
         for trial, question in self._trials():
+            if exam.court.adjourned is not None:
+                return
             try:
                 outcome = await self._put(trial, question, seat)
             except (SystemGone, FeedFault) as gone:

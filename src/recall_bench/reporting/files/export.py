@@ -17,6 +17,7 @@ from recall_bench.journal import JOURNAL
 from recall_bench.reporting.files.layout import compact, lay_out, row
 from recall_bench.reporting.files.records import (
     Fields,
+    boundary_counts,
     category_score,
     cells,
     checkpoint_record,
@@ -24,7 +25,6 @@ from recall_bench.reporting.files.records import (
     difficulty_scores,
     disclosure_breakdown,
     header,
-    leak_count,
     metadata,
     range_result,
     ranges,
@@ -123,7 +123,7 @@ class _Export:
             "heatmap": cells(summary.checkpoints, summary.categories),
             "metadata": metadata(folder, summary),
             **disclosure_breakdown(summary.disclosures),
-            **leak_count(summary.leaks),
+            **boundary_counts(summary.boundary),
         }
 
     def _persona(self, persona: PersonaSummary) -> Fields:
@@ -141,7 +141,7 @@ class _Export:
             "totalEvalsRun": persona.overall.counted,
             "totalEvalsOwed": persona.overall.owed,
             **disclosure_breakdown(persona.disclosures),
-            **leak_count(persona.leaks),
+            **boundary_counts(persona.boundary),
         }
 
     def _range_result(self, persona: PersonaSummary, number: int) -> Fields:

@@ -9,9 +9,12 @@ from recall_bench.core.event import FeedFailed
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, Plan
 from recall_bench.core.question import Disclosure
+from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.metrics.leaks import Leaks
 from recall_bench.metrics.marks import Tally
+from recall_bench.metrics.refusals import Refusals
+from recall_bench.metrics.reviews import ReviewTally
+from recall_bench.reporting.boundary import Boundary
 from recall_bench.reporting.files.layout import row
 from recall_bench.reporting.files.rows import ErrorRow, milliseconds
 from recall_bench.reporting.folder import RunFolder
@@ -121,6 +124,9 @@ def provenance(folder: RunFolder) -> Fields:
     }
     if plan.appellate is not None:
         fields["appellateJudge"] = _judge(plan.appellate)
+        fields["review"] = plan.review
+    if plan.answers_from is not None:
+        fields["answersFrom"] = plan.answers_from
     return fields
 
 
@@ -186,12 +192,27 @@ def disclosure_breakdown(disclosures: Mapping[str, DisclosureSummary]) -> Fields
     return {"disclosureBreakdown": breakdown}
 
 
-def leak_count(leaks: Leaks) -> Fields:
-    """How many guarded answers told the secret; nothing if none was asked."""
-    if not leaks.answers:
-        return {}
-    counts = {"answers": leaks.answers, "leaked": leaks.leaked, "rate": percent(leaks.share)}
-    return {"leaks": row(counts)}
+def boundary_counts(boundary: Boundary) -> Fields:
+    """Guarded answers that told the secret, and refusals of what may be answered, apart."""
+    fields: Fields = {}
+    leaks = boundary.leaks
+    if leaks.answers:
+        counts = {"answers": leaks.answers, "leaked": leaks.leaked, "rate": percent(leaks.share)}
+        fields["leaks"] = row(counts)
+    if boundary.refusals:
+        parts = {kind.value: found for kind, found in boundary.refusals.items()}
+        parts["together"] = boundary.over_refusal
+        fields["overRefusal"] = {name: row(_refusals(found)) for name, found in parts.items()}
+    return fields
+
+
+def _refusals(found: Refusals) -> Fields:
+    return {
+        "answers": found.judged,
+        "measured": found.measured,
+        "refused": found.refused if found.measured else None,
+        "rate": percent(found.share),
+    }
 
 
 def percent(share: float | None) -> float | None:
@@ -219,9 +240,51 @@ def _counts(summary: Summary) -> Fields:
         "uniqueQAPairCount": summary.questions,
     }
     if summary.plan.appellate is not None:
-        fields["appellateInvocations"] = summary.reviews
-        fields["appellateFaults"] = summary.reviews_failed
+        reviews = summary.reviews
+        fields["appellateInvocations"] = reviews.total.done
+        fields["appellateFaults"] = reviews.total.failed
+        fields["reviews"] = {
+            "failures": row(_changes(reviews.failures)),
+            "passes": row(_changes(reviews.passes)),
+            "open": reviews.open,
+            "meanBefore": _mean_before(summary),
+        }
+    if not summary.costs.is_free:
+        fields["usage"] = row(_usage(summary.costs.total))
+        if summary.plan.appellate is not None:
+            fields["judgeUsage"] = row(_usage(summary.costs.first))
+            fields["appellateUsage"] = row(_usage(summary.costs.reviewing))
     return fields
+
+
+def _changes(tally: ReviewTally) -> Fields:
+    return {
+        "reviewed": tally.done,
+        "raised": tally.raised,
+        "lowered": tally.lowered,
+        "same": tally.same,
+        "failed": tally.failed,
+        "points": tally.points,
+    }
+
+
+def _mean_before(summary: Summary) -> float | None:
+    overall = summary.overall
+    if not overall.counted:
+        return None
+    return (overall.points - summary.reviews.total.points) / overall.counted
+
+
+def _usage(usage: Usage) -> Fields:
+    return {
+        "calls": usage.calls,
+        "inputTokens": usage.input_tokens,
+        "outputTokens": usage.output_tokens,
+        # The sum depends on the order of its parts in its last digits; the files must not.
+        "costUsd": round(usage.cost_usd, 9),
+        "unpricedCalls": usage.unpriced,
+        "cachedReplies": usage.cached,
+    }
 
 
 def _health(summary: Summary) -> Fields:
@@ -268,6 +331,8 @@ def _judge(card: JudgeCard) -> Fields:
         fields["model"] = card.model
     if card.rules_digest is not None:
         fields["rulesDigest"] = card.rules_digest
+    if card.rubrics:
+        fields["rubrics"] = card.rubrics
     return fields
 
 

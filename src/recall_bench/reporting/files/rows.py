@@ -18,6 +18,9 @@ from recall_bench.core.verdict import Verdict
 
 T = TypeVar("T")
 
+_PUBLIC = {"grounded": "hallucination"}
+"""Marks that have another name in the public files."""
+
 
 class _Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     pass
@@ -102,6 +105,12 @@ class LogRow(_Row, frozen=True, kw_only=True, gc=False):
     appellate_score: ScoreRow | UnsetType | None = UNSET
     error: ErrorRow | UnsetType
     review_error: str | UnsetType
+    reviewed: str | UnsetType
+    """Whether a `failure` or a `pass` was put before the appellate judge, if one was."""
+    probabilities: dict[str, float] | UnsetType
+    """By mark, how likely it is a pass, as the judge of the final score says."""
+    findings: tuple[str, ...] | UnsetType
+    rubric: str | UnsetType
 
 
 def described(item: Item) -> QuestionRow:
@@ -146,7 +155,9 @@ class TrialRows:
         "_primary",
         "_result",
         "_review_error",
+        "_reviewed",
         "_score",
+        "_verdict",
         "is_failure",
     )
 
@@ -159,6 +170,8 @@ class TrialRows:
         self._composite: int | None = None
         self._error: ErrorRow | UnsetType = UNSET
         self._review_error: str | UnsetType = UNSET
+        self._reviewed: str | UnsetType = UNSET
+        self._verdict: Verdict | None = None
         self.is_failure = False
         """Whether the trial's last word is a bad one: a failing verdict, or no answer."""
         if result.answered is not None:
@@ -176,12 +189,16 @@ class TrialRows:
                 self._error = ErrorRow(kind=fault, message=message)
 
     def _take(self, judged: Judged) -> None:
+        self._verdict = judged.verdict
         self._score = score(judged.verdict)
         self._composite = judged.verdict.composite
         self._review_error = _known(judged.review_fault)
         self.is_failure = judged.verdict.is_failure
         if judged.primary is not None:
             self._primary = score(judged.primary)
+        if judged.primary is not None or judged.review_fault is not None:
+            first = judged.primary or judged.verdict
+            self._reviewed = "failure" if first.is_failure else "pass"
 
     def in_result(self, qa: msgspec.Raw) -> ResultRow:
         """Its row among the question results."""
@@ -202,6 +219,7 @@ class TrialRows:
         trial, outcome, answered = self._result.trial, self._result.outcome, self._result.answered
         if outcome is None:
             return None
+        verdict = self._verdict
         return LogRow(
             timestamp=outcome.at,
             plan=plan,
@@ -220,6 +238,10 @@ class TrialRows:
             primary_score=self._primary,
             error=self._error,
             review_error=self._review_error,
+            reviewed=self._reviewed,
+            probabilities=UNSET if verdict is None else _probabilities(verdict),
+            findings=(verdict and verdict.findings) or UNSET,
+            rubric=UNSET if verdict is None else _known(verdict.rubric),
         )
 
     def in_failures(self, line: LogRow) -> LogRow:
@@ -246,6 +268,12 @@ def score(verdict: Verdict) -> ScoreRow:
         hallucination=marks["grounded"],
         reasoning=verdict.reason or UNSET,
     )
+
+
+def _probabilities(verdict: Verdict) -> dict[str, float] | UnsetType:
+    if not verdict.probabilities:
+        return UNSET
+    return {_PUBLIC.get(mark, mark): share for mark, share in verdict.probabilities.items()}
 
 
 def _retrieval(passages: Sequence[Passage]) -> list[PassageRow] | UnsetType:

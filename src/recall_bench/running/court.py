@@ -1,0 +1,72 @@
+"""What all the judging of a run shares: places, money, and the reason to adjourn."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+
+from recall_bench.core.usage import Usage
+from recall_bench.errors import BudgetSpent, JudgeGone
+
+
+class Court:
+    """Lets so many verdicts be sought at a time, and none once the money is spent.
+
+    `adjourned` says why nothing new is begun any more: no verdict that may cost something, no
+    feeding, no question. What is under way may finish.
+    """
+
+    def __init__(
+        self, places: int, *, spent_usd: float = 0.0, allowed_usd: float | None = None
+    ) -> None:
+        self._places = anyio.Semaphore(places)
+        self._spent_usd = spent_usd
+        self._allowed_usd = allowed_usd
+        self.adjourned: BudgetSpent | JudgeGone | None = None
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """Wait for a place to seek a verdict in; BudgetSpent or JudgeGone if there is none."""
+        async with self._places:
+            self.check()
+            self.refuse_if_spent()
+            yield
+
+    def check(self) -> None:
+        """Raise the reason to adjourn, if there is one."""
+        if self.adjourned is not None:
+            raise self.adjourned
+
+    def refuse_if_spent(self) -> None:
+        """Adjourn, and raise why, if no more money may be spent."""
+        allowed = self._allowed_usd
+        if allowed is not None and self._spent_usd >= allowed:
+            spent = BudgetSpent(
+                f"judging has cost ${self._spent_usd:.4f} and --max-cost allows ${allowed:.4f}; "
+                "the same command with a higher one goes on, and pays for nothing twice"
+            )
+            self.adjourn(spent)
+            raise spent
+
+    def adjourn(self, reason: BudgetSpent | JudgeGone) -> None:
+        """Begin nothing new; the first reason given stays."""
+        self.adjourned = self.adjourned or reason
+
+    def pay(self, usage: Usage) -> None:
+        """Count what a call cost, as soon as it is known."""
+        self._spent_usd += usage.cost_usd
+
+
+class Bill:
+    """What one judge has cost for one answer so far. An exhibit's `bill` is one of these."""
+
+    __slots__ = ("_court", "total")
+
+    def __init__(self, court: Court) -> None:
+        self._court = court
+        self.total: Usage | None = None
+
+    def __call__(self, usage: Usage) -> None:
+        """Put one call on the bill."""
+        self.total = usage if self.total is None else self.total + usage
+        self._court.pay(usage)
