@@ -3,11 +3,15 @@
 import ast
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import recall_bench
 from recall_bench.core.event import Answered
+from recall_bench.core.plan import Review
+from recall_bench.judging.rubric.options import Showing
+from recall_bench.profile import JudgeShows
 from tests.gardener import write_persona
 
 
@@ -59,10 +63,12 @@ def test_the_public_names() -> None:
         "parse_ranges",
         "questions_in_range",
         "read_settings",
+        "rejudge",
         "result_json",
         "run",
         "summarise",
         "text_report",
+        "verdict_changes",
     ]
 
 
@@ -140,6 +146,47 @@ def test_an_adapter_class_of_ones_own(tmp_path: Path) -> None:
     assert finished.is_valid
     assert finished.folder.plan.system.name == "Parrot"
     assert finished.summary.overall.judged == 5
+
+
+def test_recorded_answers_are_judged_again_from_python(tmp_path: Path) -> None:
+    write_persona(tmp_path / "data")
+    where: dict[str, Any] = {"data": tmp_path / "data", "heatmap_png": False}
+    asked = recall_bench.run(adapter="bm25", ranges="5d,10d", into=tmp_path / "old", **where)
+
+    finished = recall_bench.rejudge(tmp_path / "old", "stub", into=tmp_path / "new", **where)
+
+    assert finished.exit_code == 0
+    assert finished.folder.plan.judge.name == "stub"
+    assert finished.folder.plan.answers_from == asked.folder.plan.digest
+    changes = recall_bench.verdict_changes(asked.folder, finished.folder)
+    assert changes.overall.answers == 15
+    assert changes.overall.after == {"correctness": 0, "completeness": 0, "grounded": 0}
+    assert changes.overall.lost > 0
+
+
+def test_what_was_asked_cannot_change_when_it_is_judged_again(tmp_path: Path) -> None:
+    with pytest.raises(recall_bench.UsageError, match="ranges: was decided when"):
+        recall_bench.rejudge(tmp_path, ranges="5d")
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [("lifecycle", "eternal"), ("review", "all"), ("judge_shows", "some"), ("calendar", "lunar")],
+)
+def test_a_word_that_means_nothing_is_refused(name: str, word: str) -> None:
+    with pytest.raises(recall_bench.UsageError, match=f"{word!r} is none of"):
+        recall_bench.read_settings(given={name: word})
+
+
+def test_words_become_what_they_mean() -> None:
+    settings = recall_bench.read_settings(given={"review": "failures", "lifecycle": "fresh"})
+
+    assert settings.review is Review.FAILURES
+    assert settings.lifecycle is recall_bench.Lifecycle.FRESH
+
+
+def test_a_judge_is_shown_what_the_settings_can_say() -> None:
+    assert {str(word) for word in JudgeShows} == {str(word) for word in Showing}
 
 
 @pytest.mark.anyio

@@ -48,9 +48,11 @@ if TYPE_CHECKING:
     from recall_bench.library import open_run as open_run
     from recall_bench.library import questions_in_range as questions_in_range
     from recall_bench.library import read_settings as read_settings
+    from recall_bench.library import rejudge as rejudge
     from recall_bench.library import result_json as result_json
     from recall_bench.library import run as run
     from recall_bench.library import text_report as text_report
+    from recall_bench.library import verdict_changes as verdict_changes
     from recall_bench.profile import Settings as Settings
     from recall_bench.reporting.folder import RunFolder as RunFolder
     from recall_bench.reporting.grid import heatmap_grid as heatmap_grid
@@ -68,7 +70,7 @@ _HOMES = {
     "errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
     "library": (
         "arun draw_heatmap export_run heatmap_json list_personas load_persona open_run "
-        "questions_in_range read_settings result_json run text_report"
+        "questions_in_range read_settings rejudge result_json run text_report verdict_changes"
     ),
     "profile": "Settings",
     "reporting.folder": "RunFolder",

@@ -16,7 +16,7 @@ from recall_bench.profile import Settings
 from recall_bench.resolve import (
     SAMPLE,
     StoryFolder,
-    resolve_judge,
+    resolve_judges,
     resolve_personas,
     resolve_system,
     story_in,
@@ -155,17 +155,15 @@ def _plan(
         feed_timeout_s=settings.ingest_timeout_ms / 1000,
         judge_timeout_s=settings.judge_timeout_ms / 1000,
         judge_memory_window=settings.judge_memory_window,
+        review=settings.review,
         calendar=settings.calendar,
         error_budget=settings.error_budget,
     )
 
 
 def _bench(settings: Settings) -> Bench:
-    appellate = settings.appellate_judge
-    return Bench(
-        judge=resolve_judge(settings.judge),
-        appellate=resolve_judge(appellate, "--appellate-judge") if appellate else None,
-    )
+    judge, appellate = resolve_judges(settings)
+    return Bench(judge=judge, appellate=appellate)
 
 
 def _lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecycle:

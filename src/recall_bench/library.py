@@ -15,6 +15,8 @@ from recall_bench.ending import Finished, carry_out, finished, to_its_end
 from recall_bench.errors import UsageError
 from recall_bench.job import Job, Observer
 from recall_bench.profile import Settings, overlaid, read_profile
+from recall_bench.rejudging.assembly import assemble_again
+from recall_bench.rejudging.changes import VerdictChanges
 from recall_bench.reporting.files.export import export
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import Summary, summarise
@@ -125,7 +127,7 @@ def questions_in_range(scenario: Scenario, label: str | int) -> tuple[Item, ...]
 
 def read_settings(profile: Path | None = None, given: Mapping[str, Any] | None = None) -> Settings:
     """Defaults, overlaid by a profile, overlaid by what was given."""
-    settings = Settings() if profile is None else read_profile(profile)
+    settings = Settings() if profile is None else overlaid(Settings(), read_profile(profile))
     return overlaid(settings, dict(given or {}))
 
 
@@ -161,6 +163,20 @@ def _assembled(settings: Settings | None, given: dict[str, Any]) -> Job:
 
     system = system_from(adapter, given.get("config", wanted.config))
     return assemble(overlaid(wanted, given | {"adapter": system.card.name}), system)
+
+
+def rejudge(
+    run_folder: str | Path,
+    judge: str = "offline",
+    observe: Observer | None = None,
+    **given: Any,  # noqa: ANN401 - the fields of Settings that concern judging
+) -> Finished:
+    """Grade the answers recorded in a run folder again, into a new one; nobody is asked anew.
+
+    Give the settings of judging by name: `rejudge("runs/a", judge="openai:gpt-5-mini",
+    into="runs/b")`. The dataset is a shipped persona, or lies in `data`.
+    """
+    return carry_out(assemble_again(Path(run_folder), {**given, "judge": judge}), observe)
 
 
 def export_run(run_folder: str | Path, to: str | Path | None = None) -> tuple[Path, ...]:
@@ -207,6 +223,13 @@ def result_json(folder: RunFolder) -> Iterator[str]:
         with path.open(encoding="utf-8") as file:
             while piece := file.read(1 << 20):
                 yield piece
+
+
+def verdict_changes(before: RunFolder, after: RunFolder) -> VerdictChanges:
+    """What other judges changed between two runs over the same answers, by category."""
+    from recall_bench.rejudging.changes import changes_between
+
+    return changes_between(before, after)
 
 
 def open_run(path: str | Path) -> RunFolder:

@@ -3,13 +3,22 @@
 import os
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from enum import StrEnum
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from recall_bench.core.plan import Calendar, Lifecycle
+from recall_bench.core.plan import Calendar, Lifecycle, Review
 from recall_bench.errors import UsageError
+
+
+class JudgeShows(StrEnum):
+    """How much of the memory window a model that judges is shown."""
+
+    PASSAGES = "passages"
+    FULL = "full"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +34,14 @@ class Settings:
     ranges: tuple[str, ...] = ()
     judge: str = "offline"
     appellate_judge: str | None = None
+    judge_base_url: str | None = None
+    appellate_base_url: str | None = None
     judge_memory_window: int = 0
+    judge_shows: JudgeShows = JudgeShows.PASSAGES
+    judge_budget_tokens: int = 1500
+    judge_cache: bool = True
+    review: Review = Review.BALANCED
+    max_cost_usd: float | None = None
     sample: int | None = None
     groups_enabled: bool = False
     seed: int = 42
@@ -65,12 +81,16 @@ class Settings:
             raise UsageError(
                 f"error-budget: {self.error_budget} is not a share; say a number from 0 to 1"
             )
+        if self.max_cost_usd is not None and not isfinite(self.max_cost_usd):
+            raise UsageError(f"max-cost: {self.max_cost_usd} is not a sum of money; say US dollars")
 
 
 _MOST_REPEATS = 1000
 
 _LEAST = {
     "judge_memory_window": 0,
+    "judge_budget_tokens": 1,
+    "max_cost_usd": 0,
     "sample": 0,
     "repeats": 1,
     "parallelism": 1,
@@ -92,7 +112,25 @@ def overlaid(settings: Settings, given: dict[str, Any]) -> Settings:
         if isinstance(given.get(name), str):
             given = given | {name: (given[name],)}
     paths = {name: Path(value) for name, value in given.items() if name in _PATHS and value}
-    return replace(settings, **given | paths)
+    words = {name: _word(name, value) for name, value in given.items() if name in _WORDS and value}
+    return replace(settings, **given | paths | words)
+
+
+_WORDS: dict[str, type[StrEnum]] = {
+    "calendar": Calendar,
+    "judge_shows": JudgeShows,
+    "lifecycle": Lifecycle,
+    "review": Review,
+}
+
+
+def _word(name: str, value: str) -> StrEnum:
+    kind = _WORDS[name]
+    try:
+        return kind(value)
+    except ValueError as error:
+        flag = name.replace("_", "-")
+        raise UsageError(f"{flag}: {value!r} is none of {', '.join(kind)}; say one") from error
 
 
 class _Section(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -112,7 +150,9 @@ class _Env(_Section):
 class _Models(_Section):
     generation: str | None = None
     judge: str | None = None
+    judge_base_url: str | None = None
     appellate_judge: str | None = None
+    appellate_base_url: str | None = None
     creation: str | None = None
     conversation: str | None = None
 
@@ -136,6 +176,11 @@ class _Run(_Section):
     parallelism: int | None = None
     sample: int | None = None
     judge_memory_window: int | None = None
+    judge_shows: JudgeShows | None = None
+    judge_budget: int | None = None
+    judge_cache: bool | None = None
+    review: Review | None = None
+    max_cost: float | None = None
     groups_enabled: bool | None = None
     data: str | None = None
     personas: list[str] | None = None
@@ -180,8 +225,8 @@ class Profile(_Section):
     generate: _Generate | None = None
 
 
-def read_profile(path: Path) -> Settings:
-    """The settings a profile holds. Relative paths in it are relative to it."""
+def read_profile(path: Path) -> dict[str, Any]:
+    """The settings a profile gives, by name. Relative paths in it are relative to it."""
     from recall_bench.yaml12 import load_yaml
 
     if not path.is_file():
@@ -196,7 +241,7 @@ def read_profile(path: Path) -> Settings:
         raise UsageError(f"{path}: {_in_words(error)}") from error
     if profile.env is not None and profile.env.file is not None:
         _load_env(path.parent / profile.env.file)
-    return overlaid(Settings(), _given(profile, path.parent))
+    return _given(profile, path.parent)
 
 
 def _names(section: type[_Section]) -> str:
@@ -248,6 +293,8 @@ _RENAMED = {
     "grpc_timeout": "grpc_timeout_ms",
     "ingest_timeout": "ingest_timeout_ms",
     "judge_timeout": "judge_timeout_ms",
+    "judge_budget": "judge_budget_tokens",
+    "max_cost": "max_cost_usd",
 }
 
 
@@ -259,8 +306,12 @@ def _given(profile: Profile, base: Path) -> dict[str, Any]:
         if profile.persona.dir is not None:
             given["data"] = (base / profile.persona.dir).parent
     if profile.models is not None:
-        given["judge"] = _code_path(profile.models.judge, base)
-        given["appellate_judge"] = _code_path(profile.models.appellate_judge, base)
+        given |= {
+            "judge": _code_path(profile.models.judge, base),
+            "judge_base_url": profile.models.judge_base_url,
+            "appellate_judge": _code_path(profile.models.appellate_judge, base),
+            "appellate_base_url": profile.models.appellate_base_url,
+        }
     if profile.harness is not None:
         given |= {
             "adapter": _code_path(profile.harness.adapter, base),

@@ -1,9 +1,11 @@
 """From what people type to live parts: stories, systems, judges."""
 
-from collections.abc import Mapping
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from recall_bench import plugins
 from recall_bench.core.memory import MemorySystem
@@ -11,15 +13,16 @@ from recall_bench.core.question import Scenario
 from recall_bench.core.verdict import Judge
 from recall_bench.errors import UsageError
 from recall_bench.profile import Settings
-from recall_bench.shipped import SOURCES, Building
+from recall_bench.shipped import SOURCES, Building, cache_folder
+
+if TYPE_CHECKING:
+    from recall_bench.models.model import Model, Prompt, Reply
 
 SAMPLE = "harbour-office"
 """The persona of thirty days that a first run uses: written by hand, and there at once."""
 
-_MODELS = frozenset(
-    {"anthropic", "azure", "bedrock", "google", "groq", "mistral", "ollama", "openai"}
-    | {"openai-chat", "openrouter", "claude", "codex", "copilot"}
-)
+_ADDRESS_FLAGS = {"--judge": "--judge-base-url", "--appellate-judge": "--appellate-base-url"}
+_ADDRESS = re.compile(r"\s*https?:", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,18 +119,136 @@ def resolve_system(settings: Settings) -> MemorySystem:
     return cast("MemorySystem", plugins.load("systems", target)(settings.config))
 
 
-def resolve_judge(target: str, flag: str = "--judge") -> Judge:
-    """A built-in by name, or a Python judge by file or `module:name`."""
-    if target.partition(":")[0].lower() in _MODELS:
+def resolve_judges(settings: Settings) -> tuple[Judge, Judge | None]:
+    """The judge and the appellate judge that the settings name, ready to be asked."""
+    judge = resolve_judge(settings.judge, settings, base_url=settings.judge_base_url)
+    if settings.appellate_judge is None:
+        if settings.appellate_base_url is not None:
+            raise UsageError("--appellate-base-url goes with --appellate-judge; name one")
+        return judge, None
+    appellate = resolve_judge(
+        settings.appellate_judge,
+        settings,
+        flag="--appellate-judge",
+        base_url=settings.appellate_base_url,
+    )
+    return judge, appellate
+
+
+def resolve_judge(
+    target: str,
+    settings: Settings | None = None,
+    *,
+    flag: str = "--judge",
+    base_url: str | None = None,
+) -> Judge:
+    """A built-in by name, a language model by its spec, or Python by file or `module:name`.
+
+    No model is asked anything; one that could not be asked, for want of a key, a library or a
+    program, is refused here. `base_url` sends the questions to another server.
+    """
+    built_in = [entry.name for entry in plugins.installed("judges")]
+    if target not in built_in:
+        judge = _model_judge(target, settings or Settings(), flag, base_url)
+        if judge is not None:
+            return judge
+    if base_url is not None:
         raise UsageError(
-            f"{flag}: {target} is a language model, and this version has no model judge; "
-            "use offline, stub, or a Python file that calls the model"
+            f"{_ADDRESS_FLAGS[flag]}: {target} is no language model and has no server; "
+            f"leave the address out, or name a model with {flag}"
         )
+    if target in built_in:
+        return cast("Judge", plugins.load("judges", target)({}))
     if _names_code(target):
         from recall_bench.judging.python_judge import load_judge
 
         return load_judge(target, {})
-    return cast("Judge", plugins.load("judges", target)({}))
+    raise UsageError(
+        f"{flag}: nobody is called {target!r}; name a built-in judge ({', '.join(built_in)}), a "
+        "model as provider:model, or Python as file.py or module:name"
+    )
+
+
+def _model_judge(target: str, settings: Settings, flag: str, base_url: str | None) -> Judge | None:
+    """The judge that asks the model this target specifies; None if it specifies none."""
+    from recall_bench.models.spec import parse_spec
+
+    if base_url is not None and not _ADDRESS.match(base_url):
+        raise UsageError(
+            f"{_ADDRESS_FLAGS[flag]}: is no address; write it as in http://127.0.0.1:8000/v1"
+        )
+    try:
+        spec = parse_spec(target if base_url is None else _moved(target, base_url))
+        if spec is None:
+            return None
+        from recall_bench.judging.rubric.judge import rubric_judge
+        from recall_bench.judging.rubric.options import RubricOptions, Showing
+        from recall_bench.models.providers import open_model
+
+        model = open_model(spec)
+    except UsageError as error:
+        raise UsageError(f"{flag}: {error}") from error
+    if settings.max_cost_usd is not None and not model.is_priced:
+        told = (
+            "leave --max-cost out"
+            if spec.is_agent
+            else "add what a million tokens cost in US dollars, in and out, as in "
+            f"{flag} '{model.name};price=0.15/0.60'"
+        )
+        raise UsageError(f"--max-cost: nobody knows what {model.name} costs; {told}")
+    return rubric_judge(
+        _Tended(model),
+        RubricOptions(
+            showing=Showing(settings.judge_shows),
+            budget_tokens=settings.judge_budget_tokens,
+            cache=cache_folder() / "verdicts" if settings.judge_cache else None,
+        ),
+    )
+
+
+class _Tended:
+    """A model that is closed when the event loop it was asked in ends, whoever asked it there."""
+
+    def __init__(self, model: "Model") -> None:
+        self._model = model
+        self._watched: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def name(self) -> str:
+        """The model's own."""
+        return self._model.name
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether we can say what a call costs."""
+        return self._model.is_priced
+
+    async def complete(self, prompt: "Prompt") -> "Reply":
+        """Ask once, and see to it that what this opens is closed in time."""
+        loop = asyncio.get_running_loop()
+        if self._watched is not loop:
+            self._watched = loop
+            # A loop that ends finishes the generators begun in it: the last moment at which
+            # connections that belong to it can be closed.
+            self._watch = self._closed_at_last()
+            await anext(self._watch)
+        return await self._model.complete(prompt)
+
+    async def _closed_at_last(self) -> AsyncGenerator[None, None]:
+        try:
+            yield
+        finally:
+            await self._model.close()
+
+    async def close(self) -> None:
+        """Release connections now."""
+        await self._model.close()
+
+
+def _moved(target: str, base_url: str) -> str:
+    """The spec with this address in place of its own."""
+    parts = [part for part in target.split(";") if not _ADDRESS.match(part)]
+    return ";".join([*parts, base_url])
 
 
 def _names_code(target: str) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.library import read_settings
 from tests.commands import Invoke
 from tests.gardener import write_persona
 
@@ -100,7 +101,7 @@ def test_without_a_folder_the_same_command_still_continues(invoke: Invoke, data:
     [
         (("--seed", "7"), "other seed (42, now 7)"),
         (("--adapter", "none"), "other system (hybrid"),
-        (("--judge", "stub"), "other judge (offline 1, now stub 1)"),
+        (("--judge", "stub"), "now stub 1)"),
         (("--ranges", "5d"), "other checkpoints (5d 10d, now 5d)"),
         (("--repeats", "2"), "other repeats (1, now 2)"),
     ],
@@ -263,6 +264,26 @@ def test_flags_win_over_a_profile_in_pairs_too(invoke: Invoke, data: Path) -> No
     assert (first.code, again.code) == (0, 0), first.err + again.err
     assert len(Path("q.jsonl").read_text().splitlines()) == 5
     assert not Path("nested/elsewhere").exists()
+
+
+def test_a_profile_says_everything_about_judging(invoke: Invoke, data: Path) -> None:
+    Path("profile.yaml").write_text(
+        "models: {judge: offline, appellateJudge: stub}\n"
+        "run: {judgeMemoryWindow: 2, judgeShows: full, judgeBudget: 900, judgeCache: false,\n"
+        "  review: failures, maxCost: 2.5, judgeTimeout: 7000, ranges: 5d, heatmapPng: false}\n"
+    )
+
+    settings = read_settings(Path("profile.yaml"), {"judge_budget_tokens": 800})
+    shown = invoke("run", "--profile", "profile.yaml", "--data", data, "--into", "r")
+
+    assert (settings.judge_shows, settings.judge_budget_tokens) == ("full", 800)
+    assert (settings.judge_cache, settings.max_cost_usd) == (False, 2.5)
+    assert shown.code == 0, shown.err
+    plan = journal(Path("r"))[0]["plan"]
+    assert isinstance(plan, dict)
+    assert plan["review"] == "failures"
+    assert plan["appellate"]["name"] == "stub"
+    assert (plan["judge_memory_window"], plan["judge_timeout_s"]) == (2, 7)
 
 
 @pytest.mark.parametrize("command", [("list",), ("ranges",)])

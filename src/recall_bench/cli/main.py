@@ -9,6 +9,8 @@ from recall_bench.errors import BenchError
 
 COMMANDS = {
     "run": ("run", "Live through every persona, ask at every checkpoint, grade the answers."),
+    "rejudge": ("rejudge", "Grade the recorded answers of a run again, without its system."),
+    "judge-lab": ("judge_lab", "Measure how far a judge can be trusted."),
     "list": ("catalogue", "List the personas in a data folder."),
     "world": ("world", "Build, prove and describe simulated personas."),
     "ranges": ("catalogue", "List the names of checkpoints."),
@@ -31,7 +33,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"recall_bench.cli.{COMMANDS[cmd_name][0]}")
-        command = getattr(module, f"{cmd_name}_command")
+        command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return command if isinstance(command, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -2,105 +2,91 @@
 
 import contextlib
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from recall_bench.cli.listed import ListedCommand
+from recall_bench.cli.options import (
+    COUNT,
+    NUMBER,
+    PATH,
+    choice,
+    given,
+    judge_options,
+    option,
+)
 from recall_bench.core.plan import Calendar, Lifecycle
 
 if TYPE_CHECKING:
     from recall_bench.ending import Finished
-    from recall_bench.profile import Settings
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-_PATH = click.Path(path_type=Path)
-_COUNT = click.IntRange(min=1)
-_NUMBER = click.IntRange(min=0)
-
-
-def _option(*names: str, **settings: Any) -> Callable[[F], F]:  # noqa: ANN401 - click's own
-    """An option that is absent unless given, so that a profile can supply it."""
-    if isinstance(settings.get("type"), click.IntRange):
-        settings["metavar"] = "MS" if names[0].endswith("timeout") else "N"
-    return click.option(*names, default=None, **settings)
+    from recall_bench.job import Job
 
 
 @click.command("run", cls=ListedCommand)
-@_option(
+@option(
     "--adapter",
     help="Built-in name, file.py[:factory], module:factory or grpc://host:port [hybrid].",
 )
-@_option("--data", type=_PATH, help="Folder that holds the personas [those of the package].")
-@_option("--profile", type=_PATH, help="YAML profile; flags win over it.")
-@_option("--judge", help="offline, stub, file.py[:name] or module:name [offline].")
-@_option("--appellate-judge", help="Second judge that reviews what the first one failed.")
-@_option(
-    "--judge-memory-window",
-    type=_NUMBER,
-    help="Show the judge so many days either side of the evidence [0: none].",
-)
-@_option("--personas", multiple=True, help="Personas to run [all of --data; harbour-office].")
-@_option(
+@option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
+@option("--profile", type=PATH, help="YAML profile; flags win over it.")
+@judge_options
+@option("--personas", multiple=True, help="Personas to run [all of --data; harbour-office].")
+@option(
     "--ranges",
     multiple=True,
     help="Checkpoints [30d 90d 6mo 1y full; for harbour-office every:5].",
 )
-@_option("--arcs", help="The story, by its arcs file [arcs-1000d.yaml, or the only one].")
-@_option("--sample", type=_NUMBER, help="Older questions at each checkpoint at most [all].")
-@_option("--groups-enabled/--no-groups-enabled", help="Ask the two group categories too [no].")
-@_option("--seed", type=int, help="Order and sample of the questions [42].")
-@_option("--repeats", type=click.IntRange(1, 1000), help="Put every question so many times [1].")
-@_option(
+@option("--arcs", help="The story, by its arcs file [arcs-1000d.yaml, or the only one].")
+@option("--sample", type=NUMBER, help="Older questions at each checkpoint at most [all].")
+@option("--groups-enabled/--no-groups-enabled", help="Ask the two group categories too [no].")
+@option("--seed", type=int, help="Order and sample of the questions [42].")
+@option("--repeats", type=click.IntRange(1, 1000), help="Put every question so many times [1].")
+@option(
     "--lifecycle",
-    type=click.Choice([str(way) for way in Lifecycle]),
+    type=choice(Lifecycle),
     help="How a memory reaches a checkpoint [forked if it can be copied, else fresh].",
 )
-@_option(
+@option(
     "--calendar",
-    type=click.Choice([str(way) for way in Calendar]),
+    type=choice(Calendar),
     help="Where a day's date comes from [metadata].",
 )
-@_option("--allow-gaps/--no-allow-gaps", help="Accept days that are missing from the story.")
-@_option("--parallelism", type=_COUNT, help="Questions, and verdicts, at a time [1].")
-@_option("--timeout", "timeout_ms", type=_COUNT, help="Milliseconds for an answer [30000].")
-@_option(
-    "--grpc-timeout", "grpc_timeout_ms", type=_COUNT, help="Milliseconds for a gRPC call [120000]."
+@option("--allow-gaps/--no-allow-gaps", help="Accept days that are missing from the story.")
+@option("--parallelism", type=COUNT, help="Questions, and verdicts, at a time [1].")
+@option("--timeout", "timeout_ms", type=COUNT, help="Milliseconds for an answer [30000].")
+@option(
+    "--grpc-timeout", "grpc_timeout_ms", type=COUNT, help="Milliseconds for a gRPC call [120000]."
 )
-@_option(
+@option(
     "--ingest-timeout",
     "ingest_timeout_ms",
-    type=_COUNT,
+    type=COUNT,
     help="Milliseconds to take in a day, or to settle [1800000].",
 )
-@_option(
-    "--judge-timeout", "judge_timeout_ms", type=_COUNT, help="Milliseconds for a verdict [120000]."
-)
-@_option(
+@option(
     "--error-budget",
     type=click.FloatRange(0, 1),
     help="Share of failed trials that makes scores invalid [0.05].",
 )
-@_option("--dry-run/--no-dry-run", help="Only the first checkpoint of each persona.")
-@_option("--skip-preflight/--no-skip-preflight", help="Do not try the output paths first.")
-@_option(
+@option("--dry-run/--no-dry-run", help="Only the first checkpoint of each persona.")
+@option("--skip-preflight/--no-skip-preflight", help="Do not try the output paths first.")
+@option(
     "--into",
-    type=_PATH,
+    type=PATH,
     help="Run folder; the same folder continues [one by plan in recall-runs/].",
 )
-@_option("--resume", type=_PATH, help="Go on with this run folder, given the run's own flags.")
-@_option("--skip-catchup-ingest/--no-skip-catchup-ingest", help="Trust what the system attests.")
-@_option("--retry-errors/--no-retry-errors", help="Put failed questions again.")
-@_option(
-    "--json-out", type=_PATH, help="Where result.json goes; without --into the run lives beside it."
+@option("--resume", type=PATH, help="Go on with this run folder, given the run's own flags.")
+@option("--skip-catchup-ingest/--no-skip-catchup-ingest", help="Trust what the system attests.")
+@option("--retry-errors/--no-retry-errors", help="Put failed questions again.")
+@option(
+    "--json-out", type=PATH, help="Where result.json goes; without --into the run lives beside it."
 )
-@_option("--question-log", type=_PATH, help="Where questions.jsonl goes [the run folder].")
+@option("--question-log", type=PATH, help="Where questions.jsonl goes [the run folder].")
 @click.option("--no-question-log", is_flag=True, help="Write no questions.jsonl.")
-@_option("--progress-jsonl", type=_PATH, help="Where progress.jsonl goes [the run folder].")
-@_option("--failure-log", type=_PATH, help="Where failures.jsonl goes [the run folder].")
+@option("--progress-jsonl", type=PATH, help="Where progress.jsonl goes [the run folder].")
+@option("--failure-log", type=PATH, help="Where failures.jsonl goes [the run folder].")
 @click.option("--no-heatmap-png", is_flag=True, help="Draw no pictures.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--heatmap", "as_grid", is_flag=True, help="Print the heatmap as JSON.")
@@ -116,50 +102,48 @@ def run_command(
 
     With no arguments it runs the thirty days of harbour-office against the built-in hybrid memory.
     """
-    from recall_bench.library import read_settings
-
-    given = {name: value for name, value in flags.items() if value is not None and value != ()}
-    for name, kind in (("lifecycle", Lifecycle), ("calendar", Calendar)):
-        if name in given:
-            given[name] = kind(given[name])
-    if "question_log" in given:
-        given["write_question_log"] = True
-    if no_question_log:
-        given["write_question_log"] = False
-    if no_heatmap_png:
-        given["heatmap_png"] = False
-    settings = read_settings(profile, given)
-    return _carried_out(settings, "grid" if as_grid else "json" if as_json else "text")
-
-
-def _carried_out(settings: "Settings", shape: str) -> int:
     from recall_bench.assemble import assemble
     from recall_bench.cli.building import building
-    from recall_bench.cli.watch import Watch, display
-    from recall_bench.ending import carry_out
+    from recall_bench.library import read_settings
 
+    wanted = given(flags)
+    if "question_log" in wanted:
+        wanted["write_question_log"] = True
+    if no_question_log:
+        wanted["write_question_log"] = False
+    if no_heatmap_png:
+        wanted["heatmap_png"] = False
+    settings = read_settings(profile, wanted)
     # stdout is the answer: what an adapter prints is commentary, whatever it meant.
     with contextlib.redirect_stdout(sys.stderr):
-        job = assemble(settings, building=building)
-        for warning in job.warnings:
-            click.echo(f"note: {warning}", err=True)
-        click.echo(f"run folder: {job.folder}", err=True)
-        with display() as shown:
-            finished = carry_out(job, Watch(job, shown))
-    _print(finished, shape)
-    click.echo(f"files: {', '.join(_files(finished))} in {job.folder}", err=True)
-    if (problem := _problem(finished)) is not None:
-        click.echo(f"error: {problem}", err=True)
+        finished = carried_out(assemble(settings, building=building))
+    _print(finished, "grid" if as_grid else "json" if as_json else "text")
+    conclude(finished, problem_of(finished))
     return finished.exit_code
 
 
-def _files(finished: "Finished") -> list[str]:
-    return sorted(
-        path.name for path in finished.folder.path.iterdir() if not path.name.startswith(".")
-    )
+def carried_out(job: "Job") -> "Finished":
+    """Run the job to its end in front of people."""
+    from recall_bench.cli.watch import Watch, display
+    from recall_bench.ending import carry_out
+
+    for warning in job.warnings:
+        click.echo(f"note: {warning}", err=True)
+    click.echo(f"run folder: {job.folder}", err=True)
+    with display() as shown:
+        return carry_out(job, Watch(job, shown))
 
 
-def _problem(finished: "Finished") -> str | None:
+def conclude(finished: "Finished", problem: str | None) -> None:
+    """Say where the files are, and what ended badly."""
+    place = finished.folder.path
+    names = sorted(path.name for path in place.iterdir() if not path.name.startswith("."))
+    click.echo(f"files: {', '.join(names)} in {place}", err=True)
+    if problem is not None:
+        click.echo(f"error: {problem}", err=True)
+
+
+def problem_of(finished: "Finished") -> str | None:
     """What ended badly, and what to do about it."""
     overall = finished.summary.overall
     match finished.exit_code:

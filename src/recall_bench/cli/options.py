@@ -1,0 +1,96 @@
+"""Options that several commands share: absent unless given, so that a profile can supply them."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from recall_bench.core.plan import Review
+from recall_bench.profile import JudgeShows
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PATH = click.Path(path_type=Path)
+COUNT = click.IntRange(min=1)
+NUMBER = click.IntRange(min=0)
+
+
+def option(*names: str, **settings: Any) -> Callable[[F], F]:  # noqa: ANN401 - click's own
+    """An option that is None unless given."""
+    if isinstance(settings.get("type"), click.IntRange):
+        settings.setdefault("metavar", "MS" if names[0].endswith("timeout") else "N")
+    return click.option(*names, default=None, **settings)
+
+
+def choice(kind: type[StrEnum]) -> click.Choice[str]:
+    """One of the kind's words."""
+    return click.Choice([str(word) for word in kind])
+
+
+def given(flags: dict[str, Any]) -> dict[str, Any]:
+    """The flags that were given."""
+    return {name: value for name, value in flags.items() if value is not None and value != ()}
+
+
+def judge_options(command: F) -> F:
+    """Who judges, by what, and for how much."""
+    for add in reversed(_JUDGING):
+        command = add(command)
+    return command
+
+
+_JUDGING = (
+    option(
+        "--judge",
+        help="offline, stub, provider:model, claude, codex, copilot, file.py[:name] or "
+        "module:name [offline].",
+    ),
+    option("--appellate-judge", help="Second judge, named likewise, that reviews the first."),
+    option(
+        "--review",
+        type=choice(Review),
+        help="Review failures and as many passes, or failures alone [balanced].",
+    ),
+    option(
+        "--judge-memory-window",
+        type=NUMBER,
+        help="Show the judge so many days either side of the evidence [0: none].",
+    ),
+    option(
+        "--judge-shows",
+        type=choice(JudgeShows),
+        help="Of these days only what bears on the answer, or all [passages].",
+    ),
+    option(
+        "--judge-budget",
+        "judge_budget_tokens",
+        type=COUNT,
+        metavar="TOKENS",
+        help="The most that these passages may take [1500].",
+    ),
+    option(
+        "--judge-base-url",
+        metavar="URL",
+        help="Ask the judge's model here, at an OpenAI-compatible server.",
+    ),
+    option("--appellate-base-url", metavar="URL", help="The same for the second judge."),
+    option(
+        "--judge-cache/--no-judge-cache",
+        help="Keep the verdicts that models were paid for, and pay for none twice [yes].",
+    ),
+    option(
+        "--max-cost",
+        "max_cost_usd",
+        type=click.FloatRange(min=0),
+        metavar="USD",
+        help="Stop when judging has cost so much; more continues [no limit].",
+    ),
+    option(
+        "--judge-timeout",
+        "judge_timeout_ms",
+        type=COUNT,
+        help="Milliseconds for a verdict [120000].",
+    ),
+)

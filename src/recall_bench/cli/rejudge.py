@@ -1,0 +1,89 @@
+"""`rejudge`: other judges, the same answers."""
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recall_bench.cli.options import COUNT, PATH, given, judge_options, option
+
+if TYPE_CHECKING:
+    from recall_bench.ending import Finished
+
+
+@click.command("rejudge")
+@click.argument("run", type=PATH)
+@judge_options
+@option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
+@option("--profile", type=PATH, help="YAML profile; what it says of judging, flags win over it.")
+@option(
+    "--into",
+    type=PATH,
+    help="New run folder; the same folder continues [one by plan in recall-runs/].",
+)
+@option("--parallelism", type=COUNT, help="Verdicts at a time [1].")
+@click.option("--no-heatmap-png", is_flag=True, help="Draw no pictures.")
+@click.option("--json", "as_json", is_flag=True, help="Print what changed as JSON.")
+def rejudge_command(
+    run: Path,
+    profile: Path | None,
+    no_heatmap_png: bool,
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401 - one value for each option
+) -> int:
+    """Grade the recorded answers of RUN again into a new run, without the system.
+
+    Window, review and timeout are as RUN had them unless they are given. A table at the end
+    shows each mark before and after.
+    """
+    from recall_bench.cli.building import building
+    from recall_bench.cli.run import carried_out, conclude
+    from recall_bench.rejudging.assembly import JUDGING, assemble_again
+
+    wanted = given(flags)
+    if profile is not None:
+        from recall_bench.profile import read_profile
+
+        # The profile's folder is that of the run it describes.
+        said = {name: value for name, value in read_profile(profile).items() if name != "into"}
+        wanted = {name: said[name] for name in said.keys() & JUDGING} | wanted
+    if no_heatmap_png:
+        wanted["heatmap_png"] = False
+    # stdout is the answer: what a judge prints is commentary, whatever it meant.
+    with contextlib.redirect_stdout(sys.stderr):
+        finished = carried_out(assemble_again(run, wanted, building))
+    _print(run, finished, as_json=as_json)
+    conclude(finished, _problem(run, finished))
+    return finished.exit_code
+
+
+def _problem(run: Path, finished: "Finished") -> str | None:
+    """What ended badly, and what to do about it: nobody can be asked again here."""
+    from recall_bench.cli.run import problem_of
+
+    tally = finished.summary.overall
+    if finished.stopped_by is None:
+        if finished.exit_code == 4:
+            return (
+                f"{tally.open} questions were never put in {run}; finish that run, "
+                "then judge it again into another folder"
+            )
+        if finished.exit_code == 5:
+            return f"the system failed at {tally.not_answered} of {tally.owed} questions in {run}"
+    return problem_of(finished)
+
+
+def _print(run: Path, finished: "Finished", *, as_json: bool) -> None:
+    from recall_bench.library import open_run, text_report, verdict_changes
+    from recall_bench.rejudging.changes import as_text
+
+    changes = verdict_changes(open_run(run), finished.folder)
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(changes), indent=2).decode())
+        return
+    click.echo(text_report(finished.folder, finished.summary))
+    click.echo(as_text(changes))

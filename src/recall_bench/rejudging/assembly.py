@@ -1,0 +1,132 @@
+"""A run's recorded answers and other judges become a job that asks nobody anything."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from recall_bench.core.memory import SystemCard
+from recall_bench.core.plan import Plan
+from recall_bench.errors import SystemGone, UsageError
+from recall_bench.job import Job
+from recall_bench.outputs import refuse_clashes, refuse_unwritable, run_folder
+from recall_bench.profile import Settings, overlaid
+from recall_bench.rejudging.datasets import find_stories
+from recall_bench.rejudging.recorded import Recorded
+from recall_bench.resolve import resolve_judges
+from recall_bench.running.grade import Bench
+from recall_bench.shipped import Building
+
+JUDGING = frozenset(
+    {
+        "appellate_base_url",
+        "appellate_judge",
+        "data",
+        "heatmap_png",
+        "into",
+        "judge",
+        "judge_base_url",
+        "judge_budget_tokens",
+        "judge_cache",
+        "judge_memory_window",
+        "judge_shows",
+        "judge_timeout_ms",
+        "max_cost_usd",
+        "parallelism",
+        "review",
+    }
+)
+"""The settings that say how recorded answers are judged, and where the result goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The system that gave the answers: known by its card, and not asked again."""
+
+    card: SystemCard
+    snapshots: None = None
+
+    async def open(self, scenario: str) -> NoReturn:
+        """There is nobody to open."""
+        raise SystemGone(f"{self.card.name} is not asked about {scenario} when a run is rejudged")
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def assemble_again(run: Path, given: Mapping[str, Any], building: Building | None = None) -> Job:
+    """A job that grades the answers recorded in `run`, its journal begun with them.
+
+    `given` holds settings of judging by name. Window, review and timeout are as the run had
+    them unless they are given. Everything is checked before a byte is written.
+    """
+    if others := sorted(given.keys() - JUDGING):
+        raise UsageError(
+            f"{others[0].replace('_', '-')}: was decided when the questions were put, and cannot "
+            "change when the answers are judged again; leave it out"
+        )
+    recorded = Recorded.open(run)
+    before = recorded.folder.plan
+    settings = overlaid(Settings(), {**_as_before(before), **given})
+    found = find_stories(before, settings.data, building)
+    judge, appellate = resolve_judges(settings)
+    bench = Bench(judge=judge, appellate=appellate)
+    plan = _plan(before, settings, bench)
+    refuse_clashes(settings)
+    job = Job(
+        settings=settings,
+        plan=plan,
+        folder=_folder(settings, plan, run),
+        system=Absent(plan.system),
+        bench=bench,
+        stories={scenario: story for scenario, (story, _) in found.items()},
+        questions={scenario: declared for scenario, (_, declared) in found.items()},
+        warnings=_notes(recorded),
+        asks=False,
+    )
+    job.check_folder()
+    refuse_unwritable(settings)
+    recorded.carry_over(plan, job.folder)
+    return job
+
+
+def _as_before(plan: Plan) -> dict[str, Any]:
+    return {
+        "judge_memory_window": plan.judge_memory_window,
+        "judge_timeout_ms": round(plan.judge_timeout_s * 1000),
+        "review": plan.review,
+        "calendar": plan.calendar,
+        # The digests say whether these are the days the run was about, gaps and all.
+        "allow_gaps": True,
+    }
+
+
+def _plan(before: Plan, settings: Settings, bench: Bench) -> Plan:
+    return before.but(
+        judge=bench.judge.card,
+        appellate=bench.appellate.card if bench.appellate is not None else None,
+        review=settings.review,
+        judge_memory_window=settings.judge_memory_window,
+        judge_timeout_s=settings.judge_timeout_ms / 1000,
+        answers_from=before.answers_from or before.digest,
+    )
+
+
+def _folder(settings: Settings, plan: Plan, run: Path) -> Path:
+    folder = run_folder(settings, plan)
+    if folder.resolve() == run.resolve():
+        raise UsageError(
+            f"--into: {folder} holds the run that is judged again, and stays as it is; "
+            "name another folder"
+        )
+    return folder
+
+
+def _notes(recorded: Recorded) -> list[str]:
+    if not (unasked := recorded.unasked):
+        return []
+    note = (
+        f"{recorded.folder.path} is unfinished, {unasked} questions were never put; "
+        "what it answered is judged, and the rest stays open"
+    )
+    return [note]

@@ -1,0 +1,73 @@
+"""The stories an earlier run was about, found again and recognised by their digests."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from recall_bench.core.event import Declared
+from recall_bench.core.plan import Plan, ScenarioCard
+from recall_bench.datasets.persona import Inspection, inspect, stories
+from recall_bench.errors import DataError, UsageError
+from recall_bench.resolve import SAMPLE, StoryFolder
+from recall_bench.shipped import SOURCES, Building, catalogue, materialised
+
+Found = tuple[StoryFolder, Declared]
+"""A story, and what it is asked."""
+
+
+def find_stories(plan: Plan, data: Path | None, building: Building | None) -> dict[str, Found]:
+    """Every scenario of the plan, below `data` or among the shipped personas.
+
+    UsageError if one is nowhere, DataError if what is there is not what the plan was about.
+    """
+    return {card.id: _found(card, plan, data, building) for card in plan.scenarios}
+
+
+def _found(card: ScenarioCard, plan: Plan, data: Path | None, building: Building | None) -> Found:
+    candidates = _below(data, card) if data is not None else _shipped(card, building)
+    seen: list[Inspection] = []
+    for story in candidates:
+        found = inspect(story.folder, arcs=story.arcs, allow_gaps=True, calendar=plan.calendar)
+        if found.card == card:
+            asked = Declared(
+                at=datetime.now(UTC), scenario=card.id, items=found.items, days=found.days
+            )
+            return story, asked
+        seen.append(found)
+    raise DataError(_difference(card, seen, "the package" if data is None else str(data)))
+
+
+def _below(data: Path, card: ScenarioCard) -> Iterator[StoryFolder]:
+    folder = data / card.id
+    if not (folder / "persona.yaml").is_file():
+        raise UsageError(
+            f"--data: {data} has no persona {card.id}, which the run was about; "
+            "name the folder that holds it"
+        )
+    for arcs in stories(folder):
+        yield StoryFolder(folder=folder, arcs=arcs)
+
+
+def _shipped(card: ScenarioCard, building: Building | None) -> Iterator[StoryFolder]:
+    if card.id == SAMPLE:
+        for arcs in stories(SOURCES / SAMPLE):
+            yield StoryFolder(folder=SOURCES / SAMPLE, arcs=arcs)
+        return
+    if card.id not in catalogue():
+        raise UsageError(
+            f"{card.id}, which the run was about, does not come with the package; "
+            "name the folder that holds it with --data"
+        )
+    for arcs, corpus in catalogue()[card.id].items():
+        if (corpus.days, corpus.questions) == (card.episodes, card.items):
+            yield StoryFolder(folder=materialised(card.id, arcs, building), arcs=arcs)
+
+
+def _difference(card: ScenarioCard, seen: Sequence[Inspection], where: str) -> str:
+    cards = [found.card for found in seen if found.card is not None]
+    advice = "restore it, or name its folder with --data"
+    if any(other.history_digest == card.history_digest for other in cards):
+        return f"{card.id}: its questions in {where} are not those of the run; {advice}"
+    if any(other.questions_digest == card.questions_digest for other in cards):
+        return f"{card.id}: its days in {where} are not those of the run; {advice}"
+    return f"{card.id}: no story of it in {where} is the one the run was about; {advice}"

@@ -1,0 +1,448 @@
+"""A language model judges a whole run, over real HTTP.
+
+The server is ours and replies by script. Five questions are put: the first day of the persona
+that comes with the package. Where the terminal matters, the command has a process of its own.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands import Invoke, Shown
+from tests.models.openai_server import (
+    OpenAIServer,
+    Response,
+    busy,
+    cut_off,
+    echo,
+    error,
+    hang,
+    malformed,
+    no_choices,
+    ok,
+    truncated,
+)
+
+QUESTIONS = 5
+KEY = "sk-planted-0123456789abcdef"
+PASSES = {"correctness": 3, "completeness": 2, "grounded": 1}
+FAILS = {"correctness": 0, "completeness": 0, "grounded": 1}
+
+Reply = Callable[[dict[str, Any]], Response]
+
+
+def verdict(marks: dict[str, int] = PASSES) -> Response:
+    """A thousand tokens in and a hundred out."""
+    spelled = json.dumps({**marks, "reason": "Because the script says so."})
+    return ok(spelled, input_tokens=1000, output_tokens=100)
+
+
+class Bench:
+    """The command, a server for it to ask, and a cache of its own."""
+
+    def __init__(self, folder: Path, server: OpenAIServer, command: Invoke) -> None:
+        self.folder = folder
+        self.server = server
+        self.command = command
+        self.reply: Reply = lambda _: verdict()
+
+    @property
+    def spec(self) -> str:
+        """What `--judge` is told."""
+        return f"openai:test;{self.server.base_url}"
+
+    @property
+    def asked(self) -> int:
+        """How often the model was asked."""
+        return len(self.server.requests)
+
+    def __call__(self, *words: object, into: str = "r") -> Shown:
+        usual = ("--adapter", "bm25", "--ranges", "1d", "--no-heatmap-png")
+        judge = () if "--judge" in words else ("--judge", self.spec)
+        return self.command("run", *usual, *judge, "--into", into, *words)
+
+    def events(self, kind: str, folder: str = "r") -> list[dict[str, Any]]:
+        lines = (self.folder / folder / "journal.jsonl").read_text().splitlines()
+        return [event for line in lines if (event := json.loads(line))["type"] == kind]
+
+    def metadata(self, folder: str = "r") -> dict[str, Any]:
+        found = json.loads((self.folder / folder / "result.json").read_text())["metadata"]
+        assert isinstance(found, dict)
+        return found
+
+
+@pytest.fixture
+def run(tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    """The command in this process: a second instead of several."""
+    for name in [name for name in os.environ if name.startswith("OPENAI")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "cache"))
+
+    def reply(request: dict[str, Any]) -> Response:
+        return bench.reply(request)
+
+    with OpenAIServer(reply) as server:
+        bench = Bench(tmp_path, server, invoke)
+        yield bench
+
+
+@pytest.fixture
+def run_apart(run: Bench) -> Bench:
+    """The command in a process of its own, with everything that process says."""
+
+    def command(*words: object) -> Shown:
+        done = subprocess.run(
+            [sys.executable, "-m", "recall_bench", *map(str, words)],
+            cwd=run.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return Shown(done.returncode, done.stdout, done.stderr)
+
+    run.command = command
+    return run
+
+
+def once(first: Response, then: Response) -> Reply:
+    """One response, and from then on another."""
+    responses = iter([first])
+    return lambda _: next(responses, then)
+
+
+@pytest.mark.slow
+def test_a_model_judges_every_answer(run_apart: Bench) -> None:
+    run = run_apart
+
+    shown = run()
+
+    assert shown.code == 0, shown.err
+    assert run.asked == QUESTIONS
+    judged = run.events("judged")
+    assert [event["verdict"]["marks"] for event in judged] == [PASSES] * QUESTIONS
+    assert judged[0]["usage"]["input_tokens"] == 1000
+    [started] = run.events("run_started")
+    card = started["plan"]["judge"]
+    assert card["model"] == run.spec
+    assert len(card["rubrics"]) == 3
+    assert all(
+        request.headers["authorization"] == f"Bearer {KEY}" for request in run.server.requests
+    )
+
+
+def test_what_judging_took_is_in_the_report(run: Bench) -> None:
+    shown = run("--judge", f"{run.spec};price=2/10")
+
+    assert shown.code == 0, shown.err
+    assert "5,000" in shown.out
+    assert "$0.015" in shown.out
+
+
+def test_a_busy_model_is_asked_again(run: Bench) -> None:
+    run.reply = once(busy(retry_after_s=0), verdict())
+
+    shown = run()
+
+    assert shown.code == 0, shown.err
+    assert len(run.events("judged")) == QUESTIONS
+    assert run.asked == QUESTIONS + 1
+
+
+@pytest.mark.slow
+def test_a_broken_model_leaves_answers_unjudged_and_the_same_command_judges_them(
+    run_apart: Bench,
+) -> None:
+    run = run_apart
+    run.reply = lambda _: error(500)
+
+    broken = run("--parallelism", QUESTIONS)
+    assert broken.code == 6, broken.err
+    assert run.events("judged") == []
+    assert len(run.events("answered")) == QUESTIONS
+    assert "the same command judges them" in broken.err
+
+    run.reply = lambda _: verdict()
+    mended = run()
+    assert mended.code == 0, mended.err
+    assert len(run.events("judged")) == len(run.events("answered")) == QUESTIONS
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        pytest.param(ok("Sure! I would give it full marks."), id="prose"),
+        pytest.param(
+            ok(json.dumps({**PASSES, "correctness": 4, "reason": ""})), id="off the scale"
+        ),
+        pytest.param(cut_off('{"reason": "Because'), id="cut off"),
+    ],
+)
+def test_a_reply_that_cannot_be_read_is_asked_for_again_and_never_guessed(
+    run: Bench, response: Response
+) -> None:
+    run.reply = lambda _: response
+
+    shown = run()
+
+    assert shown.code == 6, shown.err
+    assert run.events("judged") == []
+    assert run.asked > QUESTIONS
+    assert len(run.events("not_judged")) == QUESTIONS
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        pytest.param(malformed(), id="half an object"),
+        pytest.param(no_choices(), id="no choices"),
+        pytest.param(truncated(), id="hangs up", marks=pytest.mark.slow),
+    ],
+)
+def test_a_server_that_talks_nonsense_gives_no_verdict(run: Bench, response: Response) -> None:
+    run.reply = lambda _: response
+
+    shown = run("--parallelism", QUESTIONS)
+
+    assert shown.code == 6, shown.err
+    assert run.events("judged") == []
+    assert len(run.events("not_judged")) == QUESTIONS
+
+
+def test_a_model_that_hangs_is_cut_off(run: Bench) -> None:
+    run.reply = lambda _: hang()
+
+    shown = run("--judge-timeout", "300", "--parallelism", QUESTIONS)
+
+    assert shown.code == 6, shown.err
+    assert {event["fault"] for event in run.events("not_judged")} == {"JudgeTimeout"}
+
+
+def test_one_unreadable_reply_costs_one_call_more(run: Bench) -> None:
+    run.reply = once(ok("I think it is fine."), verdict())
+
+    shown = run()
+
+    assert shown.code == 0, shown.err
+    assert run.asked == QUESTIONS + 1
+
+
+def test_a_repeated_run_pays_for_nothing_twice(run: Bench) -> None:
+    run()
+
+    repeated = run()
+    elsewhere = run(into="other")
+
+    assert (repeated.code, elsewhere.code) == (0, 0), repeated.err + elsewhere.err
+    assert run.asked == QUESTIONS
+    marks = [event["verdict"]["marks"] for event in run.events("judged", "other")]
+    assert marks == [PASSES] * QUESTIONS
+
+
+def test_rejudging_by_the_same_model_pays_nothing_and_changes_nothing(run: Bench) -> None:
+    run()
+
+    shown = run.command(
+        "rejudge", "r", "--judge", run.spec, "--into", "again", "--json", "--no-heatmap-png"
+    )
+
+    assert shown.code == 0, shown.err
+    found = json.loads(shown.out)
+    changes = found["overall"]
+    assert f"({run.spec})" in found["judge_after"]
+    assert (changes["answers"], changes["gained"], changes["lost"]) == (QUESTIONS, 0, 0)
+    assert run.asked == QUESTIONS
+
+
+def test_rejudging_stops_at_its_own_limit_and_continues(run: Bench) -> None:
+    run("--judge", "offline")
+    words = ("--judge", f"{run.spec};price=1000/0", "--into", "again", "--no-heatmap-png")
+
+    stopped = run.command("rejudge", "r", *words, "--max-cost", "3")
+    richer = run.command("rejudge", "r", *words, "--max-cost", "5")
+
+    assert (stopped.code, richer.code) == (8, 0), stopped.err + richer.err
+    assert "2 answers have a verdict in only one of the runs" in stopped.out
+    assert run.asked == QUESTIONS
+    assert [event["verdict"]["marks"] for event in run.events("judged", "again")] == (
+        [PASSES] * QUESTIONS
+    )
+
+
+def test_without_the_cache_every_run_pays(run: Bench) -> None:
+    run("--no-judge-cache")
+    run("--no-judge-cache", into="other")
+
+    assert run.asked == 2 * QUESTIONS
+    assert not (run.folder / "cache" / "verdicts").exists()
+
+
+@pytest.mark.slow
+def test_the_money_allowed_is_not_exceeded_and_more_of_it_continues(run_apart: Bench) -> None:
+    """A verdict costs a dollar: a thousand tokens at a thousand dollars a million."""
+    run = run_apart
+    spec = f"{run.spec};price=1000/0"
+
+    stopped = run("--judge", spec, "--max-cost", "2")
+    assert stopped.code == 8, stopped.err
+    assert run.asked == 2
+    assert "--max-cost" in stopped.err
+    assert run.metadata()["unfinished"]
+
+    again = run("--judge", spec, "--max-cost", "2")
+    assert again.code == 8
+    assert run.asked == 2
+
+    richer = run("--judge", spec, "--max-cost", "10")
+    assert richer.code == 0, richer.err
+    assert run.asked == QUESTIONS
+
+
+def test_a_limit_needs_a_price(run: Bench) -> None:
+    shown = run("--max-cost", "1")
+
+    assert shown.code == 2
+    assert f"'{run.spec};price=0.15/0.60'" in shown.err
+    assert len(shown.err.splitlines()) == 1
+    assert run.asked == 0
+    assert not (run.folder / "r").exists()
+
+
+def test_a_second_model_reviews_the_first(run: Bench) -> None:
+    run.reply = lambda request: verdict(FAILS if request["model"] == "test" else PASSES)
+
+    shown = run("--appellate-judge", f"openai:second;{run.server.base_url}")
+
+    assert shown.code == 0, shown.err
+    final = {json.dumps(event["trial"]): event for event in run.events("judged")}
+    assert [event["verdict"]["marks"] for event in final.values()] == [PASSES] * QUESTIONS
+    assert [event["primary"]["marks"] for event in final.values()] == [FAILS] * QUESTIONS
+
+
+def test_a_base_url_moves_a_model(run: Bench) -> None:
+    address = run.server.base_url
+
+    shown = run("--judge", "openai:test", "--judge-base-url", address)
+    moved = run(
+        *("--judge", "openai:test;http://127.0.0.1:9/v1", "--judge-base-url", address),
+        *("--appellate-judge", "openai:test", "--appellate-base-url", address),
+        into="moved",
+    )
+
+    assert (shown.code, moved.code) == (0, 0), shown.err + moved.err
+    for folder, who in (("r", "judge"), ("moved", "judge"), ("moved", "appellate")):
+        [started] = run.events("run_started", folder)
+        assert started["plan"][who]["model"] == run.spec
+
+
+def test_the_window_is_shown_as_told(run: Bench) -> None:
+    """Ten tokens hold no day of this story; the whole day holds more than two hundred."""
+    run("--judge-memory-window", "1", "--judge-shows", "full", into="full")
+    full = sizes(run)
+    run("--judge-memory-window", "1", "--judge-budget", "10", into="little")
+    little = sizes(run)[QUESTIONS:]
+    run(into="none")
+    none = sizes(run)[2 * QUESTIONS :]
+
+    assert len(full) == len(little) == len(none) == QUESTIONS
+    assert min(full) > max(little) + 800
+    assert max(none) < min(full)
+
+
+def sizes(run: Bench) -> list[int]:
+    return [len(json.dumps(request.json)) for request in run.server.requests]
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("openai:gpt-5.1", "set OPENAI_API_KEY"),
+        ("openai", "write openai:MODEL"),
+        ("openai:x;prize=1/2", "'prize'"),
+        ("openai:x;http://host/v1;key-env=NOWHERE", "NOWHERE is not set"),
+        ("claude", "there is no program claude"),
+        ("opnai:gpt", "there is no module 'opnai'"),
+    ],
+)
+def test_a_model_that_cannot_be_asked_is_refused_before_anything_is(
+    run: Bench, monkeypatch: pytest.MonkeyPatch, spec: str, said: str
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setenv("PATH", "")
+
+    shown = run("--judge", spec)
+
+    assert shown.code == 2, shown.err
+    assert said in shown.err
+    assert len(shown.err.splitlines()) == 1
+    assert not (run.folder / "r").exists()
+
+
+@pytest.mark.slow
+def test_a_key_that_is_refused_ends_the_run_with_a_sentence_and_without_the_key(
+    run_apart: Bench,
+) -> None:
+    """The server repeats the key in a header and in the body of its refusal."""
+    run = run_apart
+    run.reply = lambda _: echo(401)
+
+    shown = run()
+
+    assert shown.code == 6, shown.err
+    assert run.asked == 1
+    assert_no_key(run, shown)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "reply",
+    [
+        pytest.param(lambda _: echo(500), id="in a failure"),
+        pytest.param(lambda _: ok(f"The key was {KEY}."), id="in prose"),
+        pytest.param(
+            lambda _: ok(json.dumps({**PASSES, "reason": f"You sent {KEY}."})), id="in a verdict"
+        ),
+    ],
+)
+def test_a_key_is_written_nowhere_whatever_the_server_says(run_apart: Bench, reply: Reply) -> None:
+    run = run_apart
+    run.reply = reply
+
+    shown = run("--json", "--parallelism", QUESTIONS)
+
+    assert run.asked >= 1
+    assert_no_key(run, shown)
+
+
+def assert_no_key(run: Bench, shown: Shown) -> None:
+    """Neither on the terminal nor in any file: run folder, cache and all."""
+    assert KEY not in shown.out + shown.err
+    files = [path for path in run.folder.rglob("*") if path.is_file()]
+    assert any(path.name == "journal.jsonl" for path in files)
+    assert [path for path in files if KEY.encode() in path.read_bytes()] == []
+
+
+def test_a_program_on_the_path_judges_too(run: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for a command-line agent: it reads the prompt and prints a verdict."""
+    agent = run.folder / "bin" / "codex"
+    agent.parent.mkdir()
+    reply = json.dumps({**PASSES, "reason": "So says the program."})
+    agent.write_text(f"#!/bin/sh\ncat > /dev/null\necho '{reply}'\n")
+    agent.chmod(0o755)
+    monkeypatch.setenv("PATH", str(agent.parent), prepend=os.pathsep)
+
+    shown = run("--judge", "codex")
+
+    assert shown.code == 0, shown.err
+    assert {event["verdict"]["reason"] for event in run.events("judged")} == {
+        "So says the program."
+    }
+    assert "leave --max-cost out" in run("--judge", "codex", "--max-cost", "1").err

@@ -1,0 +1,113 @@
+"""Progress counts each trial once, however often it is spoken of, and says what went wrong."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from recall_bench.cli.watch import Watch
+from recall_bench.core.event import Answered, Declared, Event, Judged, NotAnswered
+from recall_bench.core.memory import Answer
+from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.question import Scenario
+from recall_bench.core.standing import Standings
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import Verdict
+
+NOW = datetime(2024, 1, 1, tzinfo=UTC)
+OLD = Trial(scenario="ada", item="old-name", checkpoint="2d")
+NEW = Trial(scenario="ada", item="new-name", checkpoint="3d")
+RIGHT, WRONG = Verdict.of(3, 2, 1), Verdict.of(0, 0, 1)
+
+
+class Shown:
+    """Keeps what would be displayed."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.counts: list[tuple[int, int, str]] = []
+
+    def advance(self, done: int, owed: int, doing: str) -> None:
+        self.counts.append((done, owed, doing))
+
+    def say(self, line: str) -> None:
+        self.lines.append(line.strip())
+
+
+def answered(trial: Trial) -> Answered:
+    return Answered(at=NOW, trial=trial, answer=Answer(text="Fig"), seconds=1.0)
+
+
+def judged(trial: Trial, verdict: Verdict = RIGHT, **more: object) -> Judged:
+    return Judged(at=NOW, trial=trial, verdict=verdict).but(**more)
+
+
+@pytest.fixture
+def standings(plan: Plan, scenario: Scenario) -> Standings:
+    standings = Standings(plan)
+    standings.note(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
+    return standings
+
+
+def watched(standings: Standings, events: Sequence[Event]) -> Shown:
+    shown = Shown()
+    watch = Watch(cast("Any", SimpleNamespace()), shown)
+    for event in events:
+        standings.note(event)
+        watch(event, standings)
+    return shown
+
+
+def test_a_review_is_not_another_trial(standings: Standings) -> None:
+    shown = watched(
+        standings,
+        [
+            answered(OLD),
+            judged(OLD),
+            answered(NEW),
+            judged(NEW, WRONG, primary=WRONG),
+            judged(OLD, WRONG, primary=RIGHT),
+        ],
+    )
+
+    assert [count[:2] for count in shown.counts] == [(1, 2), (2, 2), (2, 2)]
+    assert shown.counts[-1][2] == "ada, reviewing"
+    assert sum("[1/2] ada" in line for line in shown.lines) == 1
+
+
+def test_trials_of_an_earlier_process_are_counted_when_it_goes_on(standings: Standings) -> None:
+    standings.note(answered(OLD))
+    standings.note(judged(OLD))
+
+    shown = watched(standings, [answered(NEW), judged(NEW)])
+
+    assert shown.counts[-1][:2] == (2, 2)
+
+
+def test_a_failed_question_is_a_trial_done(standings: Standings) -> None:
+    failed = NotAnswered(at=NOW, trial=OLD, fault="SystemTimeout", message="late", seconds=1.0)
+
+    shown = watched(standings, [failed])
+
+    assert shown.counts[-1][:2] == (1, 2)
+    assert "not answered, SystemTimeout: late" in shown.lines[0]
+
+
+def test_what_was_spent_so_far_is_shown_as_it_goes(standings: Standings) -> None:
+    shown = watched(standings, [judged(OLD, usage=Usage(calls=1, cost_usd=0.5))])
+
+    assert shown.counts[-1][2] == "ada, 2d, $0.50"
+
+
+def test_the_first_review_of_a_kind_to_fail_is_said_at_once(standings: Standings) -> None:
+    shown = watched(
+        standings,
+        [
+            judged(OLD, review_fault="JudgeTimeout: no verdict within 2 s"),
+            judged(NEW, review_fault="JudgeTimeout: no verdict within 3 s"),
+        ],
+    )
+
+    assert sum("not reviewed, JudgeTimeout" in line for line in shown.lines) == 1
