@@ -1,0 +1,370 @@
+"""`judge-lab`: how far a judge can be trusted, and what that does to a score."""
+
+import contextlib
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+from recall_bench.cli.listed import ListedCommand
+from recall_bench.cli.options import COUNT, NUMBER, PATH, choice, given, option
+from recall_bench.errors import UsageError
+from recall_bench.profile import JudgeShows
+
+if TYPE_CHECKING:
+    from recall_bench.core.question import Scenario
+    from recall_bench.core.verdict import Judge
+    from recall_bench.judge_lab.audit.report import AuditReport
+    from recall_bench.judge_lab.correction import JudgedRun
+
+AUDITED = "executive-assistant"
+"""The persona whose story an audit is about where none is named."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+ELSEWHERE: dict[str, tuple[str, str]] = {}
+"""Commands with a module of their own in `cli`: its name, and one line of help."""
+
+
+class LabGroup(click.Group):
+    """Imports a command that lives elsewhere when it is used, and not before."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands here, then those elsewhere."""
+        return [*super().list_commands(ctx), *ELSEWHERE]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command called by this name."""
+        if cmd_name not in ELSEWHERE:
+            return super().get_command(ctx, cmd_name)
+        module = import_module(f"recall_bench.cli.{ELSEWHERE[cmd_name][0]}")
+        command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
+        return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """The table of commands, without importing any."""
+        here = {name: command.get_short_help_str(80) for name, command in self.commands.items()}
+        away = {name: text for name, (_, text) in ELSEWHERE.items()}
+        with formatter.section("Commands"):
+            formatter.write_dl(list((here | away).items()))
+
+
+@click.group("judge-lab", cls=LabGroup)
+def judge_lab_command() -> None:
+    """Measure how far a judge can be trusted, and correct scores for its errors."""
+
+
+def _asking(command: F) -> F:
+    """How the judge is asked, and for how much."""
+    for add in reversed(_ASKING):
+        command = add(command)
+    return command
+
+
+_ASKING = (
+    option("--parallelism", type=COUNT, help="Verdicts at a time [4]."),
+    option(
+        "--judge-base-url",
+        metavar="URL",
+        help="Ask the judge's model here, at an OpenAI-compatible server.",
+    ),
+    option(
+        "--judge-memory-window",
+        type=NUMBER,
+        help="Show the judge so many days either side of the evidence [1 with a corpus].",
+    ),
+    option(
+        "--judge-shows",
+        type=choice(JudgeShows),
+        help="Of these days only what bears on the answer, or all [passages].",
+    ),
+    option(
+        "--judge-budget",
+        "judge_budget_tokens",
+        type=COUNT,
+        metavar="TOKENS",
+        help="The most that these passages may take [1500].",
+    ),
+    option(
+        "--judge-cache/--no-judge-cache",
+        help="Keep the verdicts that models were paid for, and pay for none twice [yes].",
+    ),
+    option(
+        "--judge-timeout",
+        "judge_timeout_ms",
+        type=COUNT,
+        help="Milliseconds for a verdict [120000].",
+    ),
+    option(
+        "--max-cost",
+        "max_cost_usd",
+        type=click.FloatRange(min=0),
+        metavar="USD",
+        help="Stop when judging has cost so much [no limit].",
+    ),
+)
+
+
+@judge_lab_command.command("agreement")
+@click.option(
+    "--judged", required=True, type=PATH, help="Labelled verdicts, one JSON object a line."
+)
+@click.option("--judge", default="offline", show_default=True, help="As `run` names judges.")
+@click.option("--corpus", type=PATH, help="Folder of day files, or a persona's [none].")
+@click.option(
+    "--keep-repeats", is_flag=True, help="Count identical answers as often as they occur."
+)
+@_asking
+@click.option("--chart", type=PATH, help="Draw the reliability curves: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, every figure in it.")
+def agreement_command(
+    *,
+    judged: Path,
+    judge: str,
+    corpus: Path | None,
+    keep_repeats: bool,
+    chart: Path | None,
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401 - one value for each option
+) -> None:
+    """Compare a judge's verdicts with labelled ones.
+
+    Figures are about passes: correctness from 2, completeness from 2, grounded from 1. Identical
+    answers to one question count once, with the label most of them have; of labels that tie the
+    middle one, of two the lower.
+    """
+    from recall_bench.judge_lab.agreement import measure
+    from recall_bench.judge_lab.corpus import NO_CORPUS, read_corpus
+    from recall_bench.judge_lab.labelled import merged, read_labelled
+    from recall_bench.judge_lab.pictures import drawn, kind_of, reliability_chart
+    from recall_bench.judge_lab.tables import agreement_table
+
+    kind = None if chart is None else kind_of(chart)
+    lab = _Lab(flags)
+    asked = lab.judge(judge)
+    records = read_labelled(judged)
+    answers = records if keep_repeats else merged(records)
+    scenario = NO_CORPUS if corpus is None else read_corpus(corpus)
+    window = lab.window(usual=0 if corpus is None else 1)
+    found = lab.asking(
+        asked,
+        len(answers),
+        partial(measure, asked, answers, scenario, memory_window=window),
+    )
+    click.echo(_json(found) if as_json else agreement_table(found))
+    if chart is not None and kind is not None:
+        _write(chart, drawn(reliability_chart(found), kind))
+
+
+@judge_lab_command.command("audit", cls=ListedCommand)
+@click.option(
+    "--judge", "judges", multiple=True, default=("offline",), help="Judges to test [offline]."
+)
+@click.option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
+@click.option("--personas", multiple=True, help=f"Whom the answers are about [{AUDITED}].")
+@option("--arcs", help="The story, by its arcs file [arcs-1000d.yaml, or the only one].")
+@click.option(
+    "--per-class",
+    type=COUNT,
+    default=100,
+    metavar="N",
+    show_default=True,
+    help="Answers of each class about each persona, at most.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Which answers are drawn.")
+@_asking
+@click.option("--chart", type=PATH, help="Draw the pass rates by class: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: of several judges a list.")
+def audit_command(
+    *,
+    judges: tuple[str, ...],
+    data: Path | None,
+    personas: tuple[str, ...],
+    arcs: str | None,
+    per_class: int,
+    seed: int,
+    chart: Path | None,
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401 - one value for each option
+) -> None:
+    """Test judges on answers whose marks are known by construction.
+
+    The answers are written from the facts behind simulated personas: right ones in several
+    wordings, vague ones, near misses, superseded values, refusals, leaks, and some that ask for
+    full marks.
+    """
+    from recall_bench.judge_lab.audit.compose import audit_set
+    from recall_bench.judge_lab.audit.conduct import audit
+    from recall_bench.judge_lab.pictures import drawn, kind_of
+
+    kind = None if chart is None else kind_of(chart)
+    lab = _Lab(flags)
+    asked = [lab.judge(judge) for judge in dict.fromkeys(judges)]
+    scenarios = _scenarios(data, personas, arcs)
+    items = [
+        item
+        for scenario in scenarios
+        for item in audit_set(scenario, seed=seed, per_class=per_class)
+    ]
+    window = lab.window(usual=0)
+    reports = [
+        lab.asking(
+            judge,
+            len(items),
+            partial(audit, judge, scenarios, items, memory_window=window),
+        )
+        for judge in asked
+    ]
+    click.echo(_audited(reports, as_json=as_json))
+    if chart is not None and kind is not None:
+        from recall_bench.judge_lab.audit.drawing import audit_chart
+
+        _write(chart, drawn(audit_chart(reports), kind))
+
+
+def _scenarios(data: Path | None, personas: tuple[str, ...], arcs: str | None) -> "list[Scenario]":
+    """The stories the answers are about, played first if need be."""
+    from recall_bench.cli.building import building
+    from recall_bench.profile import Settings
+    from recall_bench.resolve import resolve_personas, story_in
+
+    wanted = personas or (() if data is not None else (AUDITED,))
+    settings = Settings(data=data, personas=wanted, arcs=arcs)
+    folders = resolve_personas(settings, building)
+    return [story_in(folder, arcs).load(settings) for folder in folders.values()]
+
+
+def _audited(reports: "list[AuditReport]", *, as_json: bool) -> str:
+    from recall_bench.judge_lab.audit.tables import audit_table
+    from recall_bench.judge_lab.side_by_side import side_by_side
+
+    if len(reports) == 1:
+        return _json(reports[0]) if as_json else audit_table(reports[0])
+    return _json(reports) if as_json else side_by_side(reports)
+
+
+@judge_lab_command.command("correct")
+@click.argument("run", type=PATH)
+@click.option("--agreement", type=PATH, help="What `judge-lab agreement --json` printed.")
+@click.option("--audit", type=PATH, help="What `judge-lab audit --json` printed.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def correct_command(
+    run: Path, agreement: Path | None, audit: Path | None, *, as_json: bool
+) -> None:
+    """Correct the pass rates of RUN for the measured errors of its judge.
+
+    The share of true passes that the judge passes and of true failures that it fails turn the
+    measured rate into the true one (Rogan and Gladen 1978). Intervals carry the uncertainty of
+    all three. Where an appellate judge reviewed verdicts, those of the first judge are corrected.
+    """
+    from recall_bench.judge_lab.correction import correct
+    from recall_bench.judge_lab.measurements import read_agreement, read_audit
+    from recall_bench.judge_lab.tables import correction_table
+
+    if (agreement is None) == (audit is None):
+        raise UsageError("name either --agreement or --audit: where the judge's errors are told")
+    judged = _judged_run(run)
+    measured = (
+        read_audit(audit, judged.judge)
+        if audit is not None
+        else read_agreement(cast("Path", agreement))
+    )
+    found = correct(judged, measured)
+    click.echo(_json(found) if as_json else correction_table(found))
+
+
+class _Lab:
+    """The flags of asking a judge, turned into a judge and the terms it is asked on.
+
+    stdout is the answer: what a judge prints is commentary, whatever it meant.
+    """
+
+    def __init__(self, flags: Mapping[str, Any]) -> None:
+        from recall_bench.profile import Settings
+
+        self._flags = flags
+        self._settings = Settings(**given(dict(flags)))
+
+    def judge(self, target: str) -> "Judge":
+        """The judge of this name."""
+        from recall_bench.resolve import resolve_judge
+
+        settings = self._settings
+        with contextlib.redirect_stdout(sys.stderr):
+            return resolve_judge(target, settings, base_url=settings.judge_base_url)
+
+    def window(self, *, usual: int) -> int:
+        """How many days either side of the evidence are shown."""
+        wanted: int | None = self._flags["judge_memory_window"]
+        return usual if wanted is None else wanted
+
+    def asking(self, judge: "Judge", answers: int, ask: Callable[..., Awaitable[T]]) -> T:
+        """What comes of asking on these terms; how far it is shows at a terminal."""
+        import anyio
+
+        from recall_bench.judge_lab.hearing import PARALLELISM, Terms
+
+        with contextlib.redirect_stdout(sys.stderr), _shown(judge, answers) as told:
+            terms = Terms(
+                parallelism=self._flags["parallelism"] or PARALLELISM,
+                timeout_s=self._settings.judge_timeout_ms / 1000,
+                max_cost_usd=self._settings.max_cost_usd,
+                told=told,
+            )
+            return anyio.run(partial(ask, terms=terms))
+
+
+@contextlib.contextmanager
+def _shown(judge: "Judge", answers: int) -> Iterator[Callable[[int], None]]:
+    """A bar at a terminal, unless the judge only computes and is done at once."""
+    if judge.card.computes or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with click.progressbar(length=answers, label=judge.card.name, file=sys.stderr) as bar:
+        yield lambda judged: bar.update(judged - bar.pos)
+
+
+def _judged_run(path: Path) -> "JudgedRun":
+    """The outcomes of a run by its first judge."""
+    from recall_bench.core.event import Judged, NotAnswered
+    from recall_bench.judge_lab.correction import JudgedRun, RunTrial
+    from recall_bench.reporting.folder import RunFolder
+
+    folder = RunFolder.open(path)
+    trials: list[RunTrial] = []
+    missing = 0
+    for result in (result for name in folder.scenarios for result in folder.results(name)):
+        question = f"{result.trial.scenario}/{result.trial.item}"
+        match result.outcome:
+            case Judged(verdict=verdict, primary=primary):
+                marks: dict[str, int] | None = (primary or verdict).marks
+            case NotAnswered():
+                marks = None
+            case _:
+                missing += 1
+                continue
+        trials.append(RunTrial(question=question, category=result.item.truth.category, marks=marks))
+    return JudgedRun(
+        judge=folder.plan.judge,
+        trials=trials,
+        missing=missing,
+        memory_window=folder.plan.judge_memory_window,
+    )
+
+
+def _write(path: Path, picture: bytes) -> None:
+    from recall_bench.reporting.files.replacement import replace_file
+
+    replace_file(path, picture)
+    click.echo(f"chart: {path}", err=True)
+
+
+def _json(content: object) -> str:
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode()

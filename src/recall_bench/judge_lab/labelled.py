@@ -1,0 +1,201 @@
+"""Labelled verdicts: answers that somebody has already marked, one JSON object a line.
+
+A line has `question`, `reference`, `answer`, `category`, `correctness`, `completeness` and
+`grounded`, and may have `relevant_days`, `checkpoint_days` and `question_id`; other keys are not
+read. Files of the original harness call the third mark `hallucination`, 1 meaning grounded.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from statistics import median_low
+from typing import cast
+
+from recall_bench.core.question import Evidence, Item, Truth
+from recall_bench.core.record import Record
+from recall_bench.core.verdict import SCALES
+from recall_bench.datasets.questions import expected
+from recall_bench.errors import Malformed, UsageError
+
+_OTHER_NAMES = {"grounded": "hallucination"}
+
+
+class Labelled(Record, frozen=True, kw_only=True):
+    """One answer and the marks it should get."""
+
+    question: str
+    reference: str
+    answer: str
+    category: str
+    labels: dict[str, int]
+    relevant_days: tuple[int, ...] = ()
+    checkpoint_days: int | None = None
+    """The last story day the system had been told about; None means all of them."""
+    question_id: str | None = None
+
+    @property
+    def triple(self) -> tuple[str, str, str]:
+        """What the label is of."""
+        return self.question, self.reference, self.answer
+
+    @property
+    def cluster(self) -> str:
+        """Which question it answers, for statistics: answers to one question are alike."""
+        return self.question_id or self.question
+
+    @property
+    def item(self) -> Item:
+        """The question with its truth, as a judge gets it."""
+        return Item(
+            id=sha256(f"{self.question}\0{self.reference}".encode()).hexdigest()[:12],
+            text=self.question,
+            truth=Truth(
+                reference=self.reference,
+                category=self.category,
+                expects=expected(self.reference, self.category, None),
+                evidence=tuple(Evidence(day=day) for day in dict.fromkeys(self.relevant_days)),
+            ),
+            known_from=max(self.relevant_days, default=1),
+        )
+
+
+def read_labelled(path: Path) -> tuple[Labelled, ...]:
+    """Every record of the file in its order; Malformed names the first line that is none."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"{path}: cannot be read ({error.strerror}); name a file of labelled verdicts"
+        ) from error
+    found = tuple(
+        _record(line, f"{path}, line {number}")
+        for number, line in enumerate(raw.split(b"\n"), start=1)
+        if line.strip()
+    )
+    if not found:
+        raise Malformed(str(path), "holds no labelled verdict; write one JSON object a line")
+    return found
+
+
+def merged(records: Iterable[Labelled]) -> tuple[Labelled, ...]:
+    """One record for each (question, reference, answer), in the order they first appear.
+
+    A mark's label is the one most of them have. Of labels that tie it is the middle one, and of
+    two the lower: a pass in doubt is none. The answer counts as given at the earliest checkpoint
+    of any of them.
+    """
+    groups: dict[tuple[str, str, str], list[Labelled]] = {}
+    for record in records:
+        groups.setdefault(record.triple, []).append(record)
+    return tuple(_together(group) for group in groups.values())
+
+
+def _together(group: list[Labelled]) -> Labelled:
+    days = [record.checkpoint_days for record in group if record.checkpoint_days is not None]
+    return group[0].but(
+        labels={mark: _majority(record.labels[mark] for record in group) for mark in SCALES},
+        checkpoint_days=min(days, default=None),
+    )
+
+
+def _majority(labels: Iterable[int]) -> int:
+    counts = Counter(labels)
+    most = max(counts.values())
+    return median_low([label for label, count in counts.items() if count == most])
+
+
+def _record(line: bytes, where: str) -> Labelled:
+    try:
+        content = json.loads(line)
+    except UnicodeDecodeError as error:
+        raise Malformed(where, f"is not UTF-8 text ({error.reason}); save it as UTF-8") from error
+    except ValueError as error:
+        raise Malformed(where, f"is not JSON ({error}); write one object a line") from error
+    except RecursionError as error:
+        raise Malformed(where, "is nested too deeply; write one plain object a line") from error
+    if not isinstance(content, dict):
+        raise Malformed(where, "is not a JSON object; write one object a line")
+    return _Line(content, where).record()
+
+
+class _Line:
+    """One line's object, read key by key."""
+
+    def __init__(self, content: Mapping[str, object], where: str) -> None:
+        self._content = content
+        self._where = where
+
+    def record(self) -> Labelled:
+        return Labelled(
+            question=self._text("question"),
+            reference=self._text("reference"),
+            answer=self._text("answer", may_be_blank=True),
+            category=self._text("category"),
+            labels={mark: self._label(mark, top) for mark, top in SCALES.items()},
+            relevant_days=tuple(self._days()),
+            checkpoint_days=self._checkpoint(),
+            question_id=self._question_id(),
+        )
+
+    def _text(self, key: str, *, may_be_blank: bool = False) -> str:
+        value = self._given(key)
+        if not isinstance(value, str):
+            raise self._wrong(f"{key} is {_shown(value)}, not text; put it in quotes")
+        if not (may_be_blank or value.strip()):
+            raise self._wrong(f"{key} is blank; fill it in or remove the line")
+        return value
+
+    def _label(self, mark: str, top: int) -> int:
+        other = _OTHER_NAMES.get(mark, mark)
+        if mark in self._content and other in self._content:
+            here, there = self._content[mark], self._content[other]
+            if here != there:
+                raise self._wrong(
+                    f"{mark} is {_shown(here)} and {other}, its other name, {_shown(there)}; "
+                    "remove one of the two"
+                )
+        key = mark if mark in self._content else other
+        value = self._given(key)
+        if type(value) is not int or not 0 <= value <= top:
+            raise self._wrong(f"{key} is {_shown(value)}; write a whole number from 0 to {top}")
+        return value
+
+    def _days(self) -> Iterator[int]:
+        value = self._content.get("relevant_days")
+        if value is None:
+            return
+        if not isinstance(value, list):
+            raise self._wrong(f"relevant_days is {_shown(value)}; write a list of story days")
+        for day in cast("list[object]", value):
+            if type(day) is not int or day < 1:
+                raise self._wrong(
+                    f"relevant_days holds {_shown(day)}; write whole numbers from 1 on"
+                )
+            yield day
+
+    def _checkpoint(self) -> int | None:
+        value = self._content.get("checkpoint_days")
+        if value is None or (type(value) is int and value >= 1):
+            return value
+        raise self._wrong(f"checkpoint_days is {_shown(value)}; write the last story day told")
+
+    def _question_id(self) -> str | None:
+        value = self._content.get("question_id")
+        if value is None or (isinstance(value, str) and value.strip()):
+            return value
+        raise self._wrong(f"question_id is {_shown(value)}; write a name in quotes or remove it")
+
+    def _given(self, key: str) -> object:
+        if self._content.get(key) is None:
+            raise self._wrong(f"has no {key}; every labelled verdict needs one")
+        return self._content[key]
+
+    def _wrong(self, problem: str) -> Malformed:
+        return Malformed(self._where, problem)
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 40 else f"{text[:39]}…"

@@ -1,0 +1,149 @@
+"""Labelled verdicts are read strictly, and the same answer counts once."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.question import Evidence, Expects
+from recall_bench.errors import Malformed, UsageError
+from recall_bench.judge_lab.labelled import merged, read_labelled
+from tests.conftest import shared_data
+from tests.judge_lab.orchard import RECORD, labelled, written
+
+
+def test_a_line_becomes_a_record_and_other_keys_are_not_read(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        RECORD | {"question_id": "q1", "checkpoint_days": 6, "system": "x", "latency_ms": 7},
+        "",
+        RECORD | {"answer": "The pear."},
+    )
+
+    first, second = read_labelled(path)
+
+    assert first.labels == {"correctness": 3, "completeness": 2, "grounded": 1}
+    assert (first.cluster, first.checkpoint_days, first.relevant_days) == ("q1", 6, (2,))
+    assert (second.cluster, second.checkpoint_days) == ("Which tree was felled?", None)
+
+
+def test_the_third_mark_goes_by_either_name(tmp_path: Path) -> None:
+    ours = {key: value for key, value in RECORD.items() if key != "hallucination"}
+    path = written(
+        tmp_path, ours | {"grounded": 0}, RECORD | {"hallucination": 0}, RECORD | {"grounded": 1}
+    )
+
+    assert [record.labels["grounded"] for record in read_labelled(path)] == [0, 0, 1]
+
+
+def test_a_byte_order_mark_and_missing_days_do_no_harm(tmp_path: Path) -> None:
+    bare = {key: value for key, value in RECORD.items() if key != "relevant_days"}
+    path = tmp_path / "judged.jsonl"
+    path.write_text(json.dumps(bare), encoding="utf-8-sig")
+
+    (found,) = read_labelled(path)
+
+    assert found.relevant_days == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        pytest.param("{not json", "is not JSON", id="not JSON"),
+        pytest.param("[1, 2]", "is not a JSON object", id="a list"),
+        pytest.param("[" * 100_000, "nested too deeply", id="a bottomless list"),
+        pytest.param(RECORD | {"correctness": 4}, "correctness is 4; write", id="off the scale"),
+        pytest.param(RECORD | {"correctness": 2.0}, "correctness is 2.0; write", id="a fraction"),
+        pytest.param(RECORD | {"completeness": True}, "completeness is true", id="a yes"),
+        pytest.param(RECORD | {"hallucination": "1"}, 'hallucination is "1"', id="a word"),
+        pytest.param(RECORD | {"grounded": 0}, "its other name, 1", id="two names, two marks"),
+        pytest.param(RECORD | {"reference": None}, "has no reference", id="null"),
+        pytest.param(RECORD | {"question": "  "}, "question is blank", id="blank"),
+        pytest.param(RECORD | {"answer": 7}, "answer is 7, not text", id="a number for text"),
+        pytest.param(RECORD | {"relevant_days": 3}, "relevant_days is 3", id="one day"),
+        pytest.param(RECORD | {"relevant_days": [0]}, "relevant_days holds 0", id="day nought"),
+        pytest.param(RECORD | {"checkpoint_days": "6d"}, 'checkpoint_days is "6d"', id="6d"),
+        pytest.param(RECORD | {"question_id": 5}, "question_id is 5", id="a numbered question"),
+    ],
+)
+def test_a_line_that_is_none_is_named_with_what_is_wrong(
+    tmp_path: Path, line: dict[str, object] | str, problem: str
+) -> None:
+    path = written(tmp_path, RECORD, line)
+
+    with pytest.raises(Malformed) as raised:
+        read_labelled(path)
+
+    assert f"{path}, line 2: " in str(raised.value)
+    assert problem in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_bytes_that_are_no_text_are_named_too(tmp_path: Path) -> None:
+    path = tmp_path / "judged.jsonl"
+    path.write_bytes(b'{"question": "\xff"}')
+
+    with pytest.raises(Malformed, match="line 1: is not UTF-8"):
+        read_labelled(path)
+
+
+def test_an_empty_file_and_a_missing_one_are_errors(tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_text("\n\n")
+
+    with pytest.raises(Malformed, match="holds no labelled verdict"):
+        read_labelled(tmp_path / "empty.jsonl")
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_labelled(tmp_path / "nowhere.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("labels", "majority"),
+    [
+        pytest.param([3, 3, 0], 3, id="most"),
+        pytest.param([3, 0], 0, id="of two that tie the lower"),
+        pytest.param([0, 0, 3, 3, 2], 0, id="only those that tie count"),
+        pytest.param([0, 2, 3], 2, id="of three that tie the middle"),
+        pytest.param([3, 3, 2, 2, 1, 1, 0, 0], 1, id="of four the lower middle"),
+    ],
+)
+def test_one_answer_labelled_often_has_the_label_most_agree_on(
+    labels: list[int], majority: int
+) -> None:
+    (found,) = merged([labelled("The quince.", (label, 2, 1)) for label in labels])
+
+    assert found.labels == {"correctness": majority, "completeness": 2, "grounded": 1}
+
+
+def test_merging_keeps_answers_apart_and_takes_the_earliest_checkpoint() -> None:
+    records = [
+        labelled("The quince.", checkpoint=30),
+        labelled("The pear."),
+        labelled("The quince.", checkpoint=12),
+        labelled("The quince.", question="And which stood by the gate?"),
+    ]
+
+    found = merged(records)
+
+    assert [(record.answer, record.checkpoint_days) for record in found] == [
+        ("The quince.", 12),
+        ("The pear.", None),
+        ("The quince.", None),
+    ]
+
+
+def test_a_judge_gets_what_a_dataset_would_have_given_it() -> None:
+    denied = labelled("None.", category="negative-recall").but(reference="No tree was felled.")
+
+    assert denied.item.truth.expects is Expects.ABSTAIN
+    assert labelled("None.").item.truth.expects is Expects.ANSWER
+    assert denied.item.truth.evidence == (Evidence(day=2),)
+
+
+def test_the_published_verdicts_are_1659_different_answers_to_160_questions() -> None:
+    records = read_labelled(shared_data("judged/dev.jsonl"))
+
+    found = merged(records)
+
+    assert len(records) == 2402
+    assert len(found) == 1659
+    assert len({record.cluster for record in found}) == 160

@@ -1,0 +1,71 @@
+"""Reliability curves are drawn from the bins, and only where there are probabilities."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recall_bench.errors import UsageError
+from recall_bench.judge_lab.agreement import Agreement, measure
+from recall_bench.judge_lab.corpus import NO_CORPUS
+from recall_bench.judge_lab.pictures import drawn, kind_of, reliability_chart
+from tests.judge_lab.orchard import Reader, labelled
+
+pytestmark = pytest.mark.anyio
+
+
+async def some_agreement() -> Agreement:
+    answers = [
+        labelled(
+            f"3 2 1 | {number % 10 / 10 + 0.05} 0.85 0.35",
+            (3, 2, 1) if number % 10 > 3 else (0, 0, 0),
+            question=f"q{number}",
+        )
+        for number in range(60)
+    ]
+    return await measure(Reader(), answers, NO_CORPUS)
+
+
+async def test_there_is_a_panel_for_each_mark_with_its_filled_bins() -> None:
+    chart: Any = reliability_chart(await some_agreement())
+
+    correctness, completeness, _ = chart["hconcat"]
+    assert correctness["title"]["text"] == "Correctness ≥ 2 of 3"
+    points = correctness["data"]["values"]
+    assert len(points) == 10
+    assert [(point["n"], point["observed"]) for point in points[2:6]] == [
+        (6, 0.0),
+        (6, 0.0),
+        (6, 1.0),
+        (6, 1.0),
+    ]
+    assert [(point["n"], point["observed"]) for point in completeness["data"]["values"]] == [
+        (60, 0.6)
+    ]
+
+
+async def test_the_text_alternative_tells_the_curves() -> None:
+    chart = reliability_chart(await some_agreement())
+
+    assert "completeness passes 60% of 60 at 85%." in str(chart["description"])
+
+
+async def test_a_judge_without_probabilities_has_no_curve() -> None:
+    found = await measure(Reader(), [labelled("3 2 1")], NO_CORPUS)
+
+    with pytest.raises(UsageError, match="gives no probabilities"):
+        reliability_chart(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("a.png", b"\x89PNG"), ("a.SVG", b"<svg"), ("b.pdf", b"%PDF")]
+)
+async def test_pictures_are_what_their_name_says(name: str, start: bytes) -> None:
+    picture = drawn(reliability_chart(await some_agreement()), kind_of(Path(name)))
+
+    assert picture.startswith(start)
+
+
+def test_other_names_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"a\.gif: a picture ends in"):
+        kind_of(Path("a.gif"))
