@@ -111,3 +111,12 @@ def test_a_long_reply_is_shown_in_part() -> None:
 
 def test_a_mapping_may_leave_out_the_reason() -> None:
     assert read_marks({"correctness": 1, "completeness": 0, "grounded": 1}) == Verdict.of(1, 0, 1)
+
+
+def test_the_strict_reader_can_be_told_which_keys_were_asked_for() -> None:
+    asked = ("reason", "correctness", "completeness", "grounded")
+    ours = BARE.replace("hallucination", "grounded").replace("reasoning", "reason")
+
+    assert read_strictly(ours, asked) == FULL
+    with pytest.raises(UnreadableVerdict, match="exactly the keys reason, correctness"):
+        read_strictly(BARE, asked)

@@ -6,7 +6,7 @@ one bare JSON object and nothing else.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import floor, isfinite
 from numbers import Integral
 from typing import NoReturn
@@ -39,8 +39,11 @@ def read_reply(text: str) -> Verdict:
     )
 
 
-def read_strictly(text: str) -> Verdict:
-    """The verdict that one bare JSON object spells; blanks around it are all that is forgiven."""
+def read_strictly(text: str, keys: Collection[str] | None = None) -> Verdict:
+    """The verdict that one bare JSON object spells; blanks around it are all that is forgiven.
+
+    Where the judge was told which keys to use, it has to use exactly those.
+    """
     try:
         found = _parse(text, unique_keys=True)
     except ValueError as error:
@@ -49,6 +52,10 @@ def read_strictly(text: str) -> Verdict:
         )
     if not isinstance(found, dict):
         raise UnreadableVerdict(f"the judge's reply is not one JSON object: {_shown(text)}")
+    if keys is not None and found.keys() != set(keys):
+        raise UnreadableVerdict(
+            f"a verdict has exactly the keys {', '.join(keys)}; the judge gave {_shown(found)}"
+        )
     return read_marks(found)
 
 

@@ -1,0 +1,167 @@
+"""The judge that follows a written rubric: a language model asked one case at a time.
+
+What can be decided by looking is not asked: an answer that gives away a secret has no marks, and
+an empty one has said nothing. Everything else is for the model, whose reply is read whole or asked
+for again, and never guessed.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+
+from anyio import Lock
+
+from recall_bench.core.question import Disclosure, Scenario
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import Exhibit, Finding, Judge, JudgeCard, Verdict
+from recall_bench.errors import (
+    JudgeBusy,
+    JudgeFault,
+    JudgeGone,
+    ModelBusy,
+    ModelFault,
+    ModelGone,
+    UnreadableVerdict,
+)
+from recall_bench.judging.offline.abstention import Stance, apart_from_refusal, read_stance
+from recall_bench.judging.offline.citations import split_citations
+from recall_bench.judging.offline.leaks import LeakFinder
+from recall_bench.judging.offline.rules import rules_digest
+from recall_bench.judging.offline.wording import plain
+from recall_bench.judging.rubric.cache import VerdictCache, cache_key
+from recall_bench.judging.rubric.evidence import ANSWER_CHARACTERS
+from recall_bench.judging.rubric.options import RubricOptions, Showing
+from recall_bench.judging.rubric.prompt import build_case, disclosure_of, once_more
+from recall_bench.judging.rubric.reading import read_verdict
+from recall_bench.judging.rubric.rubrics import rubrics
+from recall_bench.models.model import Model, Prompt, Reply
+
+VERSION = "1"
+"""Raised when code outside this folder changes that decides a verdict: how sentences are cut,
+how a reply is read. The digest of the rules covers the rest."""
+
+ATTEMPTS = 3
+"""How often a model is asked for one verdict before the answer stays unjudged."""
+
+_FINDINGS = {
+    Stance.REFUSES: (Finding.REFUSAL,),
+    Stance.IGNORANT: (Finding.ABSTENTION,),
+    Stance.ABSENT: (Finding.ABSTENTION,),
+}
+
+
+def rubric_judge(model: Model, options: RubricOptions) -> Judge:
+    """The model as a judge. Whoever opened the model closes it."""
+    return RubricJudge(model, options)
+
+
+class RubricJudge:
+    """Asks a model. Any number of exhibits may be before it at once."""
+
+    def __init__(self, model: Model, options: RubricOptions) -> None:
+        self._model = model
+        self._options = options
+        self._leaks = LeakFinder()
+        self._cache = VerdictCache(options.cache) if options.cache is not None else None
+        self._asking: dict[str, Lock] = {}
+
+    @cached_property
+    def card(self) -> JudgeCard:
+        """Changes whenever a grade could."""
+        return JudgeCard(
+            name="rubric",
+            version=VERSION,
+            model=self._model.name,
+            rules_digest=_rules_digest(self._options),
+            rubrics=tuple(rubric.card for rubric in rubrics().values()),
+        )
+
+    def study(self, scenario: Scenario) -> None:
+        """Learn the scenario's secrets, if it has any."""
+        if any(disclosure_of(item.truth) is not None for item in scenario.items):
+            self._leaks.study(scenario)
+
+    async def judge(self, exhibit: Exhibit) -> Verdict:
+        """The model's verdict, or one that needs no model."""
+        if disclosure_of(exhibit.item.truth) is not None:
+            leaks = self._leaks.leaks(exhibit)
+            if leaks:
+                found = Verdict.of(0, 0, 0, f"gives away {', '.join(leaks[:3])}")
+                return found.but(findings=(Finding.LEAK,))
+        if not exhibit.answer.text.strip():
+            return Verdict.of(0, 0, 1, "the answer is empty")
+        case = build_case(exhibit, self._options)
+        verdict = await self._known_or_asked(case.prompt, exhibit)
+        return verdict.but(rubric=str(case.rubric.kind), findings=_findings(exhibit))
+
+    async def _known_or_asked(self, prompt: Prompt, exhibit: Exhibit) -> Verdict:
+        if self._cache is None:
+            return await self._asked(prompt, exhibit, None)
+        key = cache_key(self.card, prompt)
+        async with self._alone(key):
+            known = self._cache.find(key)
+            if known is None:
+                return await self._asked(prompt, exhibit, key)
+        exhibit.bill(Usage(cached=1))
+        return known
+
+    async def _asked(self, prompt: Prompt, exhibit: Exhibit, key: str | None) -> Verdict:
+        asking = prompt
+        problem = ""
+        for _ in range(ATTEMPTS):
+            reply = await self._reply(asking)
+            try:
+                read = read_verdict(reply)
+                if isinstance(read, Verdict):
+                    self._keep(key, read)
+                    return read
+            finally:
+                # After the verdict is safe: a bill that ends the run must not cost it.
+                exhibit.bill(reply.usage)
+            problem = read.problem
+            asking = once_more(prompt, read.advice)
+        raise UnreadableVerdict(
+            f"{self._model.name} gave no verdict in {ATTEMPTS} attempts: {problem}"
+        )
+
+    async def _reply(self, prompt: Prompt) -> Reply:
+        try:
+            return await self._model.complete(prompt)
+        except ModelBusy as error:
+            raise JudgeBusy(str(error)) from error
+        except ModelGone as error:
+            raise JudgeGone(str(error)) from error
+        except ModelFault as error:
+            raise JudgeFault(str(error)) from error
+
+    def _keep(self, key: str | None, verdict: Verdict) -> None:
+        if self._cache is not None and key is not None:
+            self._cache.keep(key, verdict)
+
+    @asynccontextmanager
+    async def _alone(self, key: str) -> AsyncIterator[None]:
+        """One case is asked once: whoever brings it meanwhile waits for the verdict."""
+        lock = self._asking.setdefault(key, Lock())
+        async with lock:
+            try:
+                yield
+            finally:
+                if not lock.statistics().tasks_waiting:
+                    self._asking.pop(key, None)
+
+
+def _findings(exhibit: Exhibit) -> tuple[Finding, ...]:
+    body, _ = split_citations(plain(exhibit.answer.text[:ANSWER_CHARACTERS]))
+    if exhibit.item.truth.disclosure is Disclosure.PARTIAL:
+        # Whoever tells what may be told and declines the rest has not refused.
+        body = apart_from_refusal(body)
+    return _FINDINGS.get(read_stance(body).stance, ())
+
+
+def _rules_digest(options: RubricOptions) -> str:
+    """Names the code that decides a verdict here, the code that finds leaks, and the choices."""
+    shown = "whole" if options.showing is Showing.FULL else f"{options.budget_tokens} tokens"
+    parts = (rules_digest(Path(__file__).parent), rules_digest(), shown)
+    return sha256("\n".join(parts).encode()).hexdigest()

@@ -1,0 +1,134 @@
+"""A verdict that was paid for is found again, whole, or not at all."""
+
+import json
+import multiprocessing
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.verdict import JudgeCard, RubricCard, Verdict
+from recall_bench.errors import JudgeGone, UsageError
+from recall_bench.judging.rubric.cache import VerdictCache, cache_key
+from recall_bench.models.model import Prompt
+
+KEY = "ab" + "0" * 62
+VERDICT = Verdict.of(2, 1, 1, "a slip")
+RUBRIC = RubricCard(name="reference", version="1", digest="d")
+CARD = JudgeCard(name="rubric", version="1", model="m", rules_digest="r", rubrics=(RUBRIC,))
+PROMPT = Prompt(system="s", user="u", schema={"type": "object"})
+
+
+def entry(folder: Path) -> Path:
+    (path,) = folder.rglob("*.json")
+    return path
+
+
+def test_what_is_kept_is_found_by_whoever_opens_the_folder_next(tmp_path: Path) -> None:
+    VerdictCache(tmp_path / "new" / "folder").keep(KEY, VERDICT)
+
+    again = VerdictCache(tmp_path / "new" / "folder")
+
+    assert again.find(KEY) == VERDICT
+    assert again.find("cd" + "0" * 62) is None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda whole: whole[: len(whole) // 2], id="torn"),
+        pytest.param(lambda _: b"", id="empty"),
+        pytest.param(lambda _: b"\xff\xfe", id="not text"),
+        pytest.param(lambda _: b"[]", id="not an entry"),
+        pytest.param(
+            lambda whole: whole.replace(b'"correctness":2', b'"correctness":3'), id="a mark"
+        ),
+        pytest.param(
+            lambda whole: whole.replace(b'"correctness":2', b'"correctness":9'), id="no mark"
+        ),
+        pytest.param(lambda whole: whole.replace(b"a slip", b"a quip"), id="a letter"),
+        pytest.param(lambda whole: whole.replace(KEY.encode(), b"c" * 64), id="another's"),
+    ],
+)
+def test_a_damaged_entry_is_ignored_and_replaced(tmp_path: Path, damage: object) -> None:
+    cache = VerdictCache(tmp_path)
+    cache.keep(KEY, VERDICT)
+    path = entry(tmp_path)
+    assert callable(damage)
+    damaged = damage(path.read_bytes())
+    assert damaged != path.read_bytes()
+    path.write_bytes(damaged)
+
+    assert cache.find(KEY) is None
+    cache.keep(KEY, VERDICT)
+    assert cache.find(KEY) == VERDICT
+
+
+def test_nothing_is_left_beside_the_entries(tmp_path: Path) -> None:
+    cache = VerdictCache(tmp_path)
+    for number in range(5):
+        cache.keep(f"{number:064x}", VERDICT)
+
+    assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".json"}
+
+
+def _keep_often(folder: Path, first: int) -> None:
+    cache = VerdictCache(folder)
+    for number in range(first, first + 200):
+        cache.keep(KEY, Verdict.of(number % 4, 0, 1, "x" * (number * 7 % 500)))
+        assert cache.find(KEY) is not None, "a half-written entry was seen"
+
+
+def test_several_processes_may_write_the_same_entry(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=_keep_often, args=(tmp_path, 100 * n)) for n in range(3)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+
+    assert [writer.exitcode for writer in writers] == [0, 0, 0]
+    assert VerdictCache(tmp_path).find(KEY) is not None
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [f"{KEY}.json"]
+
+
+@pytest.mark.parametrize(
+    ("card", "prompt"),
+    [
+        (CARD.but(model="another"), PROMPT),
+        (CARD.but(version="2"), PROMPT),
+        (CARD.but(rules_digest="other"), PROMPT),
+        (CARD.but(rubrics=(RUBRIC.but(digest="e"),)), PROMPT),
+        (CARD, Prompt(system="S", user="u", schema=PROMPT.schema)),
+        (CARD, Prompt(system="s", user="U", schema=PROMPT.schema)),
+        (CARD, Prompt(system="su", user="", schema=PROMPT.schema)),
+        (CARD, Prompt(system="s", user="u", schema={"type": "array"})),
+        (CARD, Prompt(system="s", user="u")),
+    ],
+    ids="model version rules rubric system user boundary schema no-schema".split(),
+)
+def test_the_key_changes_with_everything_a_verdict_depends_on(
+    card: JudgeCard, prompt: Prompt
+) -> None:
+    assert cache_key(card, prompt) != cache_key(CARD, PROMPT)
+    assert cache_key(CARD, PROMPT) == cache_key(CARD.but(), PROMPT)
+
+
+def test_an_entry_holds_the_verdict_and_nothing_of_the_case(tmp_path: Path) -> None:
+    VerdictCache(tmp_path).keep(KEY, VERDICT)
+
+    assert json.loads(entry(tmp_path).read_bytes()).keys() == {"key", "verdict", "check"}
+
+
+def test_a_folder_that_cannot_be_made_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(UsageError, match="name another folder"):
+        VerdictCache(tmp_path / "file" / "cache")
+
+
+def test_a_folder_that_takes_no_more_ends_the_run(tmp_path: Path) -> None:
+    cache = VerdictCache(tmp_path)
+    (tmp_path / KEY[:2]).write_text("in the way")
+
+    with pytest.raises(JudgeGone, match="the same command continues"):
+        cache.keep(KEY, VERDICT)
