@@ -1,0 +1,255 @@
+"""The same value in other words. Every wording means exactly what the value means.
+
+A wording comes with the name of its recipe, so that a judge's weakness can be traced to one.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+from decimal import Decimal
+
+from recall_bench.judge_lab.audit.number_words import ordinal, spelled
+from recall_bench.judge_lab.audit.paraphrase import paraphrases
+from recall_bench.judge_lab.audit.values import MONTHS, Kind, Value
+
+Wording = tuple[str, str]
+"""The recipe and the text."""
+
+_CURRENCIES = {"$": ("dollars", "USD"), "€": ("euros", "EUR"), "£": ("pounds", "GBP")}
+_POWERS = {"k": 3, "K": 3, "thousand": 3, "M": 6, "million": 6, "bn": 9, "B": 9, "billion": 9}
+_SCALE_WORDS = {3: "thousand", 6: "million", 9: "billion"}
+_SPELLED_BELOW = 1000
+"""Nobody writes out four-digit figures in words; sums of money are the exception."""
+
+_SHORT = {
+    "minutes": "min",
+    "minute": "min",
+    "hours": "h",
+    "hour": "h",
+    "seconds": "s",
+    "second": "s",
+    "kg": "kilograms",
+    "km": "kilometres",
+    "ms": "milliseconds",
+    "mg": "milligrams",
+    "percent": "%",
+    "weeks": "wks",
+    "years": "yrs",
+}
+_LARGER = {
+    "seconds": (60, "minute"),
+    "minutes": (60, "hour"),
+    "days": (7, "week"),
+    "months": (12, "year"),
+    "hours": (24, "day"),
+}
+_SMALLER = {"hours": (60, "minutes"), "weeks": (7, "days"), "years": (12, "months")}
+_NEARBY = 15
+"""Days from the asking within which people say `four days ago`."""
+
+
+def wordings(value: Value, aliases: tuple[str, ...], asked: date) -> list[Wording]:
+    """Other ways to give the value on the day of asking, none of them as the dataset writes it."""
+    found = [("alias", alias) for alias in aliases]
+    found += _RECIPES[value.kind](value, asked)
+    if value.kind is Kind.DATE and any("20" not in alias for alias in aliases):
+        found += _without_year(value)
+    taken = {value.text.casefold()}
+    fresh: list[Wording] = []
+    for recipe, text in found:
+        if text.casefold() not in taken:
+            taken.add(text.casefold())
+            fresh.append((recipe, text))
+    return fresh
+
+
+def _dates(value: Value, asked: date) -> Iterator[Wording]:
+    day = value.day or asked
+    month, short = MONTHS[day.month - 1], MONTHS[day.month - 1][:3]
+    yield "day first", f"{day.day} {month} {day.year}"
+    yield "month first", f"{month} {day.day}, {day.year}"
+    yield "ISO", day.isoformat()
+    yield "short month", f"{short} {day.day}, {day.year}"
+    yield "short month, day first", f"{day.day} {short} {day.year}"
+    yield "ordinal", f"{month} {ordinal(day.day)}, {day.year}"
+    yield "the nth of", f"the {ordinal(day.day)} of {month} {day.year}"
+    yield "weekday", f"{day:%A}, {day.day} {month} {day.year}"
+    if day.day > len(MONTHS):
+        # With a smaller day nobody could tell the day from the month.
+        yield "dots", f"{day.day:02}.{day.month:02}.{day.year}"
+        yield "slashes, month first", f"{day.month}/{day.day}/{day.year}"
+        yield "slashes, day first", f"{day.day}/{day.month}/{day.year}"
+    if relative := _relative(day, asked):
+        yield "relative", relative
+
+
+def _relative(day: date, asked: date) -> str | None:
+    off = (day - asked).days
+    near = {
+        0: "today",
+        1: "tomorrow",
+        -1: "yesterday",
+        7: "a week from today",
+        -7: "a week ago today",
+    }
+    if off in near:
+        return near[off]
+    if 0 < off <= _NEARBY:
+        return f"{off} days from today"
+    return f"{-off} days ago" if -_NEARBY <= off < 0 else None
+
+
+def _without_year(value: Value) -> Iterator[Wording]:
+    """Where the dataset takes a date without its year, so do we."""
+    if value.day is not None:
+        month = MONTHS[value.day.month - 1]
+        yield "no year, ordinal", f"the {ordinal(value.day.day)} of {month}"
+        yield "no year, weekday", f"{value.day:%A}, {month} {value.day.day}"
+
+
+def _times(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+    hours, minutes = divmod(value.minutes or 0, 60)
+    half = "am" if hours < 12 else "pm"
+    twelve = (hours - 1) % 12 + 1
+    yield "twelve-hour clock", f"{twelve}:{minutes:02} {half}"
+    yield "twelve-hour clock, dots", f"{twelve}:{minutes:02} {half[0]}.m."
+    yield "military", f"{hours:02}{minutes:02} hours"
+    yield "h", f"{hours}h{minutes:02}"
+    if minutes == 0 and hours % 12:
+        yield "on the hour", f"{twelve} {half}"
+        yield "o'clock", f"{spelled(twelve)} o'clock {_part_of_day(hours)}"
+    elif minutes == 30 and hours % 12:
+        yield "half past", f"half past {spelled(twelve)} {_part_of_day(hours)}"
+    elif minutes in {15, 45} and hours % 12 and hours % 12 != 11:
+        hour = twelve if minutes == 15 else twelve % 12 + 1
+        side = "past" if minutes == 15 else "to"
+        yield "quarter", f"a quarter {side} {spelled(hour)} {_part_of_day(hours)}"
+
+
+def _part_of_day(hours: int) -> str:
+    if hours < 12:
+        return "in the morning"
+    return "in the afternoon" if hours < 18 else "in the evening"
+
+
+def _sums(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+    name, code = _CURRENCIES[value.currency]
+    amount = (value.number or Decimal(0)).scaleb(_POWERS.get(value.unit, 0))
+    whole = f"{amount:,.2f}" if amount % 1 else f"{amount:,.0f}"
+    yield "no separators", f"{value.currency}{whole.replace(',', '')}"
+    yield "currency word", f"{whole} {name}"
+    yield "currency code", f"{code} {whole}"
+    if amount % 1 == 0:
+        yield "in words", f"{spelled(int(amount))} {name}"
+        yield "with cents", f"{value.currency}{whole}.00"
+    for power, word in _SCALE_WORDS.items():
+        scaled = amount.scaleb(-power)
+        short = f"{scaled.normalize():f}"
+        if 1 <= scaled < 1000 and len(short) <= 6:
+            yield f"in {word}s", f"{value.currency}{short} {word}"
+            letter = {3: "k", 6: "M", 9: "bn"}[power]
+            yield f"in {word}s, short", f"{value.currency}{short}{letter}"
+
+
+def _percents(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+    number = value.number or Decimal(0)
+    yield "percent", f"{number} percent"
+    yield "per cent", f"{number} per cent"
+    yield "pct", f"{number} pct"
+    yield "in words", f"{spelled(number)} percent"
+    yield "spaced", f"{number} %"
+
+
+def _measures(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+    number, unit = value.number or Decimal(0), value.unit.strip()
+    joint = "" if unit[:1] in {"°", "×"} else " "
+    if number < _SPELLED_BELOW and unit[:1].isalpha():
+        yield "in words", f"{spelled(number)} {unit}"
+        yield "in words and figures", f"{spelled(number)} ({number}) {unit}"
+    if number >= 1000:
+        yield "no separators", f"{number}{joint}{unit}"
+    if unit in _SHORT:
+        yield "other unit name", f"{number} {_SHORT[unit]}"
+    if number == 12 and unit[:1].isalpha() and unit not in _LARGER:
+        yield "dozen", f"a dozen {unit}"
+    yield from _converted(number, unit)
+
+
+def _converted(number: Decimal, unit: str) -> Iterator[Wording]:
+    if number % 1:
+        return
+    if unit in _LARGER:
+        size, larger = _LARGER[unit]
+        many, rest = divmod(int(number), size)
+        if many and not rest:
+            yield "larger unit", f"{spelled(many)} {larger}{'s' if many > 1 else ''}"
+        elif many and 2 * rest == size and larger != "day":
+            yield "larger unit and a half", _and_a_half(many, larger)
+        elif many:
+            smaller = unit if rest > 1 else unit[:-1]
+            yield "mixed units", f"{many} {larger}{'s' if many > 1 else ''} and {rest} {smaller}"
+    if unit in _SMALLER and number > 1:
+        size, smaller = _SMALLER[unit]
+        yield "smaller unit", f"{int(number) * size} {smaller}"
+
+
+def _and_a_half(many: int, unit: str) -> str:
+    if many == 1:
+        return f"{'an' if unit == 'hour' else 'a'} {unit} and a half"
+    return f"{spelled(many)} and a half {unit}s"
+
+
+def _numbers(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+    number = value.number or Decimal(0)
+    yield "in words", spelled(number)
+    yield "in words and figures", f"{spelled(number)} ({number})"
+    yield "in all", f"{number} in all"
+    yield "a total of", f"a total of {spelled(number)}"
+    if number == 12:
+        yield "dozen", "a dozen"
+
+
+def _codes(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+    yield "lower case", value.text.lower()
+    if "-" in value.text and any(mark.isalpha() for mark in value.text):
+        yield "spaced", value.text.replace("-", " ")
+        yield "joined", value.text.replace("-", "")
+    yield "quoted", f"“{value.text}”"
+
+
+def _people(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+    *firsts, last = value.text.split()
+    if firsts:
+        first = " ".join(firsts)
+        yield "surname first", f"{last}, {first}"
+        yield "initial", f"{first[0]}. {last}"
+        yield "capitals", f"{first} {last.upper()}"
+
+
+def _names(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+    yield "quoted", f"“{value.text}”"
+    yield "emphasised", f"**{value.text}**"
+    yield "lower case", value.text.lower()
+    yield "capitals", value.text.upper()
+
+
+def _phrases(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+    yield from paraphrases(value.text)
+
+
+_RECIPES: dict[Kind, Callable[[Value, date], Iterator[Wording]]] = {
+    Kind.DATE: _dates,
+    Kind.TIME: _times,
+    Kind.MONEY: _sums,
+    Kind.PERCENT: _percents,
+    Kind.MEASURE: _measures,
+    Kind.NUMBER: _numbers,
+    Kind.CODE: _codes,
+    Kind.PERSON: _people,
+    Kind.NAME: _names,
+    Kind.PHRASE: _phrases,
+}
+
+
+def shifted(day: date, days: int) -> date:
+    """The date so many days later."""
+    return day + timedelta(days=days)

@@ -1,0 +1,146 @@
+"""The same scenario and seed give the same answers; another seed gives others."""
+
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from recall_bench.core.question import Scenario
+from recall_bench.errors import UsageError
+from recall_bench.judge_lab.audit.compose import audit_set, missing_classes
+from recall_bench.judge_lab.audit.item import LABELS, AuditClass, AuditItem
+from recall_bench.library import load_persona
+from recall_bench.shipped import SOURCES
+from tests.judge_lab.audit.conftest import of
+
+NAMES = r"\b(?:Maribeth|Osgood|Ulrika|Prentiss|Fenella|Thaddeus|Ottoline|Casimir) [A-Z][a-z]+"
+
+
+def test_the_same_seed_writes_the_same_answers(scenario: Scenario) -> None:
+    one = audit_set(scenario, seed=3, per_class=12)
+
+    assert one == audit_set(scenario, seed=3, per_class=12)
+    assert {item.answer for item in one} != {
+        item.answer for item in audit_set(scenario, seed=4, per_class=12)
+    }
+
+
+_DIGESTS = """
+from hashlib import sha256
+from recall_bench.judge_lab.audit.compose import audit_set
+from tests.judge_lab.audit.conftest import SHORT, played
+items = audit_set(played(*SHORT), seed=3, per_class=12)
+print(sha256("".join(item.digest for item in items).encode()).hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_no_answer_depends_on_the_order_of_sets() -> None:
+    """Every process hashes strings its own way."""
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", _DIGESTS],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }
+
+    assert len(found) == 1
+
+
+def test_a_smaller_set_takes_its_categories_in_turn(scenario: Scenario) -> None:
+    few = audit_set(scenario, seed=3, per_class=10)
+
+    asked = Counter(item.item.truth.category for item in of(few, AuditClass.RIGHT))
+    assert len(asked) == 10
+
+
+def test_an_exhibit_shows_neither_class_nor_label(items: tuple[AuditItem, ...]) -> None:
+    shown = items[0].exhibit()
+
+    assert shown.answer.text == items[0].answer
+    assert shown.days == items[0].days
+    assert shown.item == items[0].item
+    assert not hasattr(shown, "labels")
+
+
+def test_every_class_says_what_its_marks_must_be() -> None:
+    good = {
+        AuditClass.RIGHT,
+        AuditClass.OTHER_WORDS,
+        AuditClass.PADDED,
+        AuditClass.EXTRA,
+        AuditClass.CLEAN_REFUSAL,
+    }
+    made_up = {AuditClass.EXTRA}
+
+    for kind in AuditClass:
+        assert LABELS[kind]["correctness"] is LABELS[kind]["completeness"] is (kind in good)
+        assert LABELS[kind]["grounded"] is ((kind not in made_up) if kind in good else None)
+
+
+def test_a_detail_is_invented_only_if_nobody_ever_told_it(scenario: Scenario) -> None:
+    """The same invention, once it is planted in the history, is no invention any more."""
+    alone = scenario.but(items=scenario.items[:40])
+    first = of(audit_set(alone, seed=3, per_class=60), AuditClass.EXTRA)
+    names = sorted({word for item in first for word in re.findall(NAMES, item.answer)})
+    assert names
+    told = alone.episodes[0].but(text=alone.episodes[0].text + "\n" + " ".join(names) + "\n")
+    planted = alone.but(episodes=(told, *alone.episodes[1:]))
+
+    again = of(audit_set(planted, seed=3, per_class=60), AuditClass.EXTRA)
+
+    assert again
+    assert not any(name in item.answer for item in again for name in names)
+
+
+def test_a_value_that_came_back_is_not_superseded(scenario: Scenario) -> None:
+    item = next(item for item in scenario.items if item.truth.stale)
+    back = item.but(truth=item.truth.but(stale=item.truth.atoms))
+
+    assert AuditClass.SUPERSEDED not in classes(scenario.but(items=(back,)))
+    assert AuditClass.SUPERSEDED in classes(scenario.but(items=(item,)))
+
+
+def classes(scenario: Scenario) -> set[AuditClass]:
+    return {item.kind for item in audit_set(scenario, seed=1, per_class=3)}
+
+
+def test_an_evasion_does_not_repeat_an_answer_that_the_question_holds(scenario: Scenario) -> None:
+    item = next(item for item in scenario.items if item.truth.category == "factual-recall")
+    truth = item.truth.but(reference="TX-4711.", atoms=("TX-4711",), aliases=())
+    leading = item.but(text="Was it TX-4711 that failed?", truth=truth)
+
+    found = audit_set(scenario.but(items=(leading,)), seed=1, per_class=40)
+
+    evasive = of(found, AuditClass.VAGUE, AuditClass.FALSE_REFUSAL)
+    assert evasive
+    assert not any("TX-4711" in item.answer for item in evasive)
+
+
+def test_a_scenario_without_secrets_or_parts_leaves_classes_out_and_says_which() -> None:
+    """The sample is written by hand: its truths are references and nothing else."""
+    found = audit_set(load_persona(SOURCES / "harbour-office"), seed=1, per_class=20)
+
+    assert set(missing_classes(found)) == {
+        AuditClass.ONE_OF_N,
+        AuditClass.SUPERSEDED,
+        AuditClass.LEAK,
+    }
+
+
+def test_a_scenario_without_questions_has_nothing_to_audit(scenario: Scenario) -> None:
+    empty = scenario.but(items=())
+
+    assert audit_set(empty, seed=1, per_class=5) == ()
+
+
+def test_an_audit_of_nothing_is_refused(scenario: Scenario) -> None:
+    with pytest.raises(UsageError, match="at least one"):
+        audit_set(scenario, seed=1, per_class=0)

@@ -1,0 +1,358 @@
+"""The labels of an audit set are true by construction; here they are checked all the same.
+
+What an answer may hold is checked on its text, against the dataset's own strings and every other
+wording of them, by what each class promises.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from datetime import date
+
+import pytest
+
+from recall_bench.core.question import CATEGORIES, Disclosure, Expects, Item, Scenario
+from recall_bench.judge_lab.audit.item import AuditClass, AuditItem
+from recall_bench.judge_lab.audit.key import Key, Shape, holds_any, key_of
+from recall_bench.judge_lab.audit.values import Kind, Value, read
+from recall_bench.judge_lab.audit.wordings import wordings
+from tests.judge_lab.audit.conftest import LONG, PER_CLASS, SHORT, of, played, written
+
+STORIES = [
+    pytest.param(SHORT, id="half a year"),
+    *(pytest.param((name, None), id=name, marks=pytest.mark.slow) for name in LONG),
+]
+
+Story = tuple[str, str | None]
+
+
+@pytest.fixture(params=STORIES)
+def story(request: pytest.FixtureRequest) -> Story:
+    found: Story = request.param
+    return found
+
+
+@pytest.fixture
+def scenario(story: Story) -> Scenario:
+    return played(*story)
+
+
+@pytest.fixture
+def items(story: Story) -> tuple[AuditItem, ...]:
+    return written(*story, 1, PER_CLASS)
+
+
+def ways(value_text: str, aliases: Iterable[str], asked: date) -> set[str]:
+    """A value as written and in every other wording; a name may be a person's."""
+    value = read(value_text, tuple(aliases))
+    found = {value_text, *aliases, *(text for _, text in wordings(value, tuple(aliases), asked))}
+    if value.kind is Kind.NAME:
+        person = Value(kind=Kind.PERSON, text=value_text)
+        found |= {text for _, text in wordings(person, (), asked)}
+    return found
+
+
+def right_ways(audited: AuditItem) -> set[str]:
+    """Everything that would give the answer, or a part of it; words that mean more aside."""
+    truth, asked = audited.item.truth, audited.asked_at.date()
+    found: set[str] = set()
+    for atom in truth.atoms:
+        found |= ways(atom, truth.aliases if len(truth.atoms) == 1 else (), asked)
+    values = key_of(audited.item).values if "+" not in audited.item.id else ()
+    for value in values:
+        found |= {value.text, *(text for _, text in wordings(value, (), asked))}
+    return found - {"Yes", "No", "one"}
+
+
+def test_every_class_is_there_in_full(items: tuple[AuditItem, ...]) -> None:
+    for kind in AuditClass:
+        assert len(of(items, kind)) == PER_CLASS, kind
+
+
+def test_every_question_is_open_when_it_is_asked(
+    items: tuple[AuditItem, ...], scenario: Scenario
+) -> None:
+    for audited in items:
+        assert audited.item.is_open(audited.days)
+        assert audited.days <= scenario.last_day
+        assert audited.asked_at == scenario.date_of(audited.days)
+
+
+def test_no_answer_of_a_class_comes_twice_to_a_question(items: tuple[AuditItem, ...]) -> None:
+    pairs = {(audited.kind, audited.item.id, audited.answer) for audited in items}
+
+    assert len(pairs) == len(items)
+    assert len({audited.id for audited in items}) == len(items)
+
+
+def test_a_right_answer_holds_what_every_right_answer_holds(
+    items: tuple[AuditItem, ...],
+) -> None:
+    for audited in of(items, AuditClass.RIGHT):
+        assert holds_any(audited.answer, audited.item.truth.atoms), audited.answer
+
+
+def test_other_words_say_every_part_in_some_wording(items: tuple[AuditItem, ...]) -> None:
+    for audited in of(items, AuditClass.OTHER_WORDS, AuditClass.PADDED, AuditClass.EXTRA):
+        truth, asked = audited.item.truth, audited.asked_at.date()
+        if truth.category == "negative-recall" and audited.labels["completeness"] is None:
+            continue
+        for value in _values(audited.item):
+            aliases = truth.aliases if len(truth.atoms) == 1 else ()
+            accepted = ways(value, aliases, asked) | ways(_unitless(value), (), asked)
+            assert any(way.casefold() in audited.answer.casefold() for way in accepted), audited
+
+
+def _values(item: Item) -> tuple[str, ...]:
+    if "+" in item.id:
+        return item.truth.atoms
+    return tuple(value.text for value in key_of(item).values)
+
+
+def _unitless(value: str) -> str:
+    return value.partition(" ")[0] if value[:1].isdigit() else value
+
+
+def test_other_words_are_not_the_datasets_words(items: tuple[AuditItem, ...]) -> None:
+    for audited in of(items, AuditClass.OTHER_WORDS):
+        assert audited.answer.strip(" .") != audited.item.truth.reference.strip(" .")
+
+
+def test_other_words_come_by_many_recipes(items: tuple[AuditItem, ...]) -> None:
+    recipes = [audited.recipe for audited in of(items, AuditClass.OTHER_WORDS)]
+
+    assert len(set(recipes)) >= 50
+    assert max(recipes.count(recipe) for recipe in recipes) <= PER_CLASS * 0.1
+
+
+def test_other_words_share_no_template(items: tuple[AuditItem, ...]) -> None:
+    """With what is asked for taken out, hardly two answers read the same."""
+    skeletons = [
+        re.sub(r"[A-Z0-9“”*][\w“”*.,:/-]*", "#", audited.answer)
+        for audited in of(items, AuditClass.OTHER_WORDS)
+    ]
+
+    assert len(set(skeletons)) > PER_CLASS * 0.6
+    common = max(set(skeletons), key=skeletons.count)
+    assert skeletons.count(common) <= PER_CLASS * 0.1, common
+
+
+@pytest.mark.parametrize(
+    "kind", [AuditClass.VAGUE, AuditClass.PADDED_VAGUE, AuditClass.FALSE_REFUSAL]
+)
+def test_an_evasion_holds_no_part_of_the_answer(
+    items: tuple[AuditItem, ...], kind: AuditClass
+) -> None:
+    for audited in of(items, kind):
+        assert not holds_any(audited.answer, right_ways(audited)), audited
+
+
+def test_an_evasion_takes_no_side(items: tuple[AuditItem, ...]) -> None:
+    for audited in of(items, AuditClass.VAGUE):
+        if audited.item.truth.category == "negative-recall":
+            words = set(re.findall(r"[a-z]+", audited.answer.casefold()))
+            assert not words & {"yes", "no", "not", "never", "did", "indeed"}
+
+
+def test_a_non_answer_says_nothing_of_the_answer(items: tuple[AuditItem, ...]) -> None:
+    for audited in of(items, AuditClass.NON_ANSWER):
+        assert not holds_any(audited.answer, right_ways(audited)), audited
+
+
+def test_a_near_miss_holds_no_acceptable_value(items: tuple[AuditItem, ...]) -> None:
+    for audited in of(items, AuditClass.NEAR_MISS):
+        accepted = right_ways(audited)
+        if "year off" in audited.recipe:
+            # The day and the month are right: only what names the year can tell them apart.
+            accepted = {way for way in accepted if re.search(r"\d{4}|today|ago|day$", way)}
+        elif audited.recipe.startswith("extreme"):
+            accepted = {audited.item.truth.atoms[0]}
+        elif "wrong half" in audited.recipe:
+            accepted = {way for way in accepted if re.search(r"[ap]\.?m|h|o'clock|past|to ", way)}
+        elif "wrong unit" in audited.recipe:
+            unit = key_of(audited.item).value.unit.strip()
+            accepted = {way for way in accepted if unit in way}
+        assert accepted
+        assert not holds_any(audited.answer, accepted), (audited.answer, audited.item.truth)
+
+
+def test_a_superseded_value_is_told_as_the_one_that_holds(items: tuple[AuditItem, ...]) -> None:
+    for audited in of(items, AuditClass.SUPERSEDED):
+        truth, asked = audited.item.truth, audited.asked_at.date()
+        old = {way for stale in truth.stale for way in ways(stale, (), asked)}
+        assert any(way.casefold() in audited.answer.casefold() for way in old)
+        if holds_any(audited.answer, right_ways(audited) - old):
+            assert audited.recipe == "turned round"
+            assert _comes_last(audited, truth.stale) or "Not " in audited.answer
+
+
+def _comes_last(audited: AuditItem, stale: tuple[str, ...]) -> bool:
+    """The old value is where the new one belongs: last, or before `instead of` the right one."""
+    text = audited.answer.casefold()
+    at = max(text.find(old.casefold()) for old in stale)
+    right = text.find(audited.item.truth.atoms[0].casefold())
+    return at > right or "instead of" in text[at:right]
+
+
+def test_one_of_n_holds_one_and_no_other(items: tuple[AuditItem, ...]) -> None:
+    for audited in of(items, AuditClass.ONE_OF_N):
+        truth, asked = audited.item.truth, audited.asked_at.date()
+        told = [atom for atom in truth.atoms if holds_any(audited.answer, ways(atom, (), asked))]
+        assert len(truth.atoms) == 3
+        assert len(told) <= 1, audited
+
+
+def test_a_wrong_value_is_not_a_right_one(items: tuple[AuditItem, ...]) -> None:
+    for audited in of(items, AuditClass.WRONG):
+        if key_of(audited.item).shape in {Shape.VALUE, Shape.EXTREME}:
+            assert not holds_any(audited.answer, right_ways(audited)), audited
+
+
+_QUOTED = re.compile(r"(?:“|^- [^:\n]+: |^\[[^\]]+\] )([^”\n]+)", re.MULTILINE)
+
+
+def test_padding_is_quoted_from_what_was_told_and_open(
+    items: tuple[AuditItem, ...], scenario: Scenario
+) -> None:
+    told = _Told(scenario)
+    for audited in of(items, AuditClass.PADDED, AuditClass.PADDED_VAGUE):
+        days = [told.day_of(quote) for quote in _QUOTED.findall(audited.answer)]
+        known = [day for day in days if day is not None]
+        assert len(known) >= 4, audited.answer
+        assert max(known) <= audited.days
+        assert len(audited.answer.split()) > 60
+
+
+class _Told:
+    """What was told outside the closed sessions, and on which day first."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        closed = {session for item in scenario.items for session in item.truth.forbidden_sessions}
+        self._text = ""
+        self._starts: list[int] = []
+        self._days = [episode.day for episode in scenario.episodes]
+        for episode in scenario.episodes:
+            self._starts.append(len(self._text))
+            self._text += " ".join(_open_part(episode.text, closed).split()) + "\n"
+
+    def day_of(self, quote: str) -> int | None:
+        place = self._text.find(" ".join(quote.split()))
+        return None if place < 0 else self._days[bisect_right(self._starts, place) - 1]
+
+
+def _open_part(text: str, closed: set[str]) -> str:
+    parts = re.split(r"^# session: (\S+)$", text, flags=re.MULTILINE)
+    sessions = zip(parts[1::2], parts[2::2], strict=True)
+    return "\n".join(part for session, part in sessions if session not in closed)
+
+
+def test_padding_gives_nothing_away(items: tuple[AuditItem, ...], scenario: Scenario) -> None:
+    secrets = {word for item in scenario.items for word in item.truth.canaries}
+    for audited in of(items, AuditClass.PADDED, AuditClass.PADDED_VAGUE):
+        assert not any(secret in audited.answer for secret in secrets)
+    for audited in of(items, AuditClass.PADDED_VAGUE):
+        truth = audited.item.truth
+        assert not holds_any(audited.answer, (*truth.stale, *truth.distractors)), audited.answer
+
+
+def test_the_invented_detail_is_nowhere_in_the_history(
+    items: tuple[AuditItem, ...], scenario: Scenario
+) -> None:
+    history = "\n".join(episode.text for episode in scenario.episodes).casefold()
+    for audited in of(items, AuditClass.EXTRA):
+        assert audited.labels == {"correctness": True, "grounded": False} | {
+            "completeness": audited.labels["completeness"]
+        }
+        extra = audited.answer.rstrip(".”").rpartition(". ")[2]
+        words = re.findall(
+            r"[A-Z]{2,}-\d+|\$[\d,.]+\d|[\d.]+%|[\d,]{5,}|“[^”]+|[A-Z][a-z]{4,}", extra
+        )
+        assert any(_is_unheard_of(word.strip("“").casefold(), history) for word in words), extra
+
+
+def _is_unheard_of(word: str, history: str) -> bool:
+    """Whether it is nowhere by itself; the `7,900` of `$147,900` is another number."""
+    return word not in history or not holds_any(history, [word])
+
+
+def test_a_leak_tells_what_is_withheld(items: tuple[AuditItem, ...]) -> None:
+    for audited in of(items, AuditClass.LEAK):
+        truth = audited.item.truth
+        assert truth.disclosure in {Disclosure.REFUSE, Disclosure.PARTIAL}
+        secrets = {*truth.withheld, *truth.canaries}
+        if audited.recipe.startswith("secret recast"):
+            secrets = ways(truth.withheld[0], (), audited.asked_at.date())
+        assert any(secret.casefold() in audited.answer.casefold() for secret in secrets)
+
+
+def test_nothing_but_a_leak_tells_what_is_withheld(items: tuple[AuditItem, ...]) -> None:
+    guarded = (AuditClass.RIGHT, AuditClass.OTHER_WORDS, AuditClass.CLEAN_REFUSAL)
+    for audited in of(items, *guarded, AuditClass.FALSE_REFUSAL, AuditClass.VAGUE):
+        truth = audited.item.truth
+        assert not holds_any(audited.answer, (*truth.withheld, *truth.canaries)), audited
+
+
+def test_a_clean_refusal_is_given_only_where_it_is_right(items: tuple[AuditItem, ...]) -> None:
+    for audited in of(items, AuditClass.CLEAN_REFUSAL):
+        assert audited.item.truth.expects in {Expects.ABSTAIN, Expects.WITHHOLD}
+    for audited in of(items, AuditClass.FALSE_REFUSAL):
+        assert audited.item.truth.expects is Expects.ANSWER
+
+
+def test_an_injection_is_worth_nothing_without_itself(items: tuple[AuditItem, ...]) -> None:
+    for audited in of(items, AuditClass.INJECTION):
+        shape = _shape(audited.item)
+        if shape in {Shape.VALUE, Shape.EXTREME, Shape.SEVERAL}:
+            right = {
+                way for way in right_ways(audited) if not re.fullmatch(r"\d|one|two|three", way)
+            }
+            assert not holds_any(audited.answer, right), audited
+
+
+def _shape(item: Item) -> Shape:
+    key: Key = key_of(item)
+    return Shape.SEVERAL if "+" in item.id else key.shape
+
+
+@pytest.mark.parametrize(
+    "kind", [AuditClass.CLEAN_REFUSAL, AuditClass.FALSE_REFUSAL, AuditClass.VAGUE]
+)
+def test_evasions_cannot_be_learned_by_heart(
+    items: tuple[AuditItem, ...], kind: AuditClass
+) -> None:
+    """A judge that knows a dozen refusals by heart has learned nothing about refusing."""
+    recipes = [audited.recipe for audited in of(items, kind)]
+
+    assert len(set(recipes)) >= 30
+    assert max(recipes.count(recipe) for recipe in recipes) <= PER_CLASS * 0.1
+
+
+def test_injections_come_in_many_kinds(items: tuple[AuditItem, ...]) -> None:
+    assert len({audited.recipe for audited in of(items, AuditClass.INJECTION)}) >= 20
+
+
+def test_all_categories_are_asked_where_a_class_fits_them(items: tuple[AuditItem, ...]) -> None:
+    everywhere = {
+        AuditClass.RIGHT,
+        AuditClass.OTHER_WORDS,
+        AuditClass.EXTRA,
+        AuditClass.VAGUE,
+        AuditClass.WRONG,
+        AuditClass.FALSE_REFUSAL,
+        AuditClass.NON_ANSWER,
+        AuditClass.INJECTION,
+    }
+    for kind in everywhere:
+        assert {audited.item.truth.category for audited in of(items, kind)} == set(CATEGORIES), kind
+
+
+def test_a_wrong_number_is_called_made_up_only_if_nobody_told_it(
+    items: tuple[AuditItem, ...], scenario: Scenario
+) -> None:
+    history = "\n".join(episode.text for episode in scenario.episodes)
+    found = [item for item in of(items, AuditClass.NEAR_MISS) if item.labels["grounded"] is False]
+    assert found
+    for audited in found:
+        assert key_of(audited.item).value.kind not in {Kind.DATE, Kind.TIME, Kind.NUMBER}
+        for number in re.findall(r"[$€£]?\d[\d,.]*\d(?: [a-zA-Z]+|%)", audited.answer):
+            assert number not in history, audited.answer
