@@ -134,6 +134,8 @@ class SystemTimeout(SystemFault):
 class SystemBusy(SystemFault):
     """The system under test asked us to try again later."""
 
+    retry_after_s = 0.0
+
 
 class SystemStuck(SystemFault):
     """The system ignored its cancellation: this memory can no longer be used."""
@@ -149,6 +151,11 @@ class ModelFault(BenchError):
 
 class ModelBusy(ModelFault):
     """The model asked us to try again later, or could not be reached just now."""
+
+    def __init__(self, message: str, retry_after_s: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+        """How long it wants to be left alone, as far as it says."""
 
 
 class ModelGone(ModelFault):
@@ -175,6 +182,11 @@ class JudgeTimeout(JudgeFault):
 
 class JudgeBusy(JudgeFault):
     """The judge asked us to try again later."""
+
+    def __init__(self, message: str, retry_after_s: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+        """How long it wants to be left alone, as far as it says."""
 
 
 class JudgeGone(JudgeFault):

@@ -8,6 +8,8 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
+import anyio
+
 from recall_bench.core.event import (
     Answered,
     Declared,
@@ -32,6 +34,9 @@ from recall_bench.running.grade import Bench
 
 _OPENING = b'{"type":"run_started"'
 """How every journal begins, if only its first bytes were written."""
+
+_FAREWELL_S = 5.0
+"""How long judges may take to close their connections, even where a run is cut short."""
 
 Observer = Callable[[Event, Standings], None]
 
@@ -84,6 +89,8 @@ class Job:
                     await conduct(self.plan, standings, company)
             finally:
                 await self.system.close()
+                with anyio.move_on_after(_FAREWELL_S, shield=True):
+                    await self.bench.close()
         return standings
 
     def check_folder(self) -> None:

@@ -1,11 +1,10 @@
 """From what people type to live parts: stories, systems, judges."""
 
-import asyncio
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from recall_bench import plugins
 from recall_bench.core.memory import MemorySystem
@@ -14,9 +13,6 @@ from recall_bench.core.verdict import Judge
 from recall_bench.errors import UsageError
 from recall_bench.profile import Settings
 from recall_bench.shipped import SOURCES, Building, cache_folder
-
-if TYPE_CHECKING:
-    from recall_bench.models.model import Model, Prompt, Reply
 
 SAMPLE = "harbour-office"
 """The persona of thirty days that a first run uses: written by hand, and there at once."""
@@ -197,52 +193,13 @@ def _model_judge(target: str, settings: Settings, flag: str, base_url: str | Non
         )
         raise UsageError(f"--max-cost: nobody knows what {model.name} costs; {told}")
     return rubric_judge(
-        _Tended(model),
+        model,
         RubricOptions(
             showing=Showing(settings.judge_shows),
             budget_tokens=settings.judge_budget_tokens,
             cache=cache_folder() / "verdicts" if settings.judge_cache else None,
         ),
     )
-
-
-class _Tended:
-    """A model that is closed when the event loop it was asked in ends, whoever asked it there."""
-
-    def __init__(self, model: "Model") -> None:
-        self._model = model
-        self._watched: asyncio.AbstractEventLoop | None = None
-
-    @property
-    def name(self) -> str:
-        """The model's own."""
-        return self._model.name
-
-    @property
-    def is_priced(self) -> bool:
-        """Whether we can say what a call costs."""
-        return self._model.is_priced
-
-    async def complete(self, prompt: "Prompt") -> "Reply":
-        """Ask once, and see to it that what this opens is closed in time."""
-        loop = asyncio.get_running_loop()
-        if self._watched is not loop:
-            self._watched = loop
-            # A loop that ends finishes the generators begun in it: the last moment at which
-            # connections that belong to it can be closed.
-            self._watch = self._closed_at_last()
-            await anext(self._watch)
-        return await self._model.complete(prompt)
-
-    async def _closed_at_last(self) -> AsyncGenerator[None, None]:
-        try:
-            yield
-        finally:
-            await self._model.close()
-
-    async def close(self) -> None:
-        """Release connections now."""
-        await self._model.close()
 
 
 def _moved(target: str, base_url: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from recall_bench.core.usage import Usage
 from recall_bench.errors import ModelBusy, ModelFault, ModelGone, UsageError
-from recall_bench.models.faults import KINDS, AskedToWait
+from recall_bench.models.faults import KINDS
 from recall_bench.models.model import Finish, Prompt, Reply
 from recall_bench.models.provider_model import MAX_TOKENS
 from recall_bench.models.providers import open_model
@@ -165,7 +165,7 @@ async def test_a_quota_that_is_used_up_is_not_worth_waiting_for() -> None:
 
 
 async def test_how_long_to_wait_is_passed_on() -> None:
-    with pytest.raises(AskedToWait, match="wait 7 s") as raised:
+    with pytest.raises(ModelBusy, match="wait 7 s") as raised:
         await asked(scripted.busy(7))
 
     assert raised.value.retry_after_s == 7

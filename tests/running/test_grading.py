@@ -140,3 +140,20 @@ async def test_answers_of_later_scenarios_are_judged_even_if_the_system_is_gone(
     standings = rehearsal.standings()
     assert standings.scenarios["bob"].count(State.JUDGED) == 2
     assert standings.scenarios["ada"].count(State.OPEN) == 2
+
+
+@pytest.mark.parametrize(("asked", "waited"), [(0.0, 0.5), (7.5, 7.5), (3600.0, 60.0)])
+async def test_a_busy_judge_is_left_alone_as_long_as_it_asks_within_reason(
+    rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch, asked: float, waited: float
+) -> None:
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(anyio, "sleep", sleep)
+
+    await rehearsal.run(fig(), Moody(JudgeBusy("429", retry_after_s=asked), 1))
+
+    assert slept == [waited]
+    assert len(rehearsal.of(Judged)) == 2

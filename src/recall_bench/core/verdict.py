@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 import msgspec
 
@@ -134,3 +134,18 @@ class Judge(Protocol):
     async def judge(self, exhibit: Exhibit) -> Verdict:
         """Grade, or raise JudgeFault. Never guess a grade from an unreadable reply."""
         ...
+
+
+@runtime_checkable
+class Closes(Protocol):
+    """A judge that holds something, such as connections, until it is told that all is over."""
+
+    async def close(self) -> None:
+        """Release it. What is asked afterwards opens it again."""
+        ...
+
+
+async def dismiss(judge: Judge | None) -> None:
+    """Tell a judge, if there is one, that nothing is left to judge."""
+    if isinstance(judge, Closes):
+        await judge.close()

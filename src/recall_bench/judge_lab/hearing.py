@@ -7,13 +7,15 @@ from typing import Final
 import anyio
 
 from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import Exhibit, Judge, Verdict
+from recall_bench.core.verdict import Exhibit, Judge, Verdict, dismiss
 from recall_bench.errors import BudgetSpent, JudgeBusy, JudgeFault, JudgeGone, JudgeTimeout
 
 PARALLELISM: Final = 4
 
 PAUSES_S: Final = (0.5, 1.0, 2.0)
-"""How long a busy judge is left alone before each further attempt."""
+"""How long a busy judge is left alone before each further attempt,"""
+LONGEST_S: Final = 60.0
+"""or as long as it asks for, up to this."""
 
 
 def unwatched(judged: int) -> None:
@@ -57,10 +59,13 @@ async def hear(judge: Judge, exhibits: Sequence[Exhibit], terms: Terms | None = 
     JudgeGone and BudgetSpent end the hearing: neither says anything about an answer.
     """
     hearing = _Hearing(judge, terms or Terms())
-    if judge.card.computes:
-        await hearing.in_turn(enumerate(exhibits))
-    else:
-        await hearing.side_by_side(enumerate(exhibits))
+    try:
+        if judge.card.computes:
+            await hearing.in_turn(enumerate(exhibits))
+        else:
+            await hearing.side_by_side(enumerate(exhibits))
+    finally:
+        await dismiss(judge)
     outcomes = tuple(hearing.outcomes[place] for place in range(len(exhibits)))
     return Heard(outcomes=outcomes, usage=hearing.usage)
 
@@ -115,7 +120,8 @@ class _Hearing:
                 pause = next(pauses, None) if isinstance(fault, JudgeBusy) else None
                 if pause is None:
                     return fault
-            await anyio.sleep(pause)
+                asked = fault.retry_after_s if isinstance(fault, JudgeBusy) else 0.0
+            await anyio.sleep(max(pause, min(asked, LONGEST_S)))
 
     async def _once(self, exhibit: Exhibit, timeout_s: float | None) -> Verdict:
         if timeout_s is None:

@@ -33,14 +33,6 @@ _STATUSES = {
 _FILTERS = frozenset({"content_filter", "content_policy_violation"})
 
 
-class AskedToWait(ModelBusy):
-    """The model said how long it wants to be left alone."""
-
-    def __init__(self, message: str, retry_after_s: float) -> None:
-        super().__init__(message)
-        self.retry_after_s = retry_after_s
-
-
 def is_filtered(error: Exception) -> bool:
     """Whether the provider refused the prompt because of what it says."""
     from pydantic_ai.exceptions import ContentFilterError, ModelAPIError
@@ -70,7 +62,7 @@ def translated(error: Exception, name: str, redact: Redactor) -> ModelFault:
     message = f"{name}: {problem}{_status(error)}: {said}"
     wait_s = getattr(error, "retry_after", None)
     if kind is ModelBusy and isinstance(wait_s, int | float) and wait_s >= 0:
-        return AskedToWait(f"{message}; it asks to wait {wait_s:g} s", float(wait_s))
+        return ModelBusy(f"{message}; it asks to wait {wait_s:g} s", float(wait_s))
     return kind(message)
 
 

@@ -13,7 +13,7 @@ from recall_bench.core.event import Answered, Judged, NotJudged, Paid
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Scenario
 from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import Exhibit, Judge, Verdict
+from recall_bench.core.verdict import Exhibit, Judge, Verdict, dismiss
 from recall_bench.errors import BudgetSpent, JudgeFault, JudgeGone, JudgeTimeout
 from recall_bench.running.court import Bill, Court
 from recall_bench.running.docket import Docket
@@ -38,6 +38,11 @@ class Bench:
         self.judge.study(scenario)
         if self.appellate is not None:
             self.appellate.study(scenario)
+
+    async def close(self) -> None:
+        """Let everyone go."""
+        await dismiss(self.judge)
+        await dismiss(self.appellate)
 
 
 @dataclass(frozen=True, slots=True)

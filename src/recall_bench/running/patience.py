@@ -13,7 +13,9 @@ from recall_bench.errors import JudgeBusy, SystemBusy
 T = TypeVar("T")
 
 PAUSES_S = (0.5, 1.0, 2.0)
-"""How long we wait before each further attempt."""
+"""How long we wait before each further attempt,"""
+LONGEST_S = 60.0
+"""or as long as we are asked to, up to this."""
 
 
 Busy = SystemBusy | JudgeBusy
@@ -28,7 +30,7 @@ async def persistently(
             return await call()
         except (SystemBusy, JudgeBusy) as busy:
             told(busy)
-            await anyio.sleep(pause)
+            await anyio.sleep(max(pause, min(busy.retry_after_s, LONGEST_S)))
     return await call()
 
 

@@ -58,7 +58,7 @@ async def _asked(model: Model, prompt: Prompt) -> Reply:
     try:
         return await model.complete(prompt)
     except ModelBusy as error:
-        raise JudgeBusy(str(error)) from error
+        raise JudgeBusy(str(error), error.retry_after_s) from error
     except ModelGone as error:
         raise JudgeGone(str(error)) from error
     except ModelFault as error:

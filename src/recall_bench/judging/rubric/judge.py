@@ -96,6 +96,10 @@ class RubricJudge:
         verdict = await self._known_or_asked(case.prompt, exhibit)
         return verdict.but(rubric=str(case.rubric.kind), findings=_findings(exhibit))
 
+    async def close(self) -> None:
+        """Release the model's connections."""
+        await self._model.close()
+
     async def _known_or_asked(self, prompt: Prompt, exhibit: Exhibit) -> Verdict:
         if self._cache is None:
             return await self._asked(prompt, exhibit, None)
@@ -130,7 +134,7 @@ class RubricJudge:
         try:
             return await self._model.complete(prompt)
         except ModelBusy as error:
-            raise JudgeBusy(str(error)) from error
+            raise JudgeBusy(str(error), error.retry_after_s) from error
         except ModelGone as error:
             raise JudgeGone(str(error)) from error
         except ModelFault as error:
