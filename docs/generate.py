@@ -8,6 +8,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 
 import click
@@ -18,9 +19,15 @@ from recall_bench.cli.main import COMMANDS, cli
 from recall_bench.core import event
 
 _PROFILE = """A YAML file; every section is optional and flags win over it. Relative paths in it are
-relative to it. `run` uses `persona`, `env`, `harness`, `run`, `models.judge` and
-`models.appellateJudge`; the other models and `generate` belong to the generating commands of the
-public format and are read by none of ours yet.
+relative to it. `run` uses `persona`, `env`, `harness`, `run` and, of `models`, `judge`,
+`judgeBaseUrl`, `appellateJudge` and `appellateBaseUrl`. `rejudge` takes from the same file what
+concerns judging: those four, and of `run` `data`, `parallelism`, `review`, `maxCost`, `heatmapPng`
+and what begins with `judge`. The other models and `generate` belong to the generating commands of
+the public format and are read by none of ours yet.
+
+A judge is written as on the [command line](../how-to/model-judge.md). No key of a model is in a
+profile: `env.file` names a file of `NAME=value` lines, which fill in variables that the environment
+does not set.
 """
 PAGES = Path(__file__).parent / "reference"
 _NOTE = "*Made by `python docs/generate.py` from the code; do not edit.*\n"
@@ -37,10 +44,17 @@ def command_line() -> str:
         assert command is not None
         with click.Context(command, parent=context, info_name=name) as ctx:
             parts.append(f"## {name}\n\n```text\n{command.get_help(ctx)}\n```\n")
-            for inner, part in getattr(command, "commands", {}).items():
-                with click.Context(part, parent=ctx, info_name=inner) as within:
-                    parts.append(f"### {name} {inner}\n\n```text\n{part.get_help(within)}\n```\n")
+            if isinstance(command, click.Group):
+                parts += _commands_within(command, ctx)
     return "\n".join(parts)
+
+
+def _commands_within(group: click.Group, context: click.Context) -> Iterator[str]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        with click.Context(command, parent=context, info_name=name) as ctx:
+            yield f"### {group.name} {name}\n\n```text\n{command.get_help(ctx)}\n```\n"
 
 
 def error_tree() -> str:
@@ -64,9 +78,21 @@ def profile_keys() -> str:
 
 def _type_words(kind: object) -> str:
     members = [t for t in getattr(kind, "__args__", (kind,)) if t is not type(None)]
-    words = {"str": "text", "int": "whole number", "bool": "true or false", "float": "number"}
-    named = [getattr(t, "__name__", str(t)) for t in members]
-    return " or ".join(words.get(name, name.lower()) for name in named)
+    return " or ".join(_one_type(member) for member in members)
+
+
+def _one_type(kind: object) -> str:
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return " or ".join(f"`{word}`" for word in kind)
+    words = {
+        "str": "text",
+        "int": "whole number",
+        "bool": "true or false",
+        "float": "number",
+        "dict": "mapping",
+    }
+    name = getattr(kind, "__name__", str(kind))
+    return words.get(name, name.lower())
 
 
 def events() -> str:
