@@ -62,7 +62,9 @@ def item(
     aliases: tuple[str, ...] = (),
     disclosure: Disclosure | None = None,
     forbidden: tuple[str, ...] = (),
+    **known: tuple[str, ...],
 ) -> Item:
+    """An item; `known` are atoms, stale values, distractors, withheld values and canaries."""
     truth = Truth(
         reference=reference,
         category=category,
@@ -70,6 +72,7 @@ def item(
         aliases=aliases,
         disclosure=disclosure,
         forbidden_sessions=forbidden,
+        **known,  # type: ignore[arg-type]
     )
     return Item(id="q", text=question, truth=truth, known_from=1)
 

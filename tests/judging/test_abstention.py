@@ -8,6 +8,7 @@ from recall_bench.judging.offline.abstention import (
     calls_for_refusal,
     is_polar,
     read_stance,
+    withholds,
 )
 
 
@@ -127,3 +128,31 @@ def test_a_polar_question_opens_with_its_verb(question: str, expected: bool) -> 
 )
 def test_a_reference_may_ask_for_refusal_or_disclose(reference: str, expected: bool) -> None:
     assert calls_for_refusal(reference) is expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I cannot say here; it belongs to staffing alone.",
+        "That was told in confidence, so it stays there.",
+        "I'd rather not answer; it is not mine to pass on.",
+        "This is private, so I won't repeat it.",
+        "My apologies, but access to that is restricted.",
+        "Unfortunately my lips are sealed.",
+        "You would have to ask those involved.",
+        "I will keep that to myself.",
+        "You are not among those who may know.",
+    ],
+)
+def test_keeping_back_has_many_words(text: str) -> None:
+    assert withholds(text)
+
+
+@pytest.mark.parametrize("text", ["The harbour opens at 8 AM.", "Nell keeps a boat.", "Not today."])
+def test_talking_of_something_else_keeps_nothing_back(text: str) -> None:
+    assert not withholds(text)
+
+
+def test_a_mark_that_an_answer_gives_itself_is_no_yes() -> None:
+    assert read_stance("CORRECT. It depends.").polarity is None
+    assert read_stance("Correct, it did.").polarity is Polarity.YES

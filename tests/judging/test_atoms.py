@@ -51,6 +51,20 @@ def named(text: str) -> set[str]:
         ("9 March 2025", "03/09/2025"),
         ("19 March 2025", "19/03/2025"),
         ("9 March 2025", "9.3.2025"),
+        ("5%", "five per cent"),
+        ("3.8%", "three point eight percent"),
+        ("a dozen", "12"),
+        ("seven (7) weeks", "7 weeks"),
+        ("2.5 weeks", "two and a half weeks"),
+        ("90 min", "90 minutes"),
+        ("5 kilograms", "5 kg"),
+        ("490 milliseconds", "490 ms"),
+        ("18:30", "half past six in the evening"),
+        ("6:45 AM", "a quarter to seven in the morning"),
+        ("18:00", "six o'clock in the evening"),
+        ("06:30", "0630 hours"),
+        ("18:05", "18h05"),
+        ("6:30 PM", "6:30 in the evening"),
     ],
 )
 def test_spellings_of_one_value_are_equal(one: str, other: str) -> None:
@@ -75,7 +89,15 @@ def test_the_part_that_people_leave_out_may_be_left_out(full: str, short: str) -
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("two weeks", "14 days"), ("48 hours", "2 days"), ("90 minutes", "1.5 hours")],
+    [
+        ("two weeks", "14 days"),
+        ("48 hours", "2 days"),
+        ("90 minutes", "1.5 hours"),
+        ("3 weeks and 1 day", "22 days"),
+        ("1 minute and 25 seconds", "85 s"),
+        ("an hour and a half", "1 hour 30 minutes"),
+        ("half an hour", "30 minutes"),
+    ],
 )
 def test_a_duration_matches_itself_in_other_units(one: str, other: str) -> None:
     assert only(one).matches(only(other))
@@ -142,6 +164,8 @@ def test_a_rival_is_another_value_of_the_same_kind_and_unit(
         ("two three-berth piers", ["2", "3"]),
         ("one thousand, two hundred and six dollars", ["1206 usd"]),
         ("forty-eight hours", ["48 hour"]),
+        ("2 hours and 3 weeks", ["2 hour", "3 week"]),
+        ("in the 1980s", ["1980s"]),
     ],
 )
 def test_every_value_in_a_text_is_found(text: str, expected: list[str]) -> None:
@@ -173,6 +197,10 @@ def test_a_value_named_only_to_be_denied_is_not_claimed() -> None:
         ("- Confirmed with nobody at all", set()),
         ("closed on Monday in March", set()),
         ("the NDA and the Haddock", {"nda", "haddock"}),
+        ("Unfortunately I cannot tell.", set()),
+        ("Definitely not!", set()),
+        ("Never.", set()),
+        ("USD 420 a week", set()),
     ],
 )
 def test_a_capital_makes_a_name_unless_it_only_opens_a_sentence(

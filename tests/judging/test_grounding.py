@@ -72,3 +72,24 @@ def test_the_question_and_the_reference_need_no_other_witness() -> None:
 
 def test_a_non_answer_that_invents_is_not_grounded() -> None:
     assert marks(PRICE, "I don't know, but Tiberius Vane paid $31.") == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_grounded"),
+    [
+        ('$465 a week. Nell called it "a gilded armadillo" at the time.', False),
+        ('$465 a week: "the weekly price of berth 7 rose to $465".', True),
+        ('$465 a week, "attending inspections".', True),
+        ('$465 a week: "the weekly pri...".', True),
+    ],
+)
+def test_what_is_quoted_must_have_been_said(answer: str, is_grounded: bool) -> None:
+    """In whatever inflection; the word that a quotation breaks off in does not count."""
+    assert grounded(answer) is is_grounded
+
+
+def test_a_code_in_another_spelling_is_not_invented() -> None:
+    asked = item("What is the pump?", "A Tideway PX-40817.", atoms=("PX-40817",))
+
+    assert marks(asked, "PX 40817") == (3, 2, 1)
+    assert marks(asked, "PX 40818")[2] == 0

@@ -420,7 +420,7 @@ def test_a_changed_rule_changes_the_card(
 def test_the_card_names_the_judge_and_its_rules() -> None:
     card = OfflineJudge({}).card
 
-    assert (card.name, card.version, card.rules_digest) == ("offline", "1", rules_digest())
+    assert (card.name, card.version, card.rules_digest) == ("offline", "2", rules_digest())
 
 
 def test_the_card_is_the_same_in_every_process() -> None:

@@ -27,7 +27,9 @@ AUDITED = "executive-assistant"
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
-ELSEWHERE: dict[str, tuple[str, str]] = {}
+ELSEWHERE: dict[str, tuple[str, str]] = {
+    "calibrate": ("calibrate", "Train the offline judge's calibration from labelled verdicts."),
+}
 """Commands with a module of their own in `cli`: its name, and one line of help."""
 
 

@@ -22,7 +22,14 @@ _FIGURES = {
 def agreement_table(found: Agreement) -> str:
     """The three marks with intervals, then the categories."""
     return "\n".join(
-        [*_heading(found), "", *_marks(found), "", *_categories(found), *_notes(found)]
+        [
+            *_heading(found),
+            "",
+            *marks_table(found.marks),
+            "",
+            *categories_table(found.categories),
+            *_notes(found),
+        ]
     )
 
 
@@ -41,28 +48,30 @@ def _heading(found: Agreement) -> Iterator[str]:
         yield bill(found.usage)
 
 
-def _marks(found: Agreement) -> Iterator[str]:
+def marks_table(marks: Mapping[str, MarkAgreement]) -> Iterator[str]:
+    """A line for each mark with its figures, and one with its further figures."""
     yield f"{'':15}{'passes':>13}" + "".join(f"{name:>18}" for name in _FIGURES.values())
     yield f"{'':15}{'label  judge':>13}" + f"{'95 % interval':>18}" * len(_FIGURES)
-    for mark, part in found.marks.items():
+    for mark, part in marks.items():
         passes = f"{_percent(part.positives, part.n)}{_percent(part.passed, part.n):>7}"
         cells = (_with_interval(part, figure) for figure in _FIGURES)
         label = f"{mark} ≥{PASS[mark]}"
         yield f"{label:15}{passes:>13}" + "".join(f"{cell:>18}" for cell in cells)
     yield ""
     yield f"{'':15}{'accuracy':>13}{'kappa of scale':>18}{'Brier':>18}"
-    for mark, part in found.marks.items():
+    for mark, part in marks.items():
         yield (
             f"{mark:15}{_figure(part.accuracy):>13}{_figure(part.kappa_weighted):>18}"
             f"{_figure(part.brier):>18}"
         )
 
 
-def _categories(found: Agreement) -> Iterator[str]:
+def categories_table(categories: Mapping[str, Mapping[str, MarkAgreement]]) -> Iterator[str]:
+    """A line for each category."""
     heads = "".join(f"{mark:>18}" for mark in SCALES)
     yield f"{'':{_LABEL}}{'answers':>8}{'quest.':>8}{heads}"
     yield f"{'':{_LABEL}}{'':16}" + f"{'AUC   kappa':>18}" * len(SCALES)
-    for category, marks in found.categories.items():
+    for category, marks in categories.items():
         any_mark = marks["correctness"]
         cells = "".join(
             f"{_figure(marks[mark].auc):>11}{_figure(marks[mark].kappa, 2):>7}" for mark in SCALES

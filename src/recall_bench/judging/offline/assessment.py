@@ -2,12 +2,20 @@
 
 from dataclasses import dataclass
 
-from recall_bench.core.verdict import Verdict
+from recall_bench.core.verdict import PASS, SCALES, Finding, Verdict
 
 CORRECTNESS_FROM = (0.15, 0.35, 0.65)
 """The least score for one, two and three points."""
 COMPLETENESS_FROM = (0.2, 0.6)
 GROUNDED_FROM = (0.5,)
+FROM = {
+    "correctness": CORRECTNESS_FROM,
+    "completeness": COMPLETENESS_FROM,
+    "grounded": GROUNDED_FROM,
+}
+DIGITS = 4
+LEAST_CHANCE = 0.01
+"""No judge is surer than this that a mark is, or is not, a pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,16 +26,36 @@ class Assessment:
     completeness: float
     grounded: float
     reason: str
+    findings: tuple[Finding, ...] = ()
+    is_exact: bool = False
+    """Whether the truth says what a right answer contains, so that the rules' word is final."""
 
     @property
     def verdict(self) -> Verdict:
         """The marks that the scores are worth."""
-        return Verdict.of(
-            _points(self.correctness, CORRECTNESS_FROM),
-            _points(self.completeness, COMPLETENESS_FROM),
-            _points(self.grounded, GROUNDED_FROM),
-            self.reason,
+        marks = {name: _points(self._score(name), FROM[name]) for name in SCALES}
+        return Verdict(
+            marks=marks,
+            reason=self.reason,
+            probabilities={name: clipped(_chance(name, self._score(name))) for name in SCALES},
+            findings=self.findings,
         )
+
+    def _score(self, mark: str) -> float:
+        return float(getattr(self, mark))
+
+
+def clipped(chance: float) -> float:
+    """A chance that nobody takes for certainty."""
+    return round(min(max(chance, LEAST_CHANCE), 1.0 - LEAST_CHANCE), DIGITS)
+
+
+def _chance(mark: str, score: float) -> float:
+    """A half where the score is just enough to pass, rising evenly to either side."""
+    bar = FROM[mark][PASS[mark] - 1]
+    if score < bar:
+        return 0.5 * score / bar
+    return 0.5 + 0.5 * (score - bar) / (1.0 - bar)
 
 
 def _points(score: float, bars: tuple[float, ...]) -> int:

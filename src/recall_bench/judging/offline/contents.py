@@ -1,14 +1,15 @@
 """What a text holds that can be compared: its values, its names and its content words."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from recall_bench.judging.offline.atoms import Atom
 from recall_bench.judging.offline.citations import split_citations
 from recall_bench.judging.offline.names import names, without_denied_names
-from recall_bench.judging.offline.values import split_values, values
-from recall_bench.judging.offline.wording import Stems, sentences, words
+from recall_bench.judging.offline.phrasing import Phrase, Phrases
+from recall_bench.judging.offline.values import located, split_values, values
+from recall_bench.judging.offline.wording import STOPWORDS, Stems, sentences, words
 
 _QUOTED = re.compile(r'"([^"\n]{3,200})"')
 
@@ -37,9 +38,11 @@ class Account:
 
     text: str
     """Plain, without its citations."""
+    sentences: tuple[str, ...]
+    """The sentences and list entries of the text, in order."""
     contents: Contents
     passages: tuple[Contents, ...]
-    """The values and words of each sentence and list entry, in order. Names are the whole's."""
+    """The values and words of each of them. Names are the whole's."""
     cited: tuple[Atom, ...]
     """The values that occur in citations."""
 
@@ -49,6 +52,7 @@ class Reader:
 
     def __init__(self) -> None:
         self._stems = Stems()
+        self._phrases = Phrases(self._stems)
 
     def read(self, text: str) -> Contents:
         """The contents of a plain text."""
@@ -58,10 +62,12 @@ class Reader:
     def account(self, text: str) -> Account:
         """What a plain answer tells, and what it cites."""
         body, citations = split_citations(text)
-        passages = tuple(map(self._values_and_words, sentences(body)))
+        cut = tuple(sentences(body))
+        passages = tuple(map(self._values_and_words, cut))
         whole = joined(passages)
         return Account(
             text=body,
+            sentences=cut,
             contents=replace(whole, names=frozenset(names(without_denied_names(body)))),
             passages=passages,
             cited=tuple(dict.fromkeys(values(citations))),
@@ -76,6 +82,28 @@ class Reader:
             words=frozenset(said),
             stems=frozenset(self._stems.of(said)),
         )
+
+    def order(self, text: str) -> tuple[str, ...]:
+        """The stems of a plain text's content words, in order."""
+        return tuple(self._stems.of(words(text)))
+
+    def phrase(self, text: str) -> Phrase:
+        """A plain text as a row of words, for comparison in order."""
+        return self._phrases.read(text)
+
+    def parts(self, text: str) -> tuple[list[Atom], list[str]]:
+        """The values of a plain text, denied or not, and the content words beside them."""
+        found, rest = list(located(text)), []
+        end = 0
+        for _, start, past in found:
+            rest += words(text[end:start])
+            end = past
+        rest += words(text[end:])
+        return [atom for atom, _, _ in found], [word for word in rest if word not in STOPWORDS]
+
+    def stems_of(self, found: Iterable[str]) -> frozenset[str]:
+        """The stems of the content words among them."""
+        return frozenset(self._stems.of(found))
 
     def key_stems(self, text: str, contents: Contents) -> frozenset[str]:
         """The stems of the words that a paraphrase would keep: names, and what is in quotes."""

@@ -6,15 +6,22 @@ without a unit are not checkable: they count an answer's own points. What is tol
 wrong, and not invented.
 """
 
+import re
 from dataclasses import dataclass
 
 from recall_bench.judging.offline.atoms import QUANTITY, Atom
 from recall_bench.judging.offline.case import Case
-from recall_bench.judging.offline.contents import Contents
+from recall_bench.judging.offline.contents import Account
 from recall_bench.judging.offline.grading import Grade
 from recall_bench.judging.offline.history_index import HistoryIndex
+from recall_bench.judging.offline.literal import levelled
+from recall_bench.judging.offline.wording import words
+
+_QUOTED = re.compile(r'"([^"\n]{3,400}?)(?:\S*\.\.\.)?"')
 
 SMALL_COUNT = 12
+QUOTED_LETTERS = 4
+"""Shorter words in quotation marks are not worth checking."""
 NON_ANSWER_TRUST = 0.4
 DOUBT_PER_EXTRA_VALUE = 0.1
 MOST_EXTRA_VALUES = 5
@@ -31,9 +38,17 @@ class Grounds:
     """How many values are not the question's or the reference's, told or not."""
 
 
-def find_grounds(case: Case, answer: Contents, history: HistoryIndex, days: int) -> Grounds:
-    """What an answer tells beyond its case, checked against the history up to a day."""
-    known = case.known
+_UNCHECKED = Grounds((), 0)
+
+
+def find_grounds(case: Case, account: Account, history: HistoryIndex, days: int) -> Grounds:
+    """What an answer tells beyond its case, checked against the history up to a day.
+
+    Where no history is known, nothing can be said to be invented.
+    """
+    if history.is_empty:
+        return _UNCHECKED
+    known, answer = case.known, account.contents
     extra = [
         value
         for value in answer.values
@@ -41,8 +56,27 @@ def find_grounds(case: Case, answer: Contents, history: HistoryIndex, days: int)
     ]
     invented = [value.value for value in extra if not history.has_told(value, days)]
     said = frozenset[str]().union(*(text.words for text in known))
-    names = (name for name in answer.names - said if not history.has_said(name, days))
-    return Grounds((*invented, *sorted(names)), len(extra))
+    names = {name for name in answer.names - said if not history.has_said(name, days)}
+    quoted = {word for word in _quoted_words(account.text) if not history.has_put(word, days)}
+    unsaid = sorted(names | (quoted - said))
+    told = _literals_told(case, account) if invented or unsaid else ""
+    news = [thing for thing in (*invented, *unsaid) if levelled(thing) not in told]
+    return Grounds(tuple(news), len(extra))
+
+
+def _literals_told(case: Case, account: Account) -> str:
+    """What the truth writes and the answer spells in its own way, as in PX 40817 for PX-40817."""
+    things = case.exact.wanted if case.exact else ()
+    said = levelled(account.text)
+    return " ".join(one for thing in things for one in thing.literals if one in said)
+
+
+def _quoted_words(text: str) -> list[str]:
+    """The words of what a plain text puts in quotation marks: somebody must have said them."""
+    if '"' not in text:
+        return []
+    found = (word for quoted in _QUOTED.findall(text) for word in words(quoted))
+    return [word for word in found if len(word) >= QUOTED_LETTERS and word.isalpha()]
 
 
 def groundedness(grade: Grade, grounds: Grounds) -> float:
@@ -54,7 +88,7 @@ def groundedness(grade: Grade, grounds: Grounds) -> float:
         return 0.25 * grade.correctness
     trust = NON_ANSWER_TRUST if grade.is_non_answer else grade.correctness
     trust -= DOUBT_PER_EXTRA_VALUE * min(grounds.extra, MOST_EXTRA_VALUES)
-    if grade.contradicting:
+    if grade.is_contradicted:
         trust -= DOUBT_OF_CONTRADICTION
     return 0.5 + 0.5 * max(trust, 0.0)
 

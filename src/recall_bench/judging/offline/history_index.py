@@ -8,11 +8,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from datetime import date
+from functools import cached_property
 
 from recall_bench.core.question import Scenario
 from recall_bench.judging.offline.atoms import DATE, MONTH, YEAR, Atom
 from recall_bench.judging.offline.values import values
-from recall_bench.judging.offline.wording import plain, words
+from recall_bench.judging.offline.wording import Stems, plain, words
 
 _SESSION = re.compile(r"#{1,6}\s+session:\s*(\S+)\s*", re.IGNORECASE)
 _OPEN = ""
@@ -66,6 +67,12 @@ class HistoryIndex:
                     seen.add((session, line))
                     self._sessions.setdefault(session, _Firsts()).read(plain(line), episode.day)
         self._all = _merged(self._sessions.values())
+        self._stems = Stems()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is known of what was told."""
+        return not self._days
 
     def has_told(self, atom: Atom, days: int) -> bool:
         """Whether the atom occurs in the first `days` days, or names one of them."""
@@ -74,6 +81,21 @@ class HistoryIndex:
     def has_said(self, word: str, days: int) -> bool:
         """Whether the word, in lower case here, occurs in the first `days` days."""
         return self._all.words.get(word, days + 1) <= days
+
+    def has_put(self, word: str, days: int) -> bool:
+        """Whether the word, in lower case here, occurs by then in whatever inflection."""
+        if self.has_said(word, days):
+            return True
+        stem = next(iter(self._stems.of([word])), word)
+        return self._first_stems.get(stem, days + 1) <= days
+
+    @cached_property
+    def _first_stems(self) -> dict[str, int]:
+        firsts: dict[str, int] = {}
+        for word, day in self._all.words.items():
+            stem = next(iter(self._stems.of([word])), word)
+            firsts[stem] = min(day, firsts.get(stem, day))
+        return firsts
 
     def telling(self, atom: Atom, days: int) -> set[str]:
         """The sessions that had told the atom by then; text outside any session is `''`."""

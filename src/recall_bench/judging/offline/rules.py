@@ -8,8 +8,10 @@ from pathlib import Path
 
 @cache
 def rules_digest(folder: Path = Path(__file__).parent) -> str:
-    """Names all the code in the folder; comments and docstrings do not count."""
+    """Names all code and weights in the folder; comments and docstrings do not count."""
     digest = sha256()
+    for path in sorted(folder.glob("*.json")):
+        digest.update(f"{path.name}\n".encode() + path.read_bytes())
     for path in sorted(folder.glob("*.py")):
         tree = _bare(ast.parse(path.read_text(encoding="utf-8")))
         digest.update(f"{path.name}\n{ast.dump(tree)}\n".encode())

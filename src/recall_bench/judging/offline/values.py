@@ -4,19 +4,21 @@ import re
 from collections.abc import Callable, Iterator
 
 from recall_bench.judging.offline.atoms import DATE, IDENTIFIER, MONTH, QUANTITY, TIME, YEAR, Atom
-from recall_bench.judging.offline.number_words import SPELLED_INITIALS, SPELLED_NUMBER, number_of
+from recall_bench.judging.offline.number_words import SPELLED_NUMBER, SPELLED_OPENINGS, number_of
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _SCALES = {"t": 1e3, "k": 1e3, "m": 1e6, "b": 1e9}
 _CURRENCIES = {"$": "usd", "u": "usd", "€": "eur", "e": "eur", "£": "gbp", "g": "gbp"}
 _UNITS = {
-    "percent": "%", "pct": "%", "percentage point": "%", "basis point": "bp", "times": "x",
-    "sec": "second", "min": "minute", "hr": "hour", "yr": "year",
+    "percent": "%", "per cent": "%", "pct": "%", "percentage point": "%", "basis point": "bp",
+    "times": "x", "s": "second", "sec": "second", "min": "minute", "h": "hour", "hr": "hour",
+    "wk": "week", "yr": "year", "ms": "ms", "millisecond": "ms", "kilogram": "kg", "gram": "g",
+    "milligram": "mg", "kilometre": "km", "kilometer": "km", "metre": "m", "meter": "m",
     "st": "th", "nd": "th", "rd": "th", "dollar": "usd", "euro": "eur", "pound": "gbp",
 }  # fmt: skip
 _DURATIONS = {
-    "minute": (1, "min"), "hour": (60, "min"), "day": (1_440, "min"), "week": (10_080, "min"),
-    "month": (1, "mon"), "year": (12, "mon"),
+    "ms": (0.001, "s"), "second": (1, "s"), "minute": (60, "s"), "hour": (3_600, "s"),
+    "day": (86_400, "s"), "week": (604_800, "s"), "month": (1, "mon"), "year": (12, "mon"),
 }  # fmt: skip
 
 _MONTH = (
@@ -27,10 +29,14 @@ _ORDINAL = r"(?:st|nd|rd|th)?"
 _NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 _SCALE = r"(?:\s?(?:thousand|million|billion)|(?:mm|mn|bn|k|m|b))\b"
 _UNIT = (
-    r"(?:%|(?:percentage\spoint|basis\spoint|dollar|euro|pound|sec(?:ond)?|min(?:ute)?|hr|hour"
-    r"|day|week|month|year|yr)s?\b|(?:percent|pct|bps?|times|usd|eur|gbp|x|st|nd|rd|th|kg|mg|ml"
-    r"|km|cm|ms|mb|gb|tb)\b)"
+    r"(?:%|(?:percentage\spoint|basis\spoint|dollar|euro|pound|(?:milli)?second|sec|min(?:ute)?|hr"
+    r"|hour|day|week|wk|month|year|yr|(?:kilo|milli)?gram|kilomet(?:re|er)|met(?:re|er))s?\b"
+    r"|(?:per\s?cent|pct|bps?|times|usd|eur|gbp|x|st|nd|rd|th|kg|mg|ml|km|cm|ms|mb|gb|tb|h"
+    r"|(?<=\s)s|(?<=\s)g)\b)"
 )
+_TIMED = r"(?:minute|hour|day|week|month|year)"
+_PART_OF_DAY = r"\s(?:in\sthe|at)\s(morning|afternoon|evening|night)\b"
+_HOUR_WORD = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|1[0-2]|[1-9])\b"
 _RANGE_SCALE = rf"(?:({_SCALE})|(?=\s?(?:-|to\s)\s?[$€£]?{_NUMBER}({_SCALE})))?"
 
 # The first letter decides which alternatives are tried: most words are none of them, and a
@@ -43,11 +49,14 @@ _VALUES = re.compile(
         | (?P<slashed>(\d\d?)/(\d\d?)/(\d{{4}})(?!\d))
         | (?P<dotted>(\d\d?)\.\s?(\d\d?)\.\s?(\d{{4}})(?!\d))
         | (?P<day_month>(\d\d?){_ORDINAL}\s(?:of\s)?({_MONTH})(?:,?\s(\d{{4}})\b)?)
-        | (?P<clock>(\d\d?):(\d\d)(?::\d\d)?(?!\d)(?:\s?([ap])\.?m\b\.?)?)
+        | (?P<clock>(\d\d?):(\d\d)(?::\d\d)?(?!\d)(?:\s?([ap])\.?m\b\.?|{_PART_OF_DAY})?)
+        | (?P<military>([01]\d|2[0-3])([0-5]\d)\s(?:hours|hrs)\b)
+        | (?P<h_clock>([01]?\d|2[0-3])h([0-5]\d)\b)
+        | (?P<o_clock>(\d\d?)\so'?clock\b(?:{_PART_OF_DAY})?)
         | (?P<oclock>(\d\d?)\s?([ap])\.?m\b\.?)
         | (?P<serial>(\d+(?:\.\d+){{2,}}|\d+-[a-z]+\d\w*
             |(?!{_NUMBER}(?:{_SCALE}|{_UNIT}))\d\w{{0,64}}[a-z_]\w*(?:\.\w+)*))
-        | (?P<number>({_NUMBER})({_SCALE})?(?:[\s-]?({_UNIT}))?))
+        | (?P<number>({_NUMBER})({_SCALE})?(\sand\sa\shalf\b)?(?:[\s-]?({_UNIT}))?))
     | (?=[$€£@\#])(?i:
           (?P<money>([$€£])\s?({_NUMBER}){_RANGE_SCALE})
         | (?P<handle>(@\w[\w-]*|\#\d+)))
@@ -59,7 +68,13 @@ _VALUES = re.compile(
     | (?=[\w.+-]{{0,64}}[\d_@])
           (?P<identifier>([A-Z][A-Z0-9]*-\d+\b|[\w.+-]{{1,64}}@[\w-]+(?:\.\w+)+
             |(?=\w{{0,64}}[\d_])[A-Za-z_]\w*(?:\.\w+)*))
-    | (?=[{SPELLED_INITIALS}])(?i:(?P<spelled>({SPELLED_NUMBER})(?:[\s-]({_UNIT}))?))
+    | (?=(?:[Aa]n?|[Oo]ne|[Hh]alf|[Qq]uarter)\s)(?i:
+          (?P<past>(half(?=\spast)|(?:a\s)?quarter)\s(past|to)\s({_HOUR_WORD})(?:\so'?clock\b)?(?:{_PART_OF_DAY})?)
+        | (?P<half_of>half\san?\s({_TIMED})\b)
+        | (?P<one_and_half>(?:an?|one)\s({_TIMED})\sand\sa\shalf\b))
+    | (?={SPELLED_OPENINGS})(?i:
+          (?P<spelled_clock>(?=[a-z]{{3,6}}\so)({_HOUR_WORD})\so'?clock\b(?:{_PART_OF_DAY})?)
+        | (?P<spelled>({SPELLED_NUMBER})(\sand\sa\shalf\b)?(?:\s\({_NUMBER}\))?(?:[\s-]({_UNIT}))?))
     )""",
     re.VERBOSE,
 )
@@ -69,11 +84,46 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _DENIAL_REACH = 32
+_JOINT = re.compile(r"(?:,?\sand\s|,\s|\s)", re.IGNORECASE)
 
 
 def values(text: str) -> Iterator[Atom]:
     """All values of a plain text, in order, repeats included."""
-    return map(_read, _VALUES.finditer(text))
+    return (atom for atom, _, _ in located(text))
+
+
+def located(text: str) -> Iterator[tuple[Atom, int, int]]:
+    """Each value with its first character and the one after it.
+
+    A duration in falling units, as in "3 weeks and 1 day", is one value.
+    """
+    held: tuple[Atom, int, int] | None = None
+    for match in _VALUES.finditer(text):
+        atom, start = _read(match), match.start()
+        if held is not None:
+            whole = _together(held[0], atom) if atom.measure and held[0].measure else None
+            if whole is not None and _JOINT.fullmatch(text, held[2], start):
+                held = (whole, held[1], match.end())
+                continue
+            yield held
+        held = (atom, start, match.end())
+    if held is not None:
+        yield held
+
+
+def _together(larger: Atom, smaller: Atom) -> Atom | None:
+    """Two durations as one, if the second is in a smaller unit of the same kind."""
+    amount, _, dimension = larger.measure.partition(" ")
+    rest, _, other = smaller.measure.partition(" ")
+    unit = smaller.value.removeprefix(smaller.core).strip()
+    if dimension != other or _unit_size(smaller) >= _unit_size(larger):
+        return None
+    factor = _DURATIONS[unit][0]
+    return _quantity((float(amount) + float(rest)) / factor, unit)
+
+
+def _unit_size(duration: Atom) -> float:
+    return _DURATIONS[duration.value.removeprefix(duration.core).strip()][0]
 
 
 def split_values(text: str) -> tuple[list[Atom], str]:
@@ -82,15 +132,15 @@ def split_values(text: str) -> tuple[list[Atom], str]:
     What is named only to be denied, as in "not $40 but $50", is not claimed.
     """
     claimed: list[Atom] = []
-
-    def cut(match: re.Match[str]) -> str:
-        start = match.start()
+    rest: list[str] = []
+    end = 0
+    for atom, start, past in located(text):
+        rest.append(text[end:start])
+        end = past
         if not _DENIED.search(text, max(0, start - _DENIAL_REACH), start):
-            claimed.append(_read(match))
-        return " "
-
-    rest = _VALUES.sub(cut, text)
-    return claimed, rest
+            claimed.append(atom)
+    rest.append(text[end:])
+    return claimed, " ".join(rest)
 
 
 def _read(match: re.Match[str]) -> Atom:
@@ -125,6 +175,25 @@ def _clock(hour: str, minute: str, half: str | None) -> Atom:
     return Atom(TIME, f"{core}{half.lower()}" if half else core, core)
 
 
+def _full_clock(hour: str, minute: str) -> Atom:
+    return _clock(hour, minute, "p" if int(hour) >= 12 else "a")
+
+
+def _half_of_day(part: str | None) -> str | None:
+    return {"morning": "a", "afternoon": "p", "evening": "p"}.get((part or "").lower())
+
+
+def _hour(word: str) -> str:
+    return word if word.isdigit() else f"{number_of(word):.0f}"
+
+
+def _past(minutes: str, side: str, word: str, part: str | None) -> Atom:
+    hour = int(_hour(word))
+    if side.lower() == "to":
+        return _clock(str((hour - 2) % 12 + 1), "45", _half_of_day(part))
+    return _clock(str(hour), "30" if minutes.lower() == "half" else "15", _half_of_day(part))
+
+
 def _quantity(number: float, unit: str | None) -> Atom:
     core = f"{number:.12g}"
     if not unit:
@@ -149,7 +218,9 @@ def _money(groups: _Groups) -> Atom:
     return _quantity(_scaled(number, own_scale or range_scale), _CURRENCIES[sign[0].lower()])
 
 
-def _number(digits: str, scale: str | None, unit: str | None) -> Atom:
+def _number(digits: str, scale: str | None, half: str | None, unit: str | None) -> Atom:
+    if half:
+        return _quantity(_scaled(digits, scale) + 0.5, unit)
     if scale is None and unit is None and re.fullmatch(r"(?:19|20)\d\d", digits):
         return Atom(YEAR, digits, digits)
     return _quantity(_scaled(digits, scale), unit)
@@ -167,7 +238,14 @@ _READERS: dict[str, Callable[[_Groups], Atom]] = {
     "month_day": lambda g: _date(g[2], _month_number(g[0]), int(g[1])),
     "day_month": lambda g: _date(g[2], _month_number(g[1]), int(g[0])),
     "month_year": lambda g: _month(g[0], g[1]),
-    "clock": lambda g: _clock(g[0], g[1], g[2]),
+    "clock": lambda g: _clock(g[0], g[1], g[2] or _half_of_day(g[3])),
+    "military": lambda g: _full_clock(g[0], g[1]),
+    "h_clock": lambda g: _full_clock(g[0], g[1]),
+    "o_clock": lambda g: _clock(g[0], "00", _half_of_day(g[1])),
+    "spelled_clock": lambda g: _clock(_hour(g[0]), "00", _half_of_day(g[1])),
+    "past": lambda g: _past(g[0], g[1], g[2], g[3]),
+    "half_of": lambda g: _quantity(0.5, g[0]),
+    "one_and_half": lambda g: _quantity(1.5, g[0]),
     "oclock": lambda g: _clock(g[0], "00", g[1]),
     "midday": lambda g: _clock("12", "00", "p" if g[0].lower() == "noon" else "a"),
     "money": _money,
@@ -175,6 +253,6 @@ _READERS: dict[str, Callable[[_Groups], Atom]] = {
     "identifier": _identifier,
     "serial": _identifier,
     "handle": _identifier,
-    "number": lambda g: _number(g[0], g[1], g[2]),
-    "spelled": lambda g: _quantity(float(number_of(g[0])), g[1]),
+    "number": lambda g: _number(g[0], g[1], g[2], g[3]),
+    "spelled": lambda g: _quantity(number_of(g[0]) + (0.5 if g[1] else 0.0), g[2]),
 }

@@ -19,7 +19,7 @@ _WORD = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 _ACCENT = re.compile(r"[\u0300-\u036f]+")
 _SENTENCE_END = re.compile(r'(?<=[.!?])["\')\]]*\s+(?=["\'(\[]*[A-Z0-9$])|\n+')
 _ABBREVIATION = re.compile(
-    r"\b(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Inc|Ltd|Corp|Co|Mr|Ms|Mrs|Dr|St|vs|No|e\.g|i\.e|a\.m|p\.m)\.$"
+    r"\b(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Inc|Ltd|Corp|Co|Mr|Ms|Mrs|Dr|St|vs|No|e\.g|i\.e|a\.m|p\.m|[A-Z])\.$"
 )
 
 STOPWORDS = frozenset(
@@ -54,6 +54,15 @@ def sentences(text: str) -> list[str]:
         elif stripped:
             found.append(stripped)
     return found
+
+
+def without_echo(text: str, question: str) -> str:
+    """A plain text without the question, where it repeats it word for word."""
+    asked = plain(question).strip()
+    place = text.lower().find(asked.lower())
+    if place < 0 or not asked:
+        return text
+    return f"{text[:place]} {text[place + len(asked) :]}"
 
 
 def words(text: str) -> list[str]:

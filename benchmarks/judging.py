@@ -1,0 +1,102 @@
+"""What the offline judge costs: verdicts a second on one core, and its part of a whole sweep.
+
+    python benchmarks/judging.py [--judged FILE.jsonl --corpus DIR] [--persona ID]
+
+Verdicts are timed warm, in processor time, on the audit set of a persona, whose truth is exact,
+and, where labelled verdicts are given, on their answers, which need the calibration. The baseline
+in the same process is plain word overlap with the reference. The sweep is the whole command
+`recall-bench run` with the hybrid memory over the persona, once with the offline judge and once
+with the stub, each in a process of its own, in the same minute.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import recall_bench
+from recall_bench.core.question import Scenario
+from recall_bench.core.verdict import Exhibit
+from recall_bench.judge_lab.agreement import Window
+from recall_bench.judge_lab.audit.compose import audit_set
+from recall_bench.judge_lab.corpus import read_corpus
+from recall_bench.judge_lab.labelled import merged, read_labelled
+from recall_bench.judging.offline.judge import OfflineJudge
+from recall_bench.judging.offline.wording import plain, words
+
+ROUNDS = 3
+
+
+def rate(exhibits: Sequence[Exhibit], call: Callable[[Exhibit], object]) -> float:
+    """Calls a second, warm, the best of a few rounds."""
+    best = float("inf")
+    for _ in range(ROUNDS + 1):
+        start = time.process_time()
+        for exhibit in exhibits:
+            call(exhibit)
+        best = min(best, time.process_time() - start)
+    return len(exhibits) / best
+
+
+def overlap(exhibit: Exhibit) -> float:
+    """The share of the reference's words that the answer holds."""
+    reference = set(words(plain(exhibit.item.truth.reference)))
+    return len(reference & set(words(plain(exhibit.answer.text)))) / len(reference)
+
+
+def verdicts(name: str, scenario: Scenario, exhibits: Sequence[Exhibit]) -> None:
+    judge = OfflineJudge({})
+    start = time.process_time()
+    judge.study(scenario)
+    studied = time.process_time() - start
+    ours, baseline = rate(exhibits, judge.rule), rate(exhibits, overlap)
+    print(
+        f"{name:<34}{len(exhibits):>7,} answers{ours:>9,.0f} verdicts/s"
+        f"{baseline / ours:>7.1f} x the time of word overlap   study {studied:.2f} s"
+    )
+
+
+def sweep(persona: str, judge: str, into: Path) -> float:
+    """The processor time of a whole run."""
+    command = [sys.executable, "-m", "recall_bench", "run", "--personas", persona]
+    command += ["--judge", judge, "--groups-enabled", "--into", str(into), "--no-heatmap-png"]
+    before = os.times()
+    subprocess.run(command, check=True, capture_output=True)
+    after = os.times()
+    return (
+        after.children_user
+        + after.children_system
+        - (before.children_user + before.children_system)
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--judged", type=Path)
+    parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--persona", default="er-physician")
+    options = parser.parse_args()
+
+    scenario = recall_bench.load_persona(options.persona)
+    items = audit_set(scenario, seed=1, per_class=100)
+    verdicts(f"audit set of {options.persona}", scenario, [item.exhibit() for item in items])
+    if options.judged is not None:
+        days = read_corpus(options.corpus)
+        window = Window(days, 0)
+        answers = merged(read_labelled(options.judged))
+        verdicts(options.judged.name, days, [window.exhibit(answer) for answer in answers])
+    with tempfile.TemporaryDirectory() as scratch:
+        stub = sweep(options.persona, "stub", Path(scratch, "stub"))
+        offline = sweep(options.persona, "offline", Path(scratch, "offline"))
+    print(
+        f"sweep of {options.persona}: stub {stub:.1f} s, offline {offline:.1f} s of processor time; "
+        f"judging adds {offline / stub - 1:.1%}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""`judge-lab calibrate`: train the offline judge's calibration."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recall_bench.cli.options import PATH
+
+if TYPE_CHECKING:
+    from recall_bench.judge_lab.calibrate import Trained
+
+
+@click.command("calibrate")
+@click.option(
+    "--judged", type=PATH, required=True, help="Labelled verdicts, one JSON object a line."
+)
+@click.option(
+    "--corpus",
+    type=PATH,
+    required=True,
+    help="The days they are about, or their persona's folder.",
+)
+@click.option("--out", type=PATH, help="Where to write the calibration; without it, nowhere.")
+def calibrate_command(judged: Path, corpus: Path, out: Path | None) -> None:
+    """Learn from labelled verdicts what the offline judge's measurements amount to.
+
+    Prints how well it does on questions that it did not learn from, and writes a calibration
+    that learned from all of them.
+    """
+    from recall_bench.judge_lab.calibrate import calibrate
+    from recall_bench.judging.offline.calibration import as_json
+
+    trained = calibrate(judged, corpus)
+    click.echo(_report(trained))
+    if out is not None:
+        out.write_bytes(as_json(trained.calibration))
+        click.echo(f"wrote {out}", err=True)
+
+
+def _report(trained: "Trained") -> str:
+    from recall_bench.judge_lab.tables import categories_table, marks_table
+
+    training = trained.calibration.training
+    counts = f"{training.answers:,} answers to {training.questions} questions"
+    lines = [f"{counts}; each judged by a model that did not learn from its question", ""]
+    for title, found in trained.held_out.items():
+        lines += [title, *marks_table(found.marks), "", *categories_table(found.categories), ""]
+    return "\n".join(lines)

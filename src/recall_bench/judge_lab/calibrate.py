@@ -1,0 +1,174 @@
+"""Trains the offline judge's calibration from labelled verdicts, and tests it on other questions.
+
+What is reported is always about questions that had no part in the
+training of the model that judged them: answers to one question are alike, and a model that has
+seen some of them knows the others.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from recall_bench.core.question import Scenario
+from recall_bench.core.verdict import Exhibit, Verdict
+from recall_bench.errors import UsageError
+from recall_bench.judge_lab.agreement import Window, compare, in_usual_order
+from recall_bench.judge_lab.corpus import read_corpus
+from recall_bench.judge_lab.fitting import PENALTY, fit
+from recall_bench.judge_lab.labelled import Labelled, merged, read_labelled
+from recall_bench.judging.offline.calibration import (
+    GOALS,
+    Calibration,
+    Sums,
+    Training,
+    Weighing,
+)
+from recall_bench.judging.offline.features import EVIDENCE_NUMBERS, has_evidence
+from recall_bench.judging.offline.judge import OfflineJudge
+from recall_bench.metrics.agreement import MarkAgreement
+
+FOLDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Labelled answers, measured."""
+
+    answers: tuple[Labelled, ...]
+    numbers: tuple[dict[str, float], ...]
+    with_evidence: tuple[bool, ...]
+    exhibits: tuple[Exhibit, ...]
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """How well answers were judged by models that had not learned from their questions."""
+
+    marks: dict[str, MarkAgreement]
+    categories: dict[str, dict[str, MarkAgreement]]
+
+    @classmethod
+    def of(cls, judged: Sequence[tuple[Labelled, Verdict]]) -> "HeldOut":
+        """The agreement of such verdicts with their labels."""
+        return cls(
+            compare(judged),
+            {
+                category: compare([pair for pair in judged if pair[0].category == category])
+                for category in in_usual_order(answer.category for answer, _ in judged)
+            },
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A calibration, and how one of its making does on questions it has not seen."""
+
+    calibration: Calibration
+    held_out: dict[str, HeldOut]
+    """With and without evidence."""
+
+
+def calibrate(judged: Path, corpus: Path) -> Trained:
+    """Learn from a file of labelled verdicts about the days in a folder."""
+    answers = merged(read_labelled(judged))
+    judge = OfflineJudge({})
+    material = measure_all(judge, answers, read_corpus(corpus))
+    _refuse_one_sided(material)
+    return Trained(
+        train(material),
+        {
+            name: HeldOut.of(cross_validated(judge, material, with_evidence=with_evidence))
+            for name, with_evidence in (("with evidence", True), ("without evidence", False))
+        },
+    )
+
+
+def measure_all(judge: OfflineJudge, answers: Sequence[Labelled], scenario: Scenario) -> Material:
+    """What the judge measures of the answers that need a calibration."""
+    judge.study(scenario)
+    window = Window(scenario, 0)
+    taken = [
+        (answer, exhibit, numbers)
+        for answer in answers
+        if (numbers := judge.measure(exhibit := window.exhibit(answer))) is not None
+    ]
+    return Material(
+        answers=tuple(answer for answer, _, _ in taken),
+        numbers=tuple(numbers for _, _, numbers in taken),
+        with_evidence=tuple(has_evidence(numbers) for _, _, numbers in taken),
+        exhibits=tuple(exhibit for _, exhibit, _ in taken),
+    )
+
+
+def train(material: Material) -> Calibration:
+    """The calibration that these answers teach.
+
+    All of them teach the model without evidence; those whose evidence could be read teach both.
+    """
+    rows = range(len(material))
+    seen = [row for row in rows if material.with_evidence[row]]
+    return Calibration(
+        training=Training(
+            answers=len(material),
+            questions=len({answer.cluster for answer in material.answers}),
+            labelled=sha256(msgspec.json.encode(material.answers)).hexdigest(),
+            penalty=PENALTY,
+        ),
+        with_evidence=_model(material, seen, with_evidence=True),
+        without_evidence=_model(material, rows, with_evidence=False),
+    )
+
+
+def cross_validated(
+    judge: OfflineJudge, material: Material, *, with_evidence: bool, folds: int = FOLDS
+) -> list[tuple[Labelled, Verdict]]:
+    """A verdict on every answer by a model that never saw its question."""
+    rows = [row for row in range(len(material)) if material.with_evidence[row] or not with_evidence]
+    judged: list[tuple[Labelled, Verdict]] = []
+    for held_out in _folds([material.answers[row].cluster for row in rows], folds):
+        tested = [row for row in rows if material.answers[row].cluster in held_out]
+        taught = [row for row in rows if material.answers[row].cluster not in held_out]
+        model = Weighing(_model(material, taught, with_evidence=with_evidence))
+        for row in tested:
+            verdict = judge.by_calibration(material.exhibits[row], material.numbers[row], model)
+            judged.append((material.answers[row], verdict))
+    return judged
+
+
+def _folds(clusters: Sequence[str], count: int) -> list[frozenset[str]]:
+    """The questions in groups, by the digest of their names: the same groups every time."""
+    order = sorted(set(clusters), key=lambda name: sha256(name.encode()).digest())
+    return [group for start in range(count) if (group := frozenset(order[start::count]))]
+
+
+def _model(material: Material, rows: Sequence[int], *, with_evidence: bool) -> Sums:
+    names = [
+        name for name in material.numbers[rows[0]] if with_evidence or name not in EVIDENCE_NUMBERS
+    ]
+    numbers, answers = material.numbers, material.answers
+    return fit(
+        names,
+        np.array([[numbers[row][name] for name in names] for row in rows], dtype=np.float64),
+        np.array(
+            [[answers[row].labels[mark] >= points for mark, points in GOALS] for row in rows],
+            dtype=np.float64,
+        ),
+    )
+
+
+def _refuse_one_sided(material: Material) -> None:
+    for mark, points in GOALS:
+        reached = sum(answer.labels[mark] >= points for answer in material.answers)
+        if reached in (0, len(material)):
+            which = "every" if reached else "no"
+            raise UsageError(
+                f"{which} labelled answer has {points} or more for {mark}, so nothing can be "
+                "learned about it; label more answers"
+            )

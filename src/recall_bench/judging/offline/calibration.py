@@ -1,0 +1,151 @@
+"""From measured numbers to probabilities: a small learned model, and nothing hidden in it.
+
+The model is additive. Every number bends at a few knots, each bend has a weight, and the weights
+add up to the log-odds of reaching a mark. There is one such sum for each point of each mark, once
+for answers whose evidence could be read and once for those that have a reference alone. The
+weights are data, trained by `recall-bench judge-lab calibrate`.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import accumulate
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_bench.core.record import Record
+from recall_bench.core.verdict import PASS, SCALES
+
+Floats = NDArray[np.float64]
+
+FILE = "calibration.json"
+
+GOALS = tuple((mark, points) for mark, top in SCALES.items() for points in range(1, top + 1))
+"""Every point of every mark, in order: what a probability is given for."""
+
+
+class Curve(Record, frozen=True, kw_only=True):
+    """One number's part in the sums."""
+
+    name: str
+    least: float
+    most: float
+    """The range it was learned on: what lies beyond counts as its end."""
+    knots: tuple[float, ...]
+    weights: tuple[tuple[float, ...], ...]
+    """For each goal: of the number itself, of its excess over each knot, of having nothing."""
+
+
+class Sums(Record, frozen=True, kw_only=True):
+    """The model for answers with, or without, evidence."""
+
+    offsets: tuple[float, ...]
+    """For each goal."""
+    curves: tuple[Curve, ...]
+
+
+class Training(Record, frozen=True, kw_only=True):
+    """What the weights were learned from."""
+
+    answers: int
+    questions: int
+    labelled: str
+    """The digest of the labelled verdicts."""
+    penalty: float
+
+
+class Calibration(Record, frozen=True, kw_only=True):
+    """Both models, and where they come from."""
+
+    training: Training
+    with_evidence: Sums
+    without_evidence: Sums
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """How likely an answer deserves at least each number of points, by mark; never rising."""
+
+    chances: dict[str, tuple[float, ...]]
+
+    def chance(self, mark: str) -> float:
+        """The probability that the mark is a pass."""
+        return self.chances[mark][PASS[mark] - 1]
+
+    def points(self, mark: str) -> int:
+        """The points that are more likely deserved than not."""
+        return sum(chance >= 0.5 for chance in self.chances[mark])
+
+    def at_most(self, mark: str, chance: float) -> "Opinion":
+        """The same, with no chance of the mark above this one."""
+        capped = tuple(min(each, chance) for each in self.chances[mark])
+        return Opinion(self.chances | {mark: capped})
+
+    def at_least(self, mark: str, chance: float) -> "Opinion":
+        """The same, with no chance of a pass in the mark below this one."""
+        passing = PASS[mark]
+        found = self.chances[mark]
+        raised = (*(max(each, chance) for each in found[:passing]), *found[passing:])
+        return Opinion(self.chances | {mark: raised})
+
+
+class Weighing:
+    """A model ready for use."""
+
+    def __init__(self, sums: Sums) -> None:
+        self.names = tuple(curve.name for curve in sums.curves)
+        self._knots = [np.array(curve.knots, dtype=np.float64) for curve in sums.curves]
+        self._least = np.array([curve.least for curve in sums.curves], dtype=np.float64)
+        self._most = np.array([curve.most for curve in sums.curves], dtype=np.float64)
+        self._flat = np.concatenate(self._knots)
+        self._owner = np.repeat(np.arange(len(self._knots)), [len(k) for k in self._knots])
+        parts = [np.array(curve.weights, dtype=np.float64) for curve in sums.curves]
+        self._own = np.array([part[:, 0] for part in parts])
+        self._bends = np.concatenate([part[:, 1:-1].T for part in parts])
+        self._nothing = np.array([part[:, -1] for part in parts])
+        self._offsets = np.array(sums.offsets, dtype=np.float64)
+
+    def opinion(self, numbers: dict[str, float]) -> Opinion:
+        """What the numbers amount to; each must be there."""
+        values = np.array([numbers[name] for name in self.names], dtype=np.float64)
+        values = np.minimum(np.maximum(values, self._least), self._most)
+        odds = (
+            self._offsets
+            + values @ self._own
+            + np.maximum(values[self._owner] - self._flat, 0) @ self._bends
+            + (values < 0) @ self._nothing
+        )
+        return opinion_of(1 / (1 + np.exp(-odds)))
+
+
+def opinion_of(chances: Floats) -> Opinion:
+    """The opinion that one chance for each goal makes: more points are never likelier than less."""
+    found: dict[str, tuple[float, ...]] = {}
+    start = 0
+    for mark, top in SCALES.items():
+        found[mark] = tuple(accumulate(map(float, chances[start : start + top]), min))
+        start += top
+    return Opinion(found)
+
+
+@cache
+def shipped() -> Calibration:
+    """The calibration that comes with the package."""
+    raw = files(__package__ or "").joinpath(FILE).read_bytes()
+    return msgspec.json.decode(raw, type=Calibration)
+
+
+@cache
+def weighing(*, with_evidence: bool) -> Weighing:
+    """The shipped model for answers with evidence, or for those without."""
+    found = shipped()
+    return Weighing(found.with_evidence if with_evidence else found.without_evidence)
+
+
+def as_json(calibration: Calibration) -> bytes:
+    """The file's bytes, one curve a line so that a new training can be compared with the old."""
+    raw: dict[str, Any] = msgspec.to_builtins(calibration)
+    return msgspec.json.format(msgspec.json.encode(raw), indent=1) + b"\n"

@@ -1,0 +1,152 @@
+"""What the days around the evidence say, made quick to hold an answer against.
+
+A window is the text of the evidence days and their neighbours, none later than the answer. Its
+sentences are told apart by their words: a word of few sentences says more than one of many.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log
+
+from recall_bench.core.question import Item, Scenario
+from recall_bench.judging.offline.contents import Account, Contents, Reader
+from recall_bench.judging.offline.wording import plain, sentences
+
+NEIGHBOURS = 1
+"""The days either side of an evidence day that belong to its window."""
+KEPT = 4096
+"""Windows kept ready: a question is put at many checkpoints."""
+
+Tokens = frozenset[str]
+
+_PUNCTUATION = re.compile(r"\W+")
+
+
+def tokens(contents: Contents) -> Tokens:
+    """The stems and values of a text as one set."""
+    return contents.stems | {f"#{value.core}" for value in contents.values}
+
+
+def levelled(text: str) -> str:
+    """A plain text without case and punctuation."""
+    return _PUNCTUATION.sub(" ", text.lower()).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One day, read once for all windows it is in."""
+
+    sentences: tuple[Tokens, ...]
+    text: str
+    date: str
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The sentences of some days."""
+
+    sentences: tuple[Tokens, ...]
+    postings: dict[str, list[int]]
+    """The sentences that each token occurs in."""
+    weights: dict[str, float]
+    """How telling each token is: the fewer sentences hold it, the more."""
+    unheard: float
+    """The weight of a token that does not occur."""
+    text: str
+    """All of it, levelled, for what is quoted word for word."""
+    words: frozenset[str]
+    """Every word of it."""
+    dates: frozenset[str]
+    """The month and day of each of its days."""
+
+    @classmethod
+    def of(cls, days: Iterable["Day"]) -> "Window":
+        """The window that these days make; a sentence counts once."""
+        told = tuple(days)
+        kept = tuple(dict.fromkeys(sentence for day in told for sentence in day.sentences))
+        postings: dict[str, list[int]] = defaultdict(list)
+        for number, sentence in enumerate(kept):
+            for token in sentence:
+                postings[token].append(number)
+        size = len(kept) + 1
+        return cls(
+            sentences=kept,
+            postings=dict(postings),
+            weights={token: log(size / (len(found) + 0.5)) for token, found in postings.items()},
+            unheard=log(size / 0.5),
+            text=" ".join(day.text for day in told),
+            words=frozenset(word for day in told for word in day.text.split()),
+            dates=frozenset(day.date for day in told),
+        )
+
+    def weight(self, token: str) -> float:
+        """How telling a token is here; what does not occur at all is the most telling."""
+        return self.weights.get(token, self.unheard)
+
+    def quotes(self, words: str) -> bool:
+        """Whether levelled words stand here in this order."""
+        return words in self.text
+
+    def best(self, claim: Tokens) -> tuple[float, int]:
+        """How far the sentence nearest to a claim supports it, from 0 to 1, and its number."""
+        total, scores = 0.0, defaultdict[int, float](float)
+        for token in claim:
+            weight = self.weight(token)
+            total += weight
+            for number in self.postings.get(token, ()):
+                scores[number] += weight
+        if not scores or total <= 0:
+            return 0.0, -1
+        number = max(scores, key=scores.__getitem__)
+        return scores[number] / total, number
+
+    def nearest(self, claim: Tokens, count: int) -> Tokens:
+        """The tokens of the few sentences that a text shares most with."""
+        scores = defaultdict[int, float](float)
+        for token in claim:
+            for number in self.postings.get(token, ()):
+                scores[number] += self.weight(token)
+        chosen = sorted(scores, key=lambda number: (-scores[number], number))[:count]
+        return frozenset[str]().union(*(self.sentences[number] for number in chosen))
+
+
+class EvidenceIndex:
+    """The windows of one scenario's questions."""
+
+    def __init__(self, scenario: Scenario, reader: Reader) -> None:
+        self._episodes = {episode.day: episode for episode in scenario.episodes}
+        self._reader = reader
+        self._day = lru_cache(maxsize=None)(self._read_day)
+        self._window = lru_cache(maxsize=KEPT)(self._read_window)
+
+    def window(self, item: Item, days: int) -> Window | None:
+        """The window of a question as of a day; None where there is no text to look at."""
+        wanted = {
+            day
+            for cited in item.truth.evidence
+            for day in range(cited.day - NEIGHBOURS, cited.day + NEIGHBOURS + 1)
+            if day <= days and day in self._episodes
+        }
+        return self._window(tuple(sorted(wanted))) if wanted else None
+
+    def _read_window(self, days: tuple[int, ...]) -> Window:
+        return Window.of(map(self._day, days))
+
+    def _read_day(self, day: int) -> Day:
+        episode = self._episodes[day]
+        text = plain(episode.text)
+        return Day(
+            sentences=tuple(
+                dict.fromkeys(tokens(self._reader.read(found)) for found in sentences(text))
+            ),
+            text=levelled(text),
+            date=f"{episode.at:%m-%d}",
+        )
+
+
+def claims(account: Account) -> list[Tokens]:
+    """What an answer says, sentence by sentence."""
+    return [tokens(passage) for passage in account.passages]

@@ -1,0 +1,399 @@
+"""What can be measured of an answer: the numbers a calibration weighs.
+
+Each is a plain count or share with a name of its own. Where there is nothing to measure, such as
+the share of asked values told when no value was asked for, the number is -1.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log1p
+
+from recall_bench.judging.offline.abstention import (
+    Polarity,
+    Reading,
+    Stance,
+    is_polar,
+    is_unknowing,
+    negations,
+    read_stance,
+)
+from recall_bench.judging.offline.atoms import DATE, Atom
+from recall_bench.judging.offline.case import Case, Right
+from recall_bench.judging.offline.contents import Account, Reader
+from recall_bench.judging.offline.coverage import Coverage, Reference
+from recall_bench.judging.offline.evidence import Tokens, Window, levelled, tokens
+from recall_bench.judging.offline.rivals import Rivalry
+from recall_bench.judging.offline.wording import plain, sentences, words
+
+NOTHING = -1.0
+MATCHED = 0.4
+"""Two sentences are about one thing if the answer's holds this share of the reference's."""
+SUPPORTED = 0.35
+"""A claim with less support than this in every sentence of the evidence stands alone."""
+NEAREST = 5
+CLAIM_TOKENS = 2
+"""A sentence with fewer tokens of its own claims nothing that could be checked."""
+
+EVIDENCE_NUMBERS = frozenset(
+    """
+    support support_least claims extra_support extra_support_least extra_unsupported
+    reference_support beyond_near own_near unheard unheard_share values_unheard values_heard
+    names_unheard evidence_days window_sentences quotes_heard quotes_unheard dates_near
+    dates_near_share dates_foreign
+    """.split()
+)
+"""The numbers that there are only where the evidence can be read."""
+
+_CLAUSE = re.compile(r"[,;:.]\s|\s(?:and|but|while|with|then|plus|instead)\s", re.IGNORECASE)
+_HEDGE = re.compile(
+    r"\b(?:appears?|seems?|suggests?|likely|probably|may have|might|implie[sd]|approximately"
+    r"|not explicitly|not clearly|no clear|closest|best|roughly|inferred|presumably)\b",
+    re.IGNORECASE,
+)
+_RESERVATION = re.compile(
+    r"\b(?:only|but|however|although|though|partially|partly|not fully|instead)\b", re.IGNORECASE
+)
+_EMPHASIS = re.compile(
+    r'\*\*([^*]{1,400})\*\*|["\u201c]([^"\u201c\u201d\n]{2,300})["\u201d]|`([^`\n]{1,300})`'
+)
+_QUOTED = re.compile(r'"([^"\n]{8,300})"')
+_ENTRY = re.compile(r"^\s*(?:-|\d+[.)])\s", re.MULTILINE)
+_SIDES = {None: 0, Polarity.YES: 1, Polarity.NO: -1}
+_RIGHT_SIDES = {Right.AFFIRMS: 1, Right.DENIES: -1, Right.ABSTAINS: -1}
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A case as the measures need it, prepared once for all its answers."""
+
+    question: Tokens
+    reference: Tokens
+    news: Tokens
+    """What of the reference the question does not say."""
+    order: tuple[str, ...]
+    """The reference's stems in order."""
+    clauses: tuple[Tokens, ...]
+    """The news of each clause that has any."""
+    sentences: tuple[tuple[Tokens, bool], ...]
+    """Each sentence of the reference, and whether it holds a negation."""
+    reading: Reading
+    question_words: int
+    reference_words: int
+    reference_negations: int
+    is_polar: bool
+    joints: int
+    """The places where the reference goes on to a further clause."""
+
+    @classmethod
+    def of(cls, case: Case, reader: Reader) -> "Ground":
+        """What a case holds, measured."""
+        asked, told = plain(case.item.text), plain(case.item.truth.reference)
+        question, reference = tokens(case.question), tokens(reader.read(told))
+        parts = (tokens(reader.read(clause)) - question for clause in _CLAUSE.split(told) if clause)
+        return cls(
+            question=question,
+            reference=reference,
+            news=reference - question,
+            order=reader.order(told),
+            clauses=tuple(part for part in parts if part),
+            sentences=tuple(
+                (tokens(reader.read(sentence)), negations(sentence) > 0)
+                for sentence in sentences(told)
+            ),
+            reading=read_stance(told),
+            question_words=len(words(asked)),
+            reference_words=len(words(told)),
+            reference_negations=negations(told),
+            is_polar=is_polar(asked),
+            joints=len(_CLAUSE.findall(told)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One answer, with all that was read out of it."""
+
+    case: Case
+    ground: Ground
+    account: Account
+    order: tuple[str, ...]
+    """The answer's stems in order."""
+    reading: Reading
+    side: Polarity | None
+    """The side that the rules take it to take."""
+    reference: Reference
+    """The wording of the truth that it fits best,"""
+    coverage: Coverage
+    """and how,"""
+    rivalry: Rivalry
+    """and what it says instead."""
+    correctness: float
+    """By the rules."""
+    completeness: float
+    window: Window | None
+    answer: str
+    """The plain answer, its markup of lists still there."""
+    said: tuple[Tokens, ...]
+    """What each sentence says."""
+    sentences: tuple[str, ...]
+    emphases: int
+    """How many passages it puts in bold, in quotes or in code,"""
+    emphasised: Tokens
+    """what they say,"""
+    first_emphasised: Tokens
+    """and what the first of them says."""
+
+    @property
+    def whole(self) -> Tokens:
+        """What all sentences say together."""
+        return frozenset[str]().union(*self.said)
+
+
+def has_evidence(numbers: dict[str, float]) -> bool:
+    """Whether evidence could be read when these were measured."""
+    return "support" in numbers
+
+
+def emphases(text: str) -> list[str]:
+    """The passages that an answer's markup sets off, in order."""
+    return ["".join(groups) for groups in _EMPHASIS.findall(text)]
+
+
+def measured(sample: Sample) -> dict[str, float]:
+    """All numbers, by name. Those about the evidence are there only if there is a window."""
+    numbers: dict[str, float] = {}
+    for part in (_coverage, _overlap, _stance, _shape, _emphasis):
+        numbers |= part(sample)
+    return numbers | (_support(sample, sample.window) if sample.window is not None else {})
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else NOTHING
+
+
+def _coverage(sample: Sample) -> dict[str, float]:
+    coverage, rivalry, asked = sample.coverage, sample.rivalry, sample.reference.asked
+    found = len(coverage.found) + len(coverage.cited)
+    names = sample.reference.contents.names - sample.case.question.words
+    return {
+        "rule_correctness": sample.correctness,
+        "rule_completeness": sample.completeness,
+        "recall": coverage.recall,
+        "news": coverage.news,
+        "values_asked": len(asked),
+        "values_found": found,
+        "values_missing": len(coverage.missing),
+        "values_share": _share(found, len(asked)),
+        "contradicting": len(rivalry.contradicting),
+        "diluting": len(rivalry.diluting),
+        "focus": rivalry.focus,
+        "names_asked": len(names),
+        "names_share": _share(len(names & sample.account.contents.words), len(names)),
+    }
+
+
+def _overlap(sample: Sample) -> dict[str, float]:
+    ground, said, whole = sample.ground, sample.said, sample.whole
+    own, news = whole - ground.question, ground.news
+    clauses = [len(clause & whole) / len(clause) for clause in ground.clauses]
+    opening = said[0] if said else frozenset[str]()
+    hits = [number for number, claim in enumerate(said) if claim & news]
+    return {
+        "stem_recall": _share(len(ground.reference & whole), len(ground.reference)),
+        "stem_news": _share(len(news & whole), len(news)),
+        "news_asked": len(news),
+        "news_missing": len(news - whole),
+        "letters_news": _share(_letters(news & whole), _letters(news)),
+        "precision": _share(len(whole & (ground.reference | ground.question)), len(whole)),
+        "precision_own": _share(len(own & ground.reference), len(own)),
+        "extra": log1p(len(own - ground.reference)),
+        "pairs": _pairs(ground.order, sample.order),
+        "clauses": len(clauses),
+        "clause_least": min(clauses, default=NOTHING),
+        "clause_mean": sum(clauses) / len(clauses) if clauses else NOTHING,
+        "clauses_untold": sum(share == 0 for share in clauses),
+        "clauses_thin": _share(sum(share < 0.5 for share in clauses), len(clauses)),
+        "opening_recall": _share(len(opening & news), len(news)),
+        "opening_precision": _share(
+            len((opening - ground.question) & ground.reference), len(opening - ground.question)
+        ),
+        "first_hit": hits[0] if hits else len(said),
+        "idle": _share(sum(not claim & news for claim in said), len(said)),
+    }
+
+
+def _letters(found: Iterable[str]) -> int:
+    return sum(map(len, found))
+
+
+def _pairs(reference: tuple[str, ...], answer: tuple[str, ...]) -> float:
+    """The share of neighbouring words of the reference that are neighbours in the answer too."""
+    wanted, told = set(pairwise(reference)), set(pairwise(answer))
+    return _share(len(wanted & told), len(wanted))
+
+
+def _stance(sample: Sample) -> dict[str, float]:
+    ground, reading, text = sample.ground, sample.reading, sample.account.text
+    parts = sample.sentences or ("",)
+    unknowing = [is_unknowing(part) for part in parts]
+    right = _RIGHT_SIDES.get(sample.case.right, 0)
+    conflicts, agreements = _negation_matches(sample)
+    return {
+        "answers": reading.stance is Stance.ANSWERS,
+        "absent": reading.stance is Stance.ABSENT,
+        "ignorant": reading.stance is Stance.IGNORANT,
+        "unknowing": sum(unknowing),
+        "unknowing_share": sum(unknowing) / len(parts),
+        "unknowing_last": unknowing[-1],
+        "reference_negated": ground.reading.is_negated,
+        "reference_absent": ground.reading.stance is not Stance.ANSWERS,
+        "reference_side": _SIDES[ground.reading.polarity],
+        "opening_side": _SIDES[reading.polarity],
+        "side": _SIDES[sample.side],
+        "right_side": right,
+        "sides_agree": right * _SIDES[sample.side],
+        "tells": sample.case.right is Right.TELLS,
+        "negations": negations(text),
+        "reference_negations": ground.reference_negations,
+        "opening_negated": reading.is_negated,
+        "negation_conflicts": conflicts,
+        "negation_agreements": agreements,
+        "hedges": len(_HEDGE.findall(text)),
+        "reservations": len(_RESERVATION.findall(text)),
+        "opening_reservations": len(_RESERVATION.findall(parts[0])),
+        "polar": ground.is_polar,
+    }
+
+
+def _negation_matches(sample: Sample) -> tuple[int, int]:
+    """Sentences that say the same with and without a not, and those that agree in it."""
+    said = list(zip(sample.said, sample.sentences, strict=True))
+    conflicts = agreements = 0
+    for wanted, is_negated in sample.ground.sentences:
+        if not wanted or not said:
+            continue
+        best, text = max(said, key=lambda pair: len(pair[0] & wanted))
+        if len(best & wanted) >= MATCHED * len(wanted):
+            agrees = (negations(text) > 0) == is_negated
+            conflicts, agreements = conflicts + (not agrees), agreements + agrees
+    return conflicts, agreements
+
+
+def _shape(sample: Sample) -> dict[str, float]:
+    account, ground = sample.account, sample.ground
+    count = len(words(account.text))
+    known = sample.case.known
+    dates = [value for value in account.contents.values if value.kind == DATE]
+    others = [value for value in account.contents.values if value.kind != DATE]
+
+    def extra(found: list[Atom]) -> int:
+        return sum(not any(text.holds(value) for text in known) for value in found)
+
+    asked = [value for value in sample.case.question.values if value.kind == DATE]
+    said = frozenset[str]().union(*(text.words for text in known))
+    return {
+        "words": log1p(count),
+        "reference_words": log1p(ground.reference_words),
+        "question_words": log1p(ground.question_words),
+        "length_ratio": log1p(count) - log1p(ground.reference_words),
+        "sentences": len(account.passages),
+        "reference_sentences": len(ground.sentences),
+        "dates": len(dates),
+        "extra_dates": extra(dates),
+        "extra_values": extra(others),
+        "question_dated": bool(asked),
+        "question_date_told": any(map(account.contents.holds, asked)),
+        "cited": len(account.cited),
+        "extra_names": len(account.contents.names - said),
+        "quotes": len(_QUOTED.findall(sample.answer)),
+        "entries": len(_ENTRY.findall(sample.answer)),
+        "reference_joints": ground.joints,
+    }
+
+
+def _emphasis(sample: Sample) -> dict[str, float]:
+    """What an answer puts in bold, in quotes or in code: what it holds to be the point."""
+    ground = sample.ground
+    own = sample.emphasised - ground.question
+    first = sample.first_emphasised - ground.question
+    return {
+        "emphasised": sample.emphases,
+        "emphasised_precision": _share(len(own & ground.reference), len(own)),
+        "emphasised_recall": _share(len(own & ground.news), len(ground.news)) if own else NOTHING,
+        "emphasised_first": _share(len(first & ground.reference), len(first)),
+    }
+
+
+def _support(sample: Sample, window: Window) -> dict[str, float]:
+    ground, said, whole = sample.ground, sample.said, sample.whole
+    own, beyond = whole - ground.question, whole - ground.question - ground.reference
+    near = window.nearest(ground.reference, NEAREST)
+    unheard = [token for token in own if token not in window.postings]
+    values = [v for v in sample.account.contents.values if v.kind != DATE]
+    heard = sum(f"#{value.core}" in window.postings for value in values)
+    named = sample.account.contents.names - sample.case.question.words
+    supports = list(_supports(said, ground.question, window))
+    extras = list(_supports(said, ground.question | ground.reference, window))
+    return {
+        "support": _mean(supports),
+        "support_least": min((share for share, _ in supports), default=NOTHING),
+        "claims": len(supports),
+        "extra_support": _mean(extras),
+        "extra_support_least": min((share for share, _ in extras), default=NOTHING),
+        "extra_unsupported": sum(share < SUPPORTED for share, _ in extras),
+        "reference_support": window.best(ground.reference)[0],
+        "beyond_near": _weighed(beyond & near, beyond, window),
+        "own_near": _weighed(own & (near | ground.reference), own, window),
+        "unheard": len(unheard),
+        "unheard_share": _share(len(unheard), len(own)),
+        "values_unheard": len(values) - heard,
+        "values_heard": _share(heard, len(values)),
+        "names_unheard": len(named - sample.reference.contents.words - window.words),
+        "evidence_days": len(sample.case.item.truth.evidence),
+        "window_sentences": log1p(len(window.sentences)),
+        **_quotations(sample, window),
+        **_dates(sample, window),
+    }
+
+
+def _quotations(sample: Sample, window: Window) -> dict[str, float]:
+    found = [levelled(quoted) for quoted in _QUOTED.findall(sample.answer)]
+    heard = sum(map(window.quotes, found))
+    return {"quotes_heard": _share(heard, len(found)), "quotes_unheard": len(found) - heard}
+
+
+def _dates(sample: Sample, window: Window) -> dict[str, float]:
+    """Dates an answer gives or cites: of the evidence's days, told on them, or neither."""
+    account = sample.account
+    dates = [
+        value.core for value in (*account.contents.values, *account.cited) if value.kind == DATE
+    ]
+    near = sum(date in window.dates for date in dates)
+    foreign = [d for d in dates if d not in window.dates and f"#{d}" not in window.postings]
+    return {
+        "dates_near": near,
+        "dates_near_share": _share(near, len(dates)),
+        "dates_foreign": len(foreign),
+    }
+
+
+def _supports(
+    said: tuple[Tokens, ...], known: Tokens, window: Window
+) -> Iterator[tuple[float, int]]:
+    """For each sentence that claims something beyond what is known, its support and its size."""
+    for claim in said:
+        own = claim - known
+        if len(own) >= CLAIM_TOKENS:
+            yield window.best(own)[0], len(own)
+
+
+def _mean(found: list[tuple[float, int]]) -> float:
+    whole = sum(size for _, size in found)
+    return sum(share * size for share, size in found) / whole if whole else NOTHING
+
+
+def _weighed(part: Tokens, whole: Tokens, window: Window) -> float:
+    total = sum(map(window.weight, whole))
+    return sum(map(window.weight, part)) / total if total > 0 else NOTHING

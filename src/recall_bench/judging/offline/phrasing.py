@@ -1,0 +1,149 @@
+"""Free text compared word by word: how much of a phrase a sentence says, in which order.
+
+Spellings that differ only between two sides of an ocean, contractions, and numbers in words or
+figures are one. A number or a place in a row that differs is a different phrase, and so is one
+with a negation more or less.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from recall_bench.judging.offline.number_words import PLACES
+from recall_bench.judging.offline.values import located
+from recall_bench.judging.offline.wording import STOPWORDS, Stems, words
+
+FIGURE_WEIGHT, CONTENT_WEIGHT, SMALL_WEIGHT = 1.0, 1.0, 0.25
+"""What a number, a content word and a word such as "of" weigh in a phrase."""
+
+_REWRITTEN = (
+    (re.compile(r"\bcan(?:not|'t)\b", re.IGNORECASE), "can not"),
+    (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
+    (re.compile(r"n't\b", re.IGNORECASE), " not"),
+    (re.compile(r"'(?:re|ve|ll|d|m)\b", re.IGNORECASE), " "),
+    (re.compile(r"\b(it|there|that|what|who)'s\b", re.IGNORECASE), r"\1 is"),
+    (re.compile(r"\bwithout\b", re.IGNORECASE), "with no"),
+    (re.compile(r"\bno one\b", re.IGNORECASE), "nobody"),
+    (re.compile(r"(?<=\w)-(?=[a-z])"), " "),
+    (re.compile(r"&"), " and "),
+)
+_SPELLINGS = (
+    (re.compile(r"(?<=[a-z]{2})our(?=s|ed|ing|ite|able|less|$)"), "or"),
+    (re.compile(r"(?<=[a-z]{3})is(?=e|ed|es|er|ing|ation)"), "iz"),
+    (re.compile(r"(?<=[a-z]{2})tre(?=s?$)"), "ter"),
+    (re.compile(r"ll(?=ed$|ing$|or$|er$|ors$|ers$)"), "l"),
+    (re.compile(r"^grey"), "gray"),
+    (re.compile(r"^licence"), "license"),
+    (re.compile(r"^(every|some|any)one$"), r"\1body"),
+    (re.compile(r"^till$"), "until"),
+)
+_NEGATIONS = frozenset({"not", "no", "never", "nobody", "nothing", "none", "neither", "nor"})
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A phrase as a row of comparable words."""
+
+    row: tuple[str, ...]
+    figures: frozenset[str]
+    content: frozenset[str]
+
+    @property
+    def weight(self) -> float:
+        """The weight of all its words."""
+        return sum(map(_weight, self.row))
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether it says that something is not so."""
+        return _is_odd(self.row)
+
+    def is_within(self, said: "Phrase") -> bool:
+        """Whether the other text has this row of words in it."""
+        size, row = len(self.row), said.row
+        return any(row[at : at + size] == self.row for at in range(len(row) - size + 1))
+
+    def likeness(self, said: "Phrase") -> float:
+        """From 0 to 1: how much of this phrase the other text says."""
+        if any(said.row.count(figure) < self.row.count(figure) for figure in self.figures):
+            return 0.0
+        shared = self.content & said.content
+        if not shared and self.content:
+            return 0.0
+        in_row, first, last = _longest(self.row, said.row)
+        if _is_odd(said.row[first:last]) is not self.is_denied:
+            return 0.0
+        by_words = sum(map(_weight, shared)) / (sum(map(_weight, self.content)) or 1.0)
+        return max(in_row / (self.weight or 1.0), by_words if len(self.content) > 1 else 0.0)
+
+
+class Phrases:
+    """Reads phrases, remembering the words it has met."""
+
+    def __init__(self, stems: Stems) -> None:
+        self._stems = stems
+        self._known: dict[str, str] = {}
+
+    def read(self, text: str) -> Phrase:
+        """The phrase that a plain text is."""
+        for pattern, instead in _REWRITTEN:
+            text = pattern.sub(instead, text)
+        row: list[str] = []
+        end = 0
+        for atom, start, past in located(text):
+            self._add(text[end:start], row)
+            row.append(f"={atom.measure or atom.core}")
+            end = past
+        self._add(text[end:], row)
+        figures = [word for word in row if word.startswith("=")]
+        content = [word for word in row if word not in STOPWORDS and word not in _NEGATIONS]
+        return Phrase(tuple(row), frozenset(figures), frozenset(content))
+
+    def _add(self, text: str, row: list[str]) -> None:
+        known = self._known
+        for word in words(text):
+            reduced = known.get(word)
+            if reduced is None:
+                known[word] = reduced = self._reduced(word)
+            row.append(reduced)
+
+    def _reduced(self, word: str) -> str:
+        if word in STOPWORDS or word in _NEGATIONS:
+            return word
+        if word in PLACES:
+            return f"={PLACES[word]}"
+        for pattern, instead in _SPELLINGS:
+            word = pattern.sub(instead, word)
+        return next(iter(self._stems.of([word])), word)
+
+
+def _weight(word: str) -> float:
+    if word.startswith("="):
+        return FIGURE_WEIGHT
+    return SMALL_WEIGHT if word in STOPWORDS else CONTENT_WEIGHT
+
+
+def _is_odd(row: Sequence[str]) -> bool:
+    return sum(word in _NEGATIONS for word in row) % 2 == 1
+
+
+def _longest(row: Sequence[str], said: Sequence[str]) -> tuple[float, int, int]:
+    """The heaviest row of words common to both, and where in the second it begins and ends."""
+    best = [(0.0, len(said), 0)] * (len(said) + 1)
+    for word in row:
+        weight = _weight(word)
+        diagonal = best[0]
+        for place, other in enumerate(said, start=1):
+            above = best[place]
+            if word == other:
+                total, first, _ = diagonal
+                taken = (total + weight, min(first, place - 1), place)
+                best[place] = max(taken, above, best[place - 1], key=_total)
+            elif best[place - 1][0] > above[0]:
+                best[place] = best[place - 1]
+            diagonal = above
+    return best[-1]
+
+
+def _total(row: tuple[float, int, int]) -> float:
+    return row[0]

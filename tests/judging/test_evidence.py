@@ -1,0 +1,104 @@
+"""What the days around the evidence say about an answer."""
+
+from datetime import date
+
+import pytest
+
+from recall_bench.core.history import Episode, story_day
+from recall_bench.core.question import Evidence, Item, Scenario, Truth
+from recall_bench.judging.offline.contents import Reader
+from recall_bench.judging.offline.evidence import EvidenceIndex, Tokens, Window, levelled, tokens
+
+EPOCH = date(2026, 1, 1)
+DAYS = {
+    3: "The pump was ordered from Brackwater.",
+    4: "The pump cost $420. Nell signed for it.",
+    5: "The slipway stayed shut. Nell signed for it.",
+    6: "Rain all day.",
+}
+
+
+@pytest.fixture(scope="module")
+def index() -> EvidenceIndex:
+    episodes = tuple(
+        Episode(id=f"day-{day:04}", day=day, at=story_day(EPOCH, day), text=text)
+        for day, text in DAYS.items()
+    )
+    return EvidenceIndex(Scenario(id="yard", epoch=EPOCH, episodes=episodes, items=()), Reader())
+
+
+def item(*days: int) -> Item:
+    truth = Truth(
+        reference="$420",
+        category="factual-recall",
+        evidence=tuple(Evidence(day=day) for day in days),
+    )
+    return Item(id="q1", text="What did the pump cost?", truth=truth, known_from=1)
+
+
+def said(text: str) -> Tokens:
+    return tokens(Reader().read(text))
+
+
+def window_of(index: EvidenceIndex, days: int, *evidence: int) -> Window:
+    window = index.window(item(*evidence), days)
+    assert window is not None
+    return window
+
+
+def test_the_neighbours_of_an_evidence_day_belong_to_its_window(index: EvidenceIndex) -> None:
+    window = window_of(index, 30, 4)
+    assert window.quotes("ordered from brackwater")
+    assert window.quotes("slipway stayed shut")
+    assert not window.quotes("rain all day")
+
+
+def test_no_day_after_the_checkpoint_is_looked_at(index: EvidenceIndex) -> None:
+    assert window_of(index, 5, 4).quotes("slipway")
+    assert not window_of(index, 4, 4).quotes("slipway")
+
+
+def test_without_text_there_is_no_window(index: EvidenceIndex) -> None:
+    assert index.window(item(), 30) is None
+    assert index.window(item(40), 50) is None
+    assert index.window(item(4), 2) is None
+
+
+def test_a_claim_is_supported_by_the_sentence_nearest_to_it(index: EvidenceIndex) -> None:
+    window = window_of(index, 30, 4)
+    full, where = window.best(said("the pump cost $420"))
+    assert full == pytest.approx(1.0)
+    assert window.sentences[where] == said("The pump cost $420.")
+    part, _ = window.best(said("the pump cost $990"))
+    assert 0 < part < full
+    assert window.best(said("elephants waltz")) == (0.0, -1)
+
+
+def test_words_of_two_sentences_do_not_support_one_claim_in_full(index: EvidenceIndex) -> None:
+    window = window_of(index, 30, 4)
+    assert window.best(said("the slipway cost $420"))[0] < 1
+
+
+def test_rare_words_tell_more_than_common_ones(index: EvidenceIndex) -> None:
+    window = window_of(index, 30, 4)
+    pump, slipway, elephant = (next(iter(said(w))) for w in ("pump", "slipway", "elephant"))
+    assert window.weight(pump) < window.weight(slipway) < window.weight(elephant)
+
+
+def test_a_repeated_sentence_counts_once(index: EvidenceIndex) -> None:
+    window = window_of(index, 30, 4)
+    assert window.sentences.count(said("Nell signed for it.")) == 1
+
+
+def test_the_nearest_sentences_are_those_that_share_most(index: EvidenceIndex) -> None:
+    window = window_of(index, 30, 4)
+    assert window.nearest(said("what the pump cost"), 1) == said("The pump cost $420.")
+    assert window.nearest(said("what the pump cost"), 2) > said("The pump cost $420.")
+
+
+def test_dates_are_those_of_the_windows_days(index: EvidenceIndex) -> None:
+    assert window_of(index, 30, 4).dates == {"01-03", "01-04", "01-05"}
+
+
+def test_levelling_leaves_words_alone() -> None:
+    assert levelled("“Signed,” said Nell — twice!") == "signed said nell twice"

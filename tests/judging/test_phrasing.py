@@ -1,0 +1,61 @@
+"""Free text is compared word by word, so that a paraphrase is near and a near miss is not."""
+
+import pytest
+
+from recall_bench.judging.offline.phrasing import Phrases
+from recall_bench.judging.offline.wording import Stems, plain
+
+PHRASES = Phrases(Stems())
+
+
+def likeness(phrase: str, said: str) -> float:
+    return PHRASES.read(plain(phrase)).likeness(PHRASES.read(plain(said)))
+
+
+@pytest.mark.parametrize(
+    ("phrase", "said"),
+    [
+        ("leased for three years", "It was leased for 3 years."),
+        ("it cannot be mended", "it can't be mended"),
+        ("nobody asked for it", "no one asked for it"),
+        ("a colour that everybody recognised", "a color that everyone recognized"),
+        ("without a licence", "with no license"),
+        ("salt and tar", "salt & tar"),
+        ("the third berth", "the 3rd berth"),
+        ("a sea-worthy hull", "a sea worthy hull"),
+    ],
+)
+def test_spellings_and_contractions_are_one(phrase: str, said: str) -> None:
+    assert likeness(phrase, said) == pytest.approx(1.0, abs=0.15)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "said"),
+    [
+        ("leased for three years", "leased for four years"),
+        ("every ninth beat", "every eleventh beat"),
+        ("two pilots told two stories", "four pilots told two stories"),
+        ("it will be used", "it will not be used"),
+        ("nobody objected to the plan", "somebody objected to the plan"),
+        ("the sum is padded", "I can't share that."),
+    ],
+)
+def test_another_number_or_a_negation_more_is_another_phrase(phrase: str, said: str) -> None:
+    assert likeness(phrase, said) == 0
+
+
+def test_the_more_of_the_words_in_their_order_the_nearer() -> None:
+    phrase = "rented by the month until the lock is mended"
+
+    whole, most, some, none = (
+        likeness(phrase, said)
+        for said in (
+            "they are rented by the month until the lock is mended",
+            "they are hired by the month until the lock is mended",
+            "they are let until the end of the month",
+            "they are gone",
+        )
+    )
+
+    assert whole == 1.0
+    assert whole > most > some > none == 0
