@@ -93,7 +93,7 @@ def main() -> None:
         stub = sweep(options.persona, "stub", Path(scratch, "stub"))
         offline = sweep(options.persona, "offline", Path(scratch, "offline"))
     print(
-        f"sweep of {options.persona}: stub {stub:.1f} s, offline {offline:.1f} s of processor time; "
+        f"sweep of {options.persona}, processor time: stub {stub:.1f} s, offline {offline:.1f} s; "
         f"judging adds {offline / stub - 1:.1%}"
     )
 

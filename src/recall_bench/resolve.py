@@ -1,5 +1,6 @@
 """From what people type to live parts: stories, systems, judges."""
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -155,14 +156,51 @@ def resolve_judge(
         )
     if target in built_in:
         return cast("Judge", plugins.load("judges", target)({}))
+    if "://" in target:
+        # Not repeated: it may hold a password.
+        raise UsageError(
+            f"{flag}: an address alone names no judge; for the model of a compatible server write "
+            "openai:MODEL;URL"
+        )
     if _names_code(target):
-        from recall_bench.judging.python_judge import load_judge
-
-        return load_judge(target, {})
+        return _python_judge(target, flag)
     raise UsageError(
-        f"{flag}: nobody is called {target!r}; name a built-in judge ({', '.join(built_in)}), a "
-        "model as provider:model, or Python as file.py or module:name"
+        f"{flag}: nobody is called {_without_keys(target)!r}; name a built-in judge "
+        f"({', '.join(built_in)}), a model as provider:model, or Python as file.py or module:name"
     )
+
+
+def _python_judge(target: str, flag: str) -> Judge:
+    from recall_bench.judging.python_judge import load_judge
+
+    try:
+        return load_judge(target, {})
+    except UsageError as error:
+        if (near := _misspelt(target)) is None:
+            raise
+        raise UsageError(
+            f"{flag}: there is neither a provider of models nor a module "
+            f"{target.partition(':')[0]!r}; did you mean {near}?"
+        ) from error
+
+
+def _misspelt(target: str) -> str | None:
+    """The provider that `name:name` may mean, where there is no module of the first name."""
+    from importlib.util import find_spec
+
+    from recall_bench.models.spec import near_provider
+
+    place = target.partition(":")[0]
+    if not re.fullmatch(r"[\w-]+", place) or find_spec(place) is not None:
+        return None
+    return near_provider(place)
+
+
+def _without_keys(target: str) -> str:
+    """What was typed, unless it is a key that was put in the wrong place."""
+    from recall_bench.models.secrets import Redactor, environment_secrets
+
+    return Redactor(environment_secrets(os.environ))(target)
 
 
 def _model_judge(target: str, settings: Settings, flag: str, base_url: str | None) -> Judge | None:

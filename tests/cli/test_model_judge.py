@@ -369,7 +369,7 @@ def sizes(run: Bench) -> list[int]:
         ("openai:x;prize=1/2", "'prize'"),
         ("openai:x;http://host/v1;key-env=NOWHERE", "NOWHERE is not set"),
         ("claude", "there is no program claude"),
-        ("opnai:gpt", "there is no module 'opnai'"),
+        ("opnai:gpt", "did you mean openai?"),
     ],
 )
 def test_a_model_that_cannot_be_asked_is_refused_before_anything_is(
@@ -446,3 +446,42 @@ def test_a_program_on_the_path_judges_too(run: Bench, monkeypatch: pytest.Monkey
         "So says the program."
     }
     assert "leave --max-cost out" in run("--judge", "codex", "--max-cost", "1").err
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        pytest.param(KEY, id="a key for a name"),
+        pytest.param(f"https://me:{KEY}@host/v1", id="an address alone"),
+        pytest.param(f"https://me:{KEY}@host/v1;price=1/1", id="an address with a price"),
+        pytest.param(f"grpc://me:{KEY}@host", id="another kind of address"),
+    ],
+)
+def test_a_key_in_the_place_of_a_judge_is_not_repeated(run: Bench, judge: str) -> None:
+    shown = run("--judge", judge)
+
+    assert shown.code == 2
+    assert "--judge: " in shown.err
+    assert KEY not in shown.err
+
+
+def test_half_a_letter_in_a_reason_or_a_failure_does_not_end_the_run(run: Bench) -> None:
+    run.reply = lambda _: ok(json.dumps({**PASSES, "reason": "half a \ud83d face"}))
+    Path("mine.py").write_text(
+        "from recall_bench.core.verdict import Verdict\n"
+        "def judge(exhibit):\n"
+        "    return Verdict.of(3, 2, 1, 'half a \\ud83d face')\n"
+    )
+
+    assert run().code == 0
+    assert run("--judge", "mine.py", into="mine").code == 0
+    run.reply = lambda _: error(400, "half a \ud83d face")
+    assert run("--no-judge-cache", into="failed").code == 6
+
+    told = [
+        event["verdict"]["reason"] for event in run.events("judged") + run.events("judged", "mine")
+    ]
+    assert set(told) == {"half a \\ud83d face"}
+    assert all(
+        "half a \\ud83d face" in each["message"] for each in run.events("not_judged", "failed")
+    )

@@ -83,6 +83,20 @@ async def test_a_spent_budget_ends_the_hearing() -> None:
     assert len(judge.seen) == 2
 
 
+async def test_a_limit_that_cannot_be_kept_ends_the_hearing() -> None:
+    class Uncounted(Reader):
+        async def judge(self, exhibit: Exhibit) -> Verdict:
+            exhibit.bill(Usage(calls=1, unpriced=1))
+            return await super().judge(exhibit)
+
+    judge = Uncounted(computes=False)
+
+    with pytest.raises(BudgetSpent, match="nobody can tell what it cost"):
+        await hear(judge, exhibits(*["3 2 1"] * 9), Terms(parallelism=1, max_cost_usd=5.0))
+
+    assert len(judge.seen) == 1
+
+
 async def test_a_judge_that_is_gone_ends_the_hearing() -> None:
     class Gone(Reader):
         async def judge(self, exhibit: Exhibit) -> Verdict:

@@ -62,6 +62,15 @@ def test_a_byte_order_mark_and_missing_days_do_no_harm(tmp_path: Path) -> None:
         pytest.param(RECORD | {"answer": 7}, "answer is 7, not text", id="a number for text"),
         pytest.param(RECORD | {"relevant_days": 3}, "relevant_days is 3", id="one day"),
         pytest.param(RECORD | {"relevant_days": [0]}, "relevant_days holds 0", id="day nought"),
+        pytest.param(
+            RECORD | {"relevant_days": [10**30]}, "relevant_days holds 1000", id="day of no story"
+        ),
+        pytest.param(
+            RECORD | {"checkpoint_days": 99_999_999}, "checkpoint_days is 99999999", id="no date"
+        ),
+        pytest.param(RECORD | {"answer": "\ud83d."}, "answer holds half", id="half an answer"),
+        pytest.param(RECORD | {"category": "\ude00"}, "category holds half", id="half a name"),
+        pytest.param(RECORD | {"question_id": "\ude00"}, "question_id holds half", id="half an id"),
         pytest.param(RECORD | {"checkpoint_days": "6d"}, 'checkpoint_days is "6d"', id="6d"),
         pytest.param(RECORD | {"question_id": 5}, "question_id is 5", id="a numbered question"),
     ],

@@ -1,5 +1,7 @@
 """A judge is measured on what it judged, as of the day it was asked, with what it may see."""
 
+from time import process_time
+
 import msgspec
 import pytest
 
@@ -7,7 +9,7 @@ from recall_bench.core.history import Episode, story_day
 from recall_bench.core.question import Scenario
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import SCALES
-from recall_bench.judge_lab.agreement import Agreement, measure
+from recall_bench.judge_lab.agreement import Agreement, Window, measure
 from recall_bench.judge_lab.corpus import NO_CORPUS
 from recall_bench.judge_lab.hearing import Terms
 from tests.conftest import EPOCH
@@ -130,6 +132,16 @@ async def test_the_window_shows_days_around_the_evidence_and_none_from_later(
     await measure(judge, [labelled("3 2 1", checkpoint=checkpoint)], ORCHARD, memory_window=window)
 
     assert [shown.day for shown in judge.seen[0].excerpts] == days
+
+
+def test_a_window_of_any_size_costs_no_more_than_the_story() -> None:
+    window = Window(ORCHARD, 5_000_000)
+
+    began = process_time()
+    shown = window.exhibit(labelled("3 2 1"))
+
+    assert [episode.day for episode in shown.excerpts] == [1, 2, 3, 4]
+    assert process_time() - began < 0.5
 
 
 async def test_the_judge_is_shown_no_label() -> None:

@@ -157,6 +157,13 @@ async def test_a_failure_has_its_kind_and_is_not_retried(
     assert "\n" not in str(raised.value)
 
 
+async def test_a_failure_told_in_half_letters_can_be_written_down() -> None:
+    with pytest.raises(ModelFault) as raised:
+        await asked(scripted.error(400, "half a \ud83d face"))
+
+    assert str(raised.value).encode().endswith(rb"half a \ud83d face")
+
+
 async def test_a_quota_that_is_used_up_is_not_worth_waiting_for() -> None:
     body = {"error": {"message": "no credit", "code": "insufficient_quota"}}
 

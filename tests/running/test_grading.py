@@ -1,5 +1,7 @@
 """A verdict comes from the judge, or the trial stays open; our failures cost the run."""
 
+from time import process_time
+
 import anyio
 import msgspec
 import pytest
@@ -82,6 +84,14 @@ async def test_a_busy_judge_is_asked_again(
     await rehearsal.run(fig(), Moody(JudgeBusy("429"), 1))
 
     assert len(rehearsal.of(Judged)) == 2
+
+
+async def test_a_window_of_any_size_costs_no_more_than_the_story(rehearsal: Rehearsal) -> None:
+    began = process_time()
+    await rehearsal.run(fig(), ExactJudge(), judge_memory_window=5_000_000)
+
+    assert len(rehearsal.of(Judged)) == 2
+    assert process_time() - began < 0.5
 
 
 @pytest.mark.parametrize(

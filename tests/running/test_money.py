@@ -132,6 +132,21 @@ async def test_the_money_spent_stops_the_run_and_more_of_it_goes_on(plan: Plan) 
     assert len(run.of(Answered)) == QUESTIONS
 
 
+async def test_a_limit_that_cannot_be_kept_stops_the_run_and_none_goes_on(plan: Plan) -> None:
+    run = many(plan)
+    uncounted = Ruled(lambda n: PASS, charge=Usage(calls=1, unpriced=1))
+
+    with pytest.raises(BudgetSpent, match="nobody can tell what it cost"):
+        await run.run(parrot(), uncounted, max_cost_usd=100.0)
+
+    assert len(events(run)) == 1, "what was paid for is kept"
+
+    standings = await run.run(parrot(), uncounted)
+
+    assert standings.ended
+    assert len(uncounted.seen) == QUESTIONS
+
+
 @pytest.mark.parametrize("parallelism", [1, 3])
 async def test_no_more_than_so_many_verdicts_overshoot(plan: Plan, parallelism: int) -> None:
     """Three scenarios are graded side by side, but their verdicts share the places."""

@@ -61,11 +61,20 @@ def judge_lab_command() -> None:
     """Measure how far a judge can be trusted, and correct scores for its errors."""
 
 
-def _asking(command: F) -> F:
+def _asking(usual_window: str) -> Callable[[F], F]:
     """How the judge is asked, and for how much."""
-    for add in reversed(_ASKING):
-        command = add(command)
-    return command
+    window = option(
+        "--judge-memory-window",
+        type=NUMBER,
+        help=f"Show the judge so many days either side of the evidence [{usual_window}].",
+    )
+
+    def added(command: F) -> F:
+        for add in reversed((window, *_ASKING)):
+            command = add(command)
+        return command
+
+    return added
 
 
 _ASKING = (
@@ -74,11 +83,6 @@ _ASKING = (
         "--judge-base-url",
         metavar="URL",
         help="Ask the judge's model here, at an OpenAI-compatible server.",
-    ),
-    option(
-        "--judge-memory-window",
-        type=NUMBER,
-        help="Show the judge so many days either side of the evidence [1 with a corpus].",
     ),
     option(
         "--judge-shows",
@@ -121,7 +125,7 @@ _ASKING = (
 @click.option(
     "--keep-repeats", is_flag=True, help="Count identical answers as often as they occur."
 )
-@_asking
+@_asking("1 with a corpus")
 @click.option("--chart", type=PATH, help="Draw the reliability curves: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, every figure in it.")
 def agreement_command(
@@ -179,7 +183,7 @@ def agreement_command(
     help="Answers of each class about each persona, at most.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Which answers are drawn.")
-@_asking
+@_asking("0: none")
 @click.option("--chart", type=PATH, help="Draw the pass rates by class: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: of several judges a list.")
 def audit_command(

@@ -4,6 +4,12 @@ from typing import Self
 
 from recall_bench.core.record import Record
 
+UNPRICED = (
+    "the judge's server does not say how many tokens a call took, so nobody can tell what it cost "
+    "and --max-cost cannot be kept; the same command without it goes on, and pays for nothing twice"
+)
+"""Why nothing more is asked of a server that counts no tokens while there is a limit."""
+
 
 class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Calls, tokens and money. Adding two gives what both cost together."""

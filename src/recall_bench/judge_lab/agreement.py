@@ -145,10 +145,10 @@ class Window:
         wanted = {
             day
             for relevant in answer.relevant_days
-            for day in range(relevant - self._days, relevant + self._days + 1)
+            for day in range(max(relevant - self._days, 1), min(relevant + self._days, until) + 1)
         }
         for day in sorted(wanted):
-            if day <= until and day in self._episodes:
+            if day in self._episodes:
                 yield self._episodes[day]
 
 

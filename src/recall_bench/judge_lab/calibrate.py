@@ -80,7 +80,7 @@ def calibrate(judged: Path, corpus: Path) -> Trained:
     answers = merged(read_labelled(judged))
     judge = OfflineJudge({})
     material = measure_all(judge, answers, read_corpus(corpus))
-    _refuse_one_sided(material)
+    _refuse_unteachable(material)
     return Trained(
         train(material),
         {
@@ -163,7 +163,12 @@ def _model(material: Material, rows: Sequence[int], *, with_evidence: bool) -> S
     )
 
 
-def _refuse_one_sided(material: Material) -> None:
+def _refuse_unteachable(material: Material) -> None:
+    if not any(material.with_evidence):
+        raise UsageError(
+            "no labelled answer has a relevant day in the corpus, so nothing can be learned about "
+            "evidence; name the corpus that the answers are about"
+        )
     for mark, points in GOALS:
         reached = sum(answer.labels[mark] >= points for answer in material.answers)
         if reached in (0, len(material)):

@@ -15,7 +15,7 @@ PENALTY = 100.0
 KNOTS_AT = (0.2, 0.4, 0.6, 0.8)
 """The shares of the training answers that lie below each knot."""
 STEPS = 25
-SETTLED = 1e-8
+SETTLED = 1e-6
 DIGITS = 5
 
 

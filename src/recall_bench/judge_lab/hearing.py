@@ -6,7 +6,7 @@ from typing import Final
 
 import anyio
 
-from recall_bench.core.usage import Usage
+from recall_bench.core.usage import UNPRICED, Usage
 from recall_bench.core.verdict import Exhibit, Judge, Verdict, dismiss
 from recall_bench.errors import BudgetSpent, JudgeBusy, JudgeFault, JudgeGone, JudgeTimeout
 
@@ -135,6 +135,8 @@ class _Hearing:
 
     def _check_budget(self) -> None:
         most = self.terms.max_cost_usd
+        if most is not None and self.usage.unpriced:
+            raise BudgetSpent(UNPRICED)
         if most is not None and self.usage.cost_usd >= most:
             raise BudgetSpent(
                 f"judging has cost {self.usage.cost_usd:.2f} USD of the {most:.2f} allowed after "

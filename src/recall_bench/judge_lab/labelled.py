@@ -20,6 +20,8 @@ from recall_bench.datasets.questions import expected
 from recall_bench.errors import Malformed, UsageError
 
 _OTHER_NAMES = {"grounded": "hallucination"}
+_LAST_DAY = 1_000_000
+"""No story is longer; further on, calendars end."""
 
 
 class Labelled(Record, frozen=True, kw_only=True):
@@ -143,6 +145,8 @@ class _Line:
         value = self._given(key)
         if not isinstance(value, str):
             raise self._wrong(f"{key} is {_shown(value)}, not text; put it in quotes")
+        if any("\ud800" <= letter <= "\udfff" for letter in value):
+            raise self._wrong(f"{key} holds half of a surrogate pair; complete or remove it")
         if not (may_be_blank or value.strip()):
             raise self._wrong(f"{key} is blank; fill it in or remove the line")
         return value
@@ -169,22 +173,24 @@ class _Line:
         if not isinstance(value, list):
             raise self._wrong(f"relevant_days is {_shown(value)}; write a list of story days")
         for day in cast("list[object]", value):
-            if type(day) is not int or day < 1:
+            if type(day) is not int or not 1 <= day <= _LAST_DAY:
                 raise self._wrong(
-                    f"relevant_days holds {_shown(day)}; write whole numbers from 1 on"
+                    f"relevant_days holds {_shown(day)}; write whole numbers from 1 to {_LAST_DAY}"
                 )
             yield day
 
     def _checkpoint(self) -> int | None:
         value = self._content.get("checkpoint_days")
-        if value is None or (type(value) is int and value >= 1):
+        if value is None or (type(value) is int and 1 <= value <= _LAST_DAY):
             return value
         raise self._wrong(f"checkpoint_days is {_shown(value)}; write the last story day told")
 
     def _question_id(self) -> str | None:
         value = self._content.get("question_id")
-        if value is None or (isinstance(value, str) and value.strip()):
-            return value
+        if value is None:
+            return None
+        if isinstance(value, str) and value.strip():
+            return self._text("question_id")
         raise self._wrong(f"question_id is {_shown(value)}; write a name in quotes or remove it")
 
     def _given(self, key: str) -> object:

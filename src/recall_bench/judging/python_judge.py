@@ -17,7 +17,7 @@ from recall_bench.core.question import Scenario
 from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Verdict
 from recall_bench.errors import BenchError, JudgeBusy, JudgeFault, UnreadableVerdict, UsageError
 from recall_bench.foreign_code import described, import_place, source_digest, split_target
-from recall_bench.judging.reply import read_marks
+from recall_bench.judging.reply import read_marks, writable
 
 _USUAL_NAME = "judge"
 
@@ -151,7 +151,7 @@ def _foreign(fault: type[BenchError], problem: str) -> Iterator[None]:
 
 def _read(returned: object) -> Verdict:
     if isinstance(returned, Verdict):
-        return returned
+        return returned.but(reason=writable(returned.reason))
     if isinstance(returned, Mapping):
         return read_marks(returned)
     text = repr(returned)

@@ -145,7 +145,12 @@ def _verdict(marks: dict[str, int], reason: str, source: object) -> Verdict:
             raise UnreadableVerdict(
                 f"{name} goes from 0 to {SCALES[name]}; the judge gave {_shown(source)}"
             )
-    return Verdict(marks=marks, reason=reason)
+    return Verdict(marks=marks, reason=writable(reason))
+
+
+def writable(text: str) -> str:
+    """The text as UTF-8 can carry it: half a surrogate pair, which JSON can spell, is escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _shown(value: object) -> str:

@@ -110,6 +110,6 @@ def _chain(error: BaseException) -> list[str]:
 
 
 def shortened(text: str) -> str:
-    """On one line, and cut where nobody reads on."""
-    line = " ".join(text.split())
+    """On one line, cut where nobody reads on, and fit to be written down."""
+    line = " ".join(text.encode("utf-8", "backslashreplace").decode().split())
     return line if len(line) <= _SAID_LIMIT else f"{line[:_SAID_LIMIT]}…"

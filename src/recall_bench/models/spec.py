@@ -113,10 +113,16 @@ def _is_ours(part: str) -> bool:
     return bool(_URL.match(part)) or bool(equals and key.strip().lower() in _KEYS)
 
 
+def near_provider(name: str) -> str | None:
+    """The provider or agent that somebody may have meant by a name that is none."""
+    close = get_close_matches(name.lower(), sorted({*PROVIDERS, *AGENTS}), n=1)
+    return close[0] if close else None
+
+
 def _unknown(provider: str) -> str:
-    known = sorted({*PROVIDERS, *AGENTS})
-    close = get_close_matches(provider, known, n=1)
-    instead = f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
+    near = near_provider(provider)
+    known = ", ".join(sorted({*PROVIDERS, *AGENTS}))
+    instead = f"did you mean {near}?" if near else f"known are {known}"
     return f"{provider[:40]!r} is no provider of models; {instead}"
 
 

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from recall_bench.core.usage import Usage
+from recall_bench.core.usage import UNPRICED, Usage
 from recall_bench.errors import BudgetSpent, JudgeGone
 
 
@@ -53,8 +53,10 @@ class Court:
         self.adjourned = self.adjourned or reason
 
     def pay(self, usage: Usage) -> None:
-        """Count what a call cost, as soon as it is known."""
+        """Count what a call cost, as soon as it is known; adjourn if that cannot be told."""
         self._spent_usd += usage.cost_usd
+        if usage.unpriced and self._allowed_usd is not None:
+            self.adjourn(BudgetSpent(UNPRICED))
 
 
 class Bill:

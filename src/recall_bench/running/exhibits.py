@@ -42,8 +42,10 @@ class Exhibits:
         wanted = {
             day
             for cited in item.truth.evidence
-            for day in range(cited.day - self._window, cited.day + self._window + 1)
+            for day in range(
+                max(cited.day - self._window, 1), min(cited.day + self._window, days) + 1
+            )
         }
         for day in sorted(wanted):
-            if day <= days and day in self._episodes:
+            if day in self._episodes:
                 yield self._episodes[day]

@@ -46,6 +46,7 @@ def test_what_is_kept_is_found_by_whoever_opens_the_folder_next(tmp_path: Path) 
             lambda whole: whole.replace(b'"correctness":2', b'"correctness":9'), id="no mark"
         ),
         pytest.param(lambda whole: whole.replace(b"a slip", b"a quip"), id="a letter"),
+        pytest.param(lambda whole: whole.replace(b"a slip", b"a \xfflip"), id="no letter"),
         pytest.param(lambda whole: whole.replace(KEY.encode(), b"c" * 64), id="another's"),
     ],
 )

@@ -70,3 +70,11 @@ def test_people_see_what_came_back_and_the_model_is_never_told_it_again() -> Non
     assert "ignore the rubric" in read.problem
     assert "ignore the rubric" not in read.advice
     assert "correctness from 0 to 3" in read.advice
+
+
+def test_a_reason_with_half_a_letter_can_be_written_down() -> None:
+    found = read_verdict(reply(FULL.replace("as it should be", "half a \\ud83d face")))
+
+    assert isinstance(found, Verdict)
+    assert found.reason == "half a \\ud83d face"
+    assert found.digest

@@ -20,7 +20,11 @@ NEIGHBOURS = 1
 KEPT = 4096
 """Windows kept ready: a question is put at many checkpoints."""
 
+COMMON = 40
+"""A token that more sentences hold than this tells none of them apart."""
+
 Tokens = frozenset[str]
+NO_TOKENS: Tokens = frozenset()
 
 _PUNCTUATION = re.compile(r"\W+")
 
@@ -82,33 +86,35 @@ class Window:
             dates=frozenset(day.date for day in told),
         )
 
-    def weight(self, token: str) -> float:
-        """How telling a token is here; what does not occur at all is the most telling."""
-        return self.weights.get(token, self.unheard)
-
     def quotes(self, words: str) -> bool:
         """Whether levelled words stand here in this order."""
         return words in self.text
 
-    def best(self, claim: Tokens) -> tuple[float, int]:
-        """How far the sentence nearest to a claim supports it, from 0 to 1, and its number."""
-        total, scores = 0.0, defaultdict[int, float](float)
+    def weight_of(self, found: Iterable[str]) -> float:
+        """How telling several tokens are together."""
+        weights, unheard = self.weights, self.unheard
+        return sum([weights.get(token, unheard) for token in found])
+
+    def support(self, claim: Tokens) -> float:
+        """How far the sentence nearest to a claim supports it, from 0 to 1."""
+        postings, weights = self.postings, self.weights
+        total, scores = 0.0, dict[int, float]()
         for token in claim:
-            weight = self.weight(token)
-            total += weight
-            for number in self.postings.get(token, ()):
-                scores[number] += weight
-        if not scores or total <= 0:
-            return 0.0, -1
-        number = max(scores, key=scores.__getitem__)
-        return scores[number] / total, number
+            weight = weights.get(token)
+            if weight is None:
+                total += self.unheard
+            elif len(found := postings[token]) <= COMMON:
+                total += weight
+                for number in found:
+                    scores[number] = scores.get(number, 0.0) + weight
+        return max(scores.values()) / total if scores and total > 0 else 0.0
 
     def nearest(self, claim: Tokens, count: int) -> Tokens:
         """The tokens of the few sentences that a text shares most with."""
         scores = defaultdict[int, float](float)
         for token in claim:
             for number in self.postings.get(token, ()):
-                scores[number] += self.weight(token)
+                scores[number] += self.weights[token]
         chosen = sorted(scores, key=lambda number: (-scores[number], number))[:count]
         return frozenset[str]().union(*(self.sentences[number] for number in chosen))
 

@@ -7,7 +7,6 @@ the share of asked values told when no value was asked for, the number is -1.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from math import log1p
 
 from recall_bench.judging.offline.abstention import (
@@ -30,15 +29,12 @@ from recall_bench.judging.offline.wording import plain, sentences, words
 NOTHING = -1.0
 MATCHED = 0.4
 """Two sentences are about one thing if the answer's holds this share of the reference's."""
-SUPPORTED = 0.35
-"""A claim with less support than this in every sentence of the evidence stands alone."""
-NEAREST = 5
 CLAIM_TOKENS = 2
 """A sentence with fewer tokens of its own claims nothing that could be checked."""
 
 EVIDENCE_NUMBERS = frozenset(
     """
-    support support_least claims extra_support extra_support_least extra_unsupported
+    support support_least claims
     reference_support beyond_near own_near unheard unheard_share values_unheard values_heard
     names_unheard evidence_days window_sentences quotes_heard quotes_unheard dates_near
     dates_near_share dates_foreign
@@ -58,8 +54,8 @@ _RESERVATION = re.compile(
 _EMPHASIS = re.compile(
     r'\*\*([^*]{1,400})\*\*|["\u201c]([^"\u201c\u201d\n]{2,300})["\u201d]|`([^`\n]{1,300})`'
 )
-_QUOTED = re.compile(r'"([^"\n]{8,300})"')
-_ENTRY = re.compile(r"^\s*(?:-|\d+[.)])\s", re.MULTILINE)
+_QUOTED = re.compile(r'["\u201c]([^"\u201c\u201d\n]{8,300})["\u201d]')
+_ENTRY = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s", re.MULTILINE)
 _SIDES = {None: 0, Polarity.YES: 1, Polarity.NO: -1}
 _RIGHT_SIDES = {Right.AFFIRMS: 1, Right.DENIES: -1, Right.ABSTAINS: -1}
 
@@ -72,8 +68,6 @@ class Ground:
     reference: Tokens
     news: Tokens
     """What of the reference the question does not say."""
-    order: tuple[str, ...]
-    """The reference's stems in order."""
     clauses: tuple[Tokens, ...]
     """The news of each clause that has any."""
     sentences: tuple[tuple[Tokens, bool], ...]
@@ -85,19 +79,24 @@ class Ground:
     is_polar: bool
     joints: int
     """The places where the reference goes on to a further clause."""
+    is_list: bool
+    """Whether the reference is several names or values and nothing else."""
 
     @classmethod
     def of(cls, case: Case, reader: Reader) -> "Ground":
         """What a case holds, measured."""
         asked, told = plain(case.item.text), plain(case.item.truth.reference)
-        question, reference = tokens(case.question), tokens(reader.read(told))
+        question = tokens(case.question)
         parts = (tokens(reader.read(clause)) - question for clause in _CLAUSE.split(told) if clause)
+        clauses = tuple(part for part in parts if part)
+        contents = reader.read(told)
+        reference = tokens(contents)
+        keys = reader.key_stems(told, contents) | {f"#{value.core}" for value in contents.values}
         return cls(
             question=question,
             reference=reference,
             news=reference - question,
-            order=reader.order(told),
-            clauses=tuple(part for part in parts if part),
+            clauses=clauses,
             sentences=tuple(
                 (tokens(reader.read(sentence)), negations(sentence) > 0)
                 for sentence in sentences(told)
@@ -108,7 +107,18 @@ class Ground:
             reference_negations=negations(told),
             is_polar=is_polar(asked),
             joints=len(_CLAUSE.findall(told)),
+            is_list=len(clauses) > 1 and all(clause <= keys for clause in clauses),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How the evidence bears on a reference."""
+
+    support: float
+    """How far one sentence of it says the same."""
+    tokens: Tokens
+    """What its nearest sentences say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +128,6 @@ class Sample:
     case: Case
     ground: Ground
     account: Account
-    order: tuple[str, ...]
-    """The answer's stems in order."""
     reading: Reading
     side: Polarity | None
     """The side that the rules take it to take."""
@@ -133,17 +141,17 @@ class Sample:
     """By the rules."""
     completeness: float
     window: Window | None
+    near: "Nearness"
+    """What of the window is about the reference."""
     answer: str
-    """The plain answer, its markup of lists still there."""
+    """As it was given, its markup still there."""
     said: tuple[Tokens, ...]
     """What each sentence says."""
     sentences: tuple[str, ...]
     emphases: int
     """How many passages it puts in bold, in quotes or in code,"""
     emphasised: Tokens
-    """what they say,"""
-    first_emphasised: Tokens
-    """and what the first of them says."""
+    """and what they say."""
 
     @property
     def whole(self) -> Tokens:
@@ -209,11 +217,13 @@ def _overlap(sample: Sample) -> dict[str, float]:
         "precision": _share(len(whole & (ground.reference | ground.question)), len(whole)),
         "precision_own": _share(len(own & ground.reference), len(own)),
         "extra": log1p(len(own - ground.reference)),
-        "pairs": _pairs(ground.order, sample.order),
         "clauses": len(clauses),
         "clause_least": min(clauses, default=NOTHING),
         "clause_mean": sum(clauses) / len(clauses) if clauses else NOTHING,
         "clauses_untold": sum(share == 0 for share in clauses),
+        "list_untold": _share(sum(share == 0 for share in clauses), len(clauses))
+        if ground.is_list
+        else NOTHING,
         "clauses_thin": _share(sum(share < 0.5 for share in clauses), len(clauses)),
         "opening_recall": _share(len(opening & news), len(news)),
         "opening_precision": _share(
@@ -226,12 +236,6 @@ def _overlap(sample: Sample) -> dict[str, float]:
 
 def _letters(found: Iterable[str]) -> int:
     return sum(map(len, found))
-
-
-def _pairs(reference: tuple[str, ...], answer: tuple[str, ...]) -> float:
-    """The share of neighbouring words of the reference that are neighbours in the answer too."""
-    wanted, told = set(pairwise(reference)), set(pairwise(answer))
-    return _share(len(wanted & told), len(wanted))
 
 
 def _stance(sample: Sample) -> dict[str, float]:
@@ -317,33 +321,27 @@ def _emphasis(sample: Sample) -> dict[str, float]:
     """What an answer puts in bold, in quotes or in code: what it holds to be the point."""
     ground = sample.ground
     own = sample.emphasised - ground.question
-    first = sample.first_emphasised - ground.question
     return {
         "emphasised": sample.emphases,
         "emphasised_precision": _share(len(own & ground.reference), len(own)),
         "emphasised_recall": _share(len(own & ground.news), len(ground.news)) if own else NOTHING,
-        "emphasised_first": _share(len(first & ground.reference), len(first)),
     }
 
 
 def _support(sample: Sample, window: Window) -> dict[str, float]:
     ground, said, whole = sample.ground, sample.said, sample.whole
     own, beyond = whole - ground.question, whole - ground.question - ground.reference
-    near = window.nearest(ground.reference, NEAREST)
+    near = sample.near.tokens
     unheard = [token for token in own if token not in window.postings]
     values = [v for v in sample.account.contents.values if v.kind != DATE]
     heard = sum(f"#{value.core}" in window.postings for value in values)
     named = sample.account.contents.names - sample.case.question.words
     supports = list(_supports(said, ground.question, window))
-    extras = list(_supports(said, ground.question | ground.reference, window))
     return {
         "support": _mean(supports),
         "support_least": min((share for share, _ in supports), default=NOTHING),
         "claims": len(supports),
-        "extra_support": _mean(extras),
-        "extra_support_least": min((share for share, _ in extras), default=NOTHING),
-        "extra_unsupported": sum(share < SUPPORTED for share, _ in extras),
-        "reference_support": window.best(ground.reference)[0],
+        "reference_support": sample.near.support,
         "beyond_near": _weighed(beyond & near, beyond, window),
         "own_near": _weighed(own & (near | ground.reference), own, window),
         "unheard": len(unheard),
@@ -359,7 +357,7 @@ def _support(sample: Sample, window: Window) -> dict[str, float]:
 
 
 def _quotations(sample: Sample, window: Window) -> dict[str, float]:
-    found = [levelled(quoted) for quoted in _QUOTED.findall(sample.answer)]
+    found = [levelled(plain(quoted)) for quoted in _QUOTED.findall(sample.answer)]
     heard = sum(map(window.quotes, found))
     return {"quotes_heard": _share(heard, len(found)), "quotes_unheard": len(found) - heard}
 
@@ -386,7 +384,7 @@ def _supports(
     for claim in said:
         own = claim - known
         if len(own) >= CLAIM_TOKENS:
-            yield window.best(own)[0], len(own)
+            yield window.support(own), len(own)
 
 
 def _mean(found: list[tuple[float, int]]) -> float:
@@ -395,5 +393,5 @@ def _mean(found: list[tuple[float, int]]) -> float:
 
 
 def _weighed(part: Tokens, whole: Tokens, window: Window) -> float:
-    total = sum(map(window.weight, whole))
-    return sum(map(window.weight, part)) / total if total > 0 else NOTHING
+    total = window.weight_of(whole)
+    return window.weight_of(part) / total if total > 0 else NOTHING

@@ -64,6 +64,8 @@ class Grade:
     is_exact: bool = False
     """Whether the truth says what a right answer contains, so that the rules' word is final."""
     findings: tuple[Finding, ...] = ()
+    match: "Match | None" = None
+    """How the answer fits the reference, where that was looked at."""
 
 
 def read_answer(case: Case, account: Account) -> Reading:
@@ -176,13 +178,14 @@ def best_match(case: Case, account: Account) -> Match:
 def _told(case: Case, account: Account, reading: Reading) -> Grade:
     match = best_match(case, account)
     if reading.stance.is_non_answer and match.coverage.news < ANSWERED_ALL_THE_SAME:
-        return _unanswered(reading, match.coverage)
+        return replace(_unanswered(reading, match.coverage), match=match)
     return Grade(
         match.correctness,
         match.completeness,
         _explained(match),
         is_contradicted=bool(match.rivalry.contradicting),
         findings=(Finding.CONTRADICTION,) if match.rivalry.contradicting else (),
+        match=match,
     )
 
 

@@ -34,6 +34,8 @@ DOUBTED = 0.45
 """The most that a rule leaves of a chance where it forbids a pass."""
 GRANTED = 0.55
 """The least that it leaves where it grants one."""
+UNTOLD_ALLOWED = {"correctness": 0.49, "completeness": 0.0}
+"""The share of a listed reference's entries that may be missing from an answer that passes."""
 WHOLE = 0.95
 """An answer that tells this share of the reference tells it all."""
 
@@ -186,8 +188,9 @@ def _assessed(read: _Read) -> Assessment:
 
 def _weighed(read: _Read, numbers: dict[str, float], opinion: Opinion) -> Verdict:
     """What a calibration makes of an answer, within what the rules allow."""
-    for mark in ("correctness", "completeness"):
-        if read.grade.is_non_answer or _tells_another_value(read, numbers):
+    for mark, allowed in UNTOLD_ALLOWED.items():
+        lacks_entries = read.case.right is Right.TELLS and numbers["list_untold"] > allowed
+        if read.grade.is_non_answer or lacks_entries or _tells_another_value(read, numbers):
             opinion = opinion.at_most(mark, DOUBTED)
         elif _tells_it_all(read, numbers):
             opinion = opinion.at_least(mark, GRANTED)

@@ -43,7 +43,7 @@ class VerdictCache:
         """The verdict on record; None if there is none, or what there is was damaged."""
         try:
             entry = msgspec.json.decode(self._path(key).read_bytes(), type=_Entry)
-        except (OSError, msgspec.DecodeError):
+        except (OSError, UnicodeDecodeError, msgspec.DecodeError):
             return None
         return entry.verdict if (entry.key, entry.check) == (key, entry.verdict.digest) else None
 

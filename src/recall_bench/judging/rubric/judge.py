@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cached_property
 from hashlib import sha256
-from pathlib import Path
 
 from anyio import Lock
 
@@ -28,7 +27,6 @@ from recall_bench.errors import (
 from recall_bench.judging.offline.abstention import Stance, apart_from_refusal, read_stance
 from recall_bench.judging.offline.citations import split_citations
 from recall_bench.judging.offline.leaks import LeakFinder
-from recall_bench.judging.offline.rules import rules_digest
 from recall_bench.judging.offline.wording import plain
 from recall_bench.judging.rubric.cache import VerdictCache, cache_key
 from recall_bench.judging.rubric.evidence import ANSWER_CHARACTERS
@@ -36,11 +34,12 @@ from recall_bench.judging.rubric.options import RubricOptions, Showing
 from recall_bench.judging.rubric.prompt import build_case, disclosure_of, once_more
 from recall_bench.judging.rubric.reading import read_verdict
 from recall_bench.judging.rubric.rubrics import rubrics
+from recall_bench.judging.rubric.rules import rules_digest
 from recall_bench.models.model import Model, Prompt, Reply
 
 VERSION = "1"
-"""Raised when code outside this folder changes that decides a verdict: how sentences are cut,
-how a reply is read. The digest of the rules covers the rest."""
+"""Raised when code changes that decides a verdict and that the digest of the rules does not cover:
+how sentences are cut, how a reply is read."""
 
 ATTEMPTS = 3
 """How often a model is asked for one verdict before the answer stays unjudged."""
@@ -165,7 +164,6 @@ def _findings(exhibit: Exhibit) -> tuple[Finding, ...]:
 
 
 def _rules_digest(options: RubricOptions) -> str:
-    """Names the code that decides a verdict here, the code that finds leaks, and the choices."""
+    """Names the code that decides a verdict, and the choices."""
     shown = "whole" if options.showing is Showing.FULL else f"{options.budget_tokens} tokens"
-    parts = (rules_digest(Path(__file__).parent), rules_digest(), shown)
-    return sha256("\n".join(parts).encode()).hexdigest()
+    return sha256(f"{rules_digest()}\n{shown}".encode()).hexdigest()
