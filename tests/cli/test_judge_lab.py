@@ -83,7 +83,7 @@ def test_agreement_as_json_has_every_figure_by_mark_and_category(
 
     found = json.loads(shown.out)
     assert found["judge"]["name"] == "offline"
-    assert found["counts"] == {"answers": 60, "questions": 60, "judged": 60}
+    assert found["counts"] == {"answers": 60, "questions": 60, "judged": 60, "learned_from": 0}
     assert found["not_judged"] == 0
     assert found["marks"].keys() == {"correctness", "completeness", "grounded"}
     assert found["marks"]["correctness"]["auc"] > 0.9
@@ -511,6 +511,11 @@ def test_the_published_verdicts_are_measured(invoke: Invoke) -> None:
     shown = invoke("judge-lab", "agreement", "--judged", judged, "--corpus", corpus, "--json")
 
     found = json.loads(shown.out)
-    assert found["counts"] == {"answers": 1659, "questions": 160, "judged": 1659}
+    assert found["counts"] == {
+        "answers": 1659,
+        "questions": 160,
+        "judged": 1659,
+        "learned_from": 158,
+    }
     assert next(iter(found["categories"])) == "factual-recall"
     assert found["marks"]["correctness"]["auc"] > 0.85

@@ -151,7 +151,7 @@ def test_a_mark_that_cannot_be_corrected_does_not_keep_the_others_from_it() -> N
     [
         pytest.param(JUDGE.but(version="2"), "it is reader 2", id="another version"),
         pytest.param(JUDGE.but(model="gpt"), r"it is reader 1 \(gpt\)", id="another model"),
-        pytest.param(JUDGE.but(rules_digest="x"), "other rules", id="other rules"),
+        pytest.param(JUDGE.but(rules_digest="x"), "it is reader 1, rules x", id="other rules"),
         pytest.param(
             JUDGE.but(rubrics=(RubricCard(name="boundary", version="1", digest="d"),)),
             "another rubric",

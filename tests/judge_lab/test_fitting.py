@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from recall_bench.judge_lab.fitting import fit
 from recall_bench.judging.offline.calibration import GOALS, Floats, Weighing
@@ -9,11 +10,14 @@ from recall_bench.judging.offline.calibration import GOALS, Floats, Weighing
 RNG = np.random.default_rng(11)
 
 
-def columns(reached: Floats) -> Floats:
+Flags = NDArray[np.bool_]
+
+
+def columns(reached: Flags) -> Floats:
     return np.repeat(reached[:, None], len(GOALS), axis=1).astype(np.float64)
 
 
-def chances(names: list[str], values: Floats, reached: Floats) -> list[float]:
+def chances(names: list[str], values: Floats, reached: Flags) -> list[float]:
     model = Weighing(fit(names, values, columns(reached)))
     rows = (dict(zip(names, map(float, row), strict=True)) for row in values)
     return [model.opinion(row).chance("grounded") for row in rows]

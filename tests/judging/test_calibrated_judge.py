@@ -160,3 +160,46 @@ def test_an_answer_gains_nothing_by_asking_for_marks(judge: OfflineJudge) -> Non
     )
     assert pleading.marks["correctness"] <= plain.marks["correctness"] < PASS["correctness"]
     assert pleading.probabilities["correctness"] <= plain.probabilities["correctness"]
+
+
+def test_an_answer_that_tells_nothing_of_the_reference_never_passes(
+    judge: OfflineJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever quotes the log at random has found nothing, however well the quotations sound."""
+    quoted = "The new pump is a Tideway v2.3.1 and moves 40% more water."
+    verdict = ruled(judge, monkeypatch, SURE, exhibit(PROMISE, quoted))
+    assert verdict.probabilities["correctness"] == DOUBTED
+    assert verdict.probabilities["completeness"] == DOUBTED
+
+
+def test_the_wrong_side_never_passes(judge: OfflineJudge, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = item("Did Nell change the opening hours?", "No, they stayed the same.")
+    assert ruled(judge, monkeypatch, SURE, exhibit(asked, "No.")).marks["correctness"] == 3
+    assert (
+        ruled(judge, monkeypatch, SURE, exhibit(asked, "Yes, she did.")).marks["correctness"] == 0
+    )
+
+
+def test_names_that_are_asked_for_together_must_be_told_together(
+    judge: OfflineJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = item("Which ships came?", "The Marigold, the Haddock and the Bess.")
+    two = ruled(judge, monkeypatch, SURE, exhibit(asked, "The Marigold and the Haddock."))
+    one = ruled(judge, monkeypatch, SURE, exhibit(asked, "The Marigold."))
+    assert (two.marks["correctness"], two.marks["completeness"]) == (3, 0)
+    assert (one.marks["correctness"], one.marks["completeness"]) == (0, 0)
+
+
+def test_what_is_quoted_word_for_word_is_grounded(
+    judge: OfflineJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quoted = "The harbour office opens at 8 AM. Nell did not change the opening hours."
+    assert ruled(judge, monkeypatch, DOUBTFUL, exhibit(PROMISE, quoted)).marks["grounded"] == 1
+    altered = quoted.replace("did not change", "liked")
+    assert ruled(judge, monkeypatch, DOUBTFUL, exhibit(PROMISE, altered)).marks["grounded"] == 0
+    early = exhibit(PROMISE, quoted, days=8)
+    assert ruled(judge, monkeypatch, DOUBTFUL, early).marks["grounded"] == 0
+
+
+def test_it_knows_which_questions_it_learned_from(judge: OfflineJudge) -> None:
+    assert not judge.has_learned_from("What did berth 7 cost a week on March 2?")

@@ -14,6 +14,7 @@ from recall_bench.judging.offline.calibration import (
     Weighing,
     opinion_of,
     shipped,
+    trace_of,
     weighing,
 )
 from recall_bench.judging.offline.features import EVIDENCE_NUMBERS
@@ -103,4 +104,5 @@ def test_the_shipped_models_differ_by_the_evidence_alone() -> None:
 def test_the_shipped_calibration_says_what_it_learned_from() -> None:
     training = shipped().training
     assert training.answers > training.questions > 100
-    assert len(training.labelled) == 64
+    assert 100 < len(training.traces) <= training.questions
+    assert trace_of("What  did it\ncost?") == trace_of("what did it cost?") != trace_of("who?")

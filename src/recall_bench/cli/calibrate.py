@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recall_bench.cli.options import PATH
+from recall_bench.errors import UsageError
 
 if TYPE_CHECKING:
     from recall_bench.judge_lab.calibrate import Trained
@@ -29,12 +30,13 @@ def calibrate_command(judged: Path, corpus: Path, out: Path | None) -> None:
     that learned from all of them.
     """
     from recall_bench.judge_lab.calibrate import calibrate
-    from recall_bench.judging.offline.calibration import as_json
 
+    if out is not None and not out.parent.is_dir():
+        raise UsageError(f"--out: there is no folder {out.parent}; create it first")
     trained = calibrate(judged, corpus)
     click.echo(_report(trained))
     if out is not None:
-        out.write_bytes(as_json(trained.calibration))
+        out.write_bytes(trained.as_json())
         click.echo(f"wrote {out}", err=True)
 
 

@@ -145,6 +145,15 @@ class Closes(Protocol):
         ...
 
 
+@runtime_checkable
+class Learned(Protocol):
+    """A judge that was trained on answers to some questions, and knows which."""
+
+    def has_learned_from(self, question: str) -> bool:
+        """Whether figures about this question say less than they seem to."""
+        ...
+
+
 async def dismiss(judge: Judge | None) -> None:
     """Tell a judge, if there is one, that nothing is left to judge."""
     if isinstance(judge, Closes):

@@ -11,7 +11,7 @@ from recall_bench.core.memory import Answer
 from recall_bench.core.question import CATEGORIES, Scenario
 from recall_bench.core.record import Record
 from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, JudgeCard, Verdict
+from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, JudgeCard, Learned, Verdict
 from recall_bench.judge_lab.hearing import Terms, hear
 from recall_bench.judge_lab.labelled import Labelled
 from recall_bench.metrics.agreement import MarkAgreement, Rulings, agreement
@@ -27,6 +27,8 @@ class Counts(Record, frozen=True, kw_only=True):
     """Put before the judge."""
     questions: int
     judged: int
+    learned_from: int = 0
+    """Questions that the judge was trained on: agreement about them is flattered."""
 
 
 class Agreement(Record, frozen=True, kw_only=True):
@@ -79,6 +81,7 @@ async def measure(
             answers=len(answers),
             questions=len({answer.cluster for answer in answers}),
             judged=len(judged),
+            learned_from=len({a.question for a in answers if _has_learned_from(judge, a)}),
         ),
         not_judged=heard.not_judged,
         faults=heard.faults,
@@ -90,6 +93,10 @@ async def measure(
             for category in in_usual_order(answer.category for answer in answers)
         },
     )
+
+
+def _has_learned_from(judge: Judge, answer: Labelled) -> bool:
+    return isinstance(judge, Learned) and judge.has_learned_from(answer.question)
 
 
 def compare(judged: Judged) -> dict[str, MarkAgreement]:

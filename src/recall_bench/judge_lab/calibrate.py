@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from recall_bench.core.question import Scenario
@@ -26,6 +25,8 @@ from recall_bench.judging.offline.calibration import (
     Sums,
     Training,
     Weighing,
+    as_json,
+    trace_of,
 )
 from recall_bench.judging.offline.features import EVIDENCE_NUMBERS, has_evidence
 from recall_bench.judging.offline.judge import OfflineJudge
@@ -74,6 +75,10 @@ class Trained:
     held_out: dict[str, HeldOut]
     """With and without evidence."""
 
+    def as_json(self) -> bytes:
+        """The calibration as a file for the package."""
+        return as_json(self.calibration)
+
 
 def calibrate(judged: Path, corpus: Path) -> Trained:
     """Learn from a file of labelled verdicts about the days in a folder."""
@@ -118,7 +123,7 @@ def train(material: Material) -> Calibration:
         training=Training(
             answers=len(material),
             questions=len({answer.cluster for answer in material.answers}),
-            labelled=sha256(msgspec.json.encode(material.answers)).hexdigest(),
+            traces=tuple(sorted({trace_of(answer.question) for answer in material.answers})),
             penalty=PENALTY,
         ),
         with_evidence=_model(material, seen, with_evidence=True),

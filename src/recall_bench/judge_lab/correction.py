@@ -229,7 +229,8 @@ def _refuse_strangers(judge: JudgeCard, measured: JudgeCard) -> None:
 def named(judge: JudgeCard) -> str:
     """A judge as people speak of it."""
     model = f" ({judge.model})" if judge.model is not None else ""
-    return f"{judge.name} {judge.version}{model}"
+    rules = f", rules {judge.rules_digest[:8]}" if judge.rules_digest is not None else ""
+    return f"{judge.name} {judge.version}{model}{rules}"
 
 
 def _cautions(

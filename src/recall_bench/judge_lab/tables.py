@@ -85,6 +85,11 @@ def _notes(found: Agreement) -> Iterator[str]:
     yield ""
     if by_marks:
         yield f"AUC of {_listed(by_marks)} ranks by points: the judge gives no probabilities."
+    if found.counts.learned_from:
+        yield (
+            f"The judge was trained on {found.counts.learned_from:,} of these questions, so the "
+            "figures flatter it; `judge-lab calibrate` tests it on held-out ones."
+        )
     yield f"Intervals: questions drawn anew {found.resamples:,} times. {NOTHING} is undefined."
 
 

@@ -237,6 +237,8 @@ def _named(card: SystemCard | JudgeCard) -> str:
 
 def _judges(plan: Plan) -> str:
     words = _named(plan.judge) + (f" ({plan.judge.model})" if plan.judge.model else "")
+    if plan.judge.rules_digest is not None:
+        words += f", rules {plan.judge.rules_digest[:8]}"
     if plan.judge_memory_window:
         words += f", shown ±{plan.judge_memory_window} days around the evidence"
     if plan.appellate is not None:

@@ -8,6 +8,7 @@ weights are data, trained by `recall-bench judge-lab calibrate`.
 
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from itertools import accumulate
 from typing import Any
@@ -47,13 +48,18 @@ class Sums(Record, frozen=True, kw_only=True):
     curves: tuple[Curve, ...]
 
 
+def trace_of(question: str) -> str:
+    """A short digest of a question's text."""
+    return sha256(" ".join(question.lower().split()).encode()).hexdigest()[:12]
+
+
 class Training(Record, frozen=True, kw_only=True):
     """What the weights were learned from."""
 
     answers: int
     questions: int
-    labelled: str
-    """The digest of the labelled verdicts."""
+    traces: tuple[str, ...]
+    """What every question it learned from leaves, so that it can be told when met again."""
     penalty: float
 
 

@@ -4,7 +4,6 @@ A window is the text of the evidence days and their neighbours, none later than 
 sentences are told apart by their words: a word of few sentences says more than one of many.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from math import log
 
 from recall_bench.core.question import Item, Scenario
 from recall_bench.judging.offline.contents import Account, Contents, Reader
+from recall_bench.judging.offline.literal import levelled
 from recall_bench.judging.offline.wording import plain, sentences
 
 NEIGHBOURS = 1
@@ -26,17 +26,10 @@ COMMON = 40
 Tokens = frozenset[str]
 NO_TOKENS: Tokens = frozenset()
 
-_PUNCTUATION = re.compile(r"\W+")
-
 
 def tokens(contents: Contents) -> Tokens:
     """The stems and values of a text as one set."""
     return contents.stems | {f"#{value.core}" for value in contents.values}
-
-
-def levelled(text: str) -> str:
-    """A plain text without case and punctuation."""
-    return _PUNCTUATION.sub(" ", text.lower()).strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +74,7 @@ class Window:
             postings=dict(postings),
             weights={token: log(size / (len(found) + 0.5)) for token, found in postings.items()},
             unheard=log(size / 0.5),
-            text=" ".join(day.text for day in told),
+            text="".join(day.text for day in told),
             words=frozenset(word for day in told for word in day.text.split()),
             dates=frozenset(day.date for day in told),
         )

@@ -22,7 +22,8 @@ from recall_bench.judging.offline.atoms import DATE, Atom
 from recall_bench.judging.offline.case import Case, Right
 from recall_bench.judging.offline.contents import Account, Reader
 from recall_bench.judging.offline.coverage import Coverage, Reference
-from recall_bench.judging.offline.evidence import Tokens, Window, levelled, tokens
+from recall_bench.judging.offline.evidence import Tokens, Window, tokens
+from recall_bench.judging.offline.literal import levelled
 from recall_bench.judging.offline.rivals import Rivalry
 from recall_bench.judging.offline.wording import plain, sentences, words
 

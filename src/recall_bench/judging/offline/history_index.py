@@ -12,10 +12,12 @@ from functools import cached_property
 
 from recall_bench.core.question import Scenario
 from recall_bench.judging.offline.atoms import DATE, MONTH, YEAR, Atom
+from recall_bench.judging.offline.literal import levelled
 from recall_bench.judging.offline.values import values
-from recall_bench.judging.offline.wording import Stems, plain, words
+from recall_bench.judging.offline.wording import Stems, plain, sentences, words
 
 _SESSION = re.compile(r"#{1,6}\s+session:\s*(\S+)\s*", re.IGNORECASE)
+_PART = re.compile(r"[:;]\s")
 _OPEN = ""
 
 
@@ -60,11 +62,13 @@ class HistoryIndex:
         self._days = [episode.day for episode in scenario.episodes]
         self._dates = [episode.at.date() for episode in scenario.episodes]
         self._sessions: dict[str, _Firsts] = {}
+        self._first_lines: dict[str, int] = {}
         seen: set[tuple[str, str]] = set()
         for episode in scenario.episodes:
             for session, line in _lines(episode.text):
                 if (session, line) not in seen:
                     seen.add((session, line))
+                    self._first_lines.setdefault(line, episode.day)
                     self._sessions.setdefault(session, _Firsts()).read(plain(line), episode.day)
         self._all = _merged(self._sessions.values())
         self._stems = Stems()
@@ -95,6 +99,22 @@ class HistoryIndex:
         for word, day in self._all.words.items():
             stem = next(iter(self._stems.of([word])), word)
             firsts[stem] = min(day, firsts.get(stem, day))
+        return firsts
+
+    def has_quoted(self, sentence: str, days: int) -> bool:
+        """Whether a plain sentence, or each part of it, stands in the first `days` days."""
+        firsts = self._first_sentences
+        if firsts.get(levelled(sentence), days + 1) <= days:
+            return True
+        return all(firsts.get(levelled(part), days + 1) <= days for part in _parts(sentence))
+
+    @cached_property
+    def _first_sentences(self) -> dict[str, int]:
+        firsts: dict[str, int] = {}
+        for line, day in self._first_lines.items():
+            text = plain(line)
+            for told in (text, *sentences(text), *_parts(text)):
+                firsts.setdefault(levelled(told), day)
         return firsts
 
     def telling(self, atom: Atom, days: int) -> set[str]:
@@ -128,6 +148,11 @@ def _merged(sessions: Iterable[_Firsts]) -> _Firsts:
     for firsts in sessions:
         merged.add(firsts)
     return merged
+
+
+def _parts(text: str) -> list[str]:
+    """The parts of a text between full stops, colons and semicolons."""
+    return [part for told in sentences(text) for part in _PART.split(told) if part.strip(" .")]
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:

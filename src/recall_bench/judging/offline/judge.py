@@ -17,7 +17,7 @@ from recall_bench.core.verdict import SCALES, Exhibit, Finding, JudgeCard, Verdi
 from recall_bench.errors import JudgeFault, UsageError
 from recall_bench.judging.offline.abstention import Reading, Stance
 from recall_bench.judging.offline.assessment import Assessment, clipped
-from recall_bench.judging.offline.calibration import Opinion, Weighing, weighing
+from recall_bench.judging.offline.calibration import Opinion, Weighing, shipped, trace_of, weighing
 from recall_bench.judging.offline.case import Case, Right, prepare
 from recall_bench.judging.offline.contents import Account, Reader
 from recall_bench.judging.offline.features import has_evidence
@@ -36,6 +36,8 @@ GRANTED = 0.55
 """The least that it leaves where it grants one."""
 UNTOLD_ALLOWED = {"correctness": 0.49, "completeness": 0.0}
 """The share of a listed reference's entries that may be missing from an answer that passes."""
+HARDLY, HARDLY_NEW = 0.1, 0.2
+"""An answer with less of the reference, and of what is new in it, tells nothing of it."""
 WHOLE = 0.95
 """An answer that tells this share of the reference tells it all."""
 
@@ -44,7 +46,7 @@ VERSION = "2"
 
 
 class OfflineJudge:
-    """Every scenario it has studied can be judged, in any order."""
+    """By rules and a learned calibration, with no model: the same marks on any machine, at once."""
 
     def __init__(self, config: Mapping[str, object]) -> None:
         if config:
@@ -87,6 +89,10 @@ class OfflineJudge:
         numbers = self._numbers(exhibit, read)
         model = weighing(with_evidence=has_evidence(numbers))
         return _weighed(read, numbers, model.opinion(numbers))
+
+    def has_learned_from(self, question: str) -> bool:
+        """Whether the calibration learned from answers to this question."""
+        return trace_of(question) in shipped().training.traces
 
     def assess(self, exhibit: Exhibit) -> Assessment:
         """The scores of the rules alone, for those who measure them."""
@@ -135,6 +141,7 @@ class OfflineJudge:
             reading=reading,
             grade=grade_answer(case, account, reading),
             grounds=find_grounds(case, account, history, exhibit.days),
+            is_quoted=all(history.has_quoted(told, exhibit.days) for told in account.sentences),
         )
 
     def _numbers(self, exhibit: Exhibit, read: "_Read") -> dict[str, float]:
@@ -157,6 +164,8 @@ class _Read:
     reading: Reading
     grade: Grade
     grounds: Grounds
+    is_quoted: bool
+    """Whether it is sentences of the history, word for word, and nothing else."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -189,13 +198,14 @@ def _assessed(read: _Read) -> Assessment:
 def _weighed(read: _Read, numbers: dict[str, float], opinion: Opinion) -> Verdict:
     """What a calibration makes of an answer, within what the rules allow."""
     for mark, allowed in UNTOLD_ALLOWED.items():
-        lacks_entries = read.case.right is Right.TELLS and numbers["list_untold"] > allowed
-        if read.grade.is_non_answer or lacks_entries or _tells_another_value(read, numbers):
+        if _must_fail(read, numbers, allowed):
             opinion = opinion.at_most(mark, DOUBTED)
         elif _tells_it_all(read, numbers):
             opinion = opinion.at_least(mark, GRANTED)
     if read.grounds.invented:
         opinion = opinion.at_most("grounded", DOUBTED)
+    elif read.is_quoted:
+        opinion = opinion.at_least("grounded", GRANTED)
     return Verdict(
         marks={mark: opinion.points(mark) for mark in SCALES},
         reason=f"{read.reason}; right with a chance of {opinion.chance('correctness'):.0%}",
@@ -204,9 +214,15 @@ def _weighed(read: _Read, numbers: dict[str, float], opinion: Opinion) -> Verdic
     )
 
 
-def _tells_another_value(read: _Read, numbers: dict[str, float]) -> bool:
-    is_answered = read.case.right is Right.TELLS and not read.reading.stance.is_non_answer
-    return is_answered and numbers["values_share"] == 0 and numbers["contradicting"] > 0
+def _must_fail(read: _Read, numbers: dict[str, float], untold_allowed: float) -> bool:
+    """Whether an answer is none, takes the wrong side, or tells nothing of what was asked for."""
+    if read.grade.is_non_answer:
+        return True
+    if read.case.right is not Right.TELLS:
+        return read.grade.correctness == 0
+    tells_nothing = numbers["recall"] < HARDLY and 0 <= numbers["stem_news"] < HARDLY_NEW
+    tells_another = numbers["values_share"] == 0 and numbers["contradicting"] > 0
+    return tells_nothing or tells_another or numbers["list_untold"] > untold_allowed
 
 
 def _tells_it_all(read: _Read, numbers: dict[str, float]) -> bool:
