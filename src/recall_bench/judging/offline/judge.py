@@ -141,7 +141,8 @@ class OfflineJudge:
             reading=reading,
             grade=grade_answer(case, account, reading),
             grounds=find_grounds(case, account, history, exhibit.days),
-            is_quoted=all(history.has_quoted(told, exhibit.days) for told in account.sentences),
+            history=history,
+            days=exhibit.days,
         )
 
     def _numbers(self, exhibit: Exhibit, read: "_Read") -> dict[str, float]:
@@ -164,8 +165,13 @@ class _Read:
     reading: Reading
     grade: Grade
     grounds: Grounds
-    is_quoted: bool
-    """Whether it is sentences of the history, word for word, and nothing else."""
+    history: HistoryIndex
+    days: int
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether it is sentences of the history, word for word, and nothing else."""
+        return all(self.history.has_quoted(told, self.days) for told in self.account.sentences)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
