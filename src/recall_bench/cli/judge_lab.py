@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from recall_bench.cli.listed import ListedCommand
-from recall_bench.cli.options import COUNT, NUMBER, PATH, choice, given, option
+from recall_bench.cli.options import ASKED, COUNT, NUMBER, PATH, given, option
 from recall_bench.errors import UsageError
-from recall_bench.profile import JudgeShows
 
 if TYPE_CHECKING:
     from recall_bench.core.question import Scenario
@@ -77,43 +76,7 @@ def _asking(usual_window: str) -> Callable[[F], F]:
     return added
 
 
-_ASKING = (
-    option("--parallelism", type=COUNT, help="Verdicts at a time [4]."),
-    option(
-        "--judge-base-url",
-        metavar="URL",
-        help="Ask the judge's model here, at an OpenAI-compatible server.",
-    ),
-    option(
-        "--judge-shows",
-        type=choice(JudgeShows),
-        help="Of these days only what bears on the answer, or all [passages].",
-    ),
-    option(
-        "--judge-budget",
-        "judge_budget_tokens",
-        type=COUNT,
-        metavar="TOKENS",
-        help="The most that these passages may take [1500].",
-    ),
-    option(
-        "--judge-cache/--no-judge-cache",
-        help="Keep the verdicts that models were paid for, and pay for none twice [yes].",
-    ),
-    option(
-        "--judge-timeout",
-        "judge_timeout_ms",
-        type=COUNT,
-        help="Milliseconds for a verdict [120000].",
-    ),
-    option(
-        "--max-cost",
-        "max_cost_usd",
-        type=click.FloatRange(min=0),
-        metavar="USD",
-        help="Stop when judging has cost so much [no limit].",
-    ),
-)
+_ASKING = (option("--parallelism", type=COUNT, help="Verdicts at a time [4]."), *ASKED)
 
 
 @judge_lab_command.command("agreement")

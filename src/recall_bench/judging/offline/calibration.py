@@ -152,6 +152,6 @@ def weighing(*, with_evidence: bool) -> Weighing:
 
 
 def as_json(calibration: Calibration) -> bytes:
-    """The file's bytes, one curve a line so that a new training can be compared with the old."""
+    """The file's bytes, indented so that a new training can be compared with the old."""
     raw: dict[str, Any] = msgspec.to_builtins(calibration)
     return msgspec.json.format(msgspec.json.encode(raw), indent=1) + b"\n"
