@@ -20,7 +20,7 @@ import recall_bench
 from recall_bench.core.event import Judged, NotAnswered
 from recall_bench.core.question import CATEGORIES
 from recall_bench.datasets.layout import Layout
-from recall_bench.resolve import story_in
+from recall_bench.resolve.personas import story_in
 from recall_bench.yaml12 import load_yaml
 
 BASELINES = ("bm25", "vector", "hybrid")

@@ -37,6 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "core",
         "datasets",
         "errors",
+        "foreign_code",
         "judging",
         "models",
         "plugins",

@@ -84,3 +84,8 @@ def described(error: BaseException) -> str:
         message = f"its message raises {type(unprintable).__name__}"
     message = message[:_MESSAGE_LIMIT].encode("utf-8", "backslashreplace").decode()
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def names_code(target: str) -> bool:
+    """Whether a target is spelled as Python code is: a file, a path or `module:name`."""
+    return ":" in target or target.endswith(".py") or "/" in target

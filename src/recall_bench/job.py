@@ -28,7 +28,7 @@ from recall_bench.core.verdict import JudgeCard
 from recall_bench.errors import DataError, UsageError
 from recall_bench.journal import JOURNAL, Journal, lines, read
 from recall_bench.profile import Settings
-from recall_bench.resolve import StoryFolder
+from recall_bench.resolve.personas import StoryFolder
 from recall_bench.running.conduct import Company, conduct
 from recall_bench.running.grade import Bench
 

@@ -20,7 +20,7 @@ from recall_bench.rejudging.changes import VerdictChanges
 from recall_bench.reporting.files.export import export
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import Summary, summarise
-from recall_bench.resolve import SAMPLE
+from recall_bench.resolve.personas import SAMPLE
 from recall_bench.shipped import SOURCES, catalogue, materialised
 
 
@@ -111,7 +111,7 @@ def load_persona(
 ) -> Scenario:
     """One persona's story with its questions, days verbatim: a folder, or a shipped persona."""
     from recall_bench.datasets.persona import load
-    from recall_bench.resolve import story_in
+    from recall_bench.resolve.personas import story_in
 
     is_shipped = str(folder) in catalogue() and not Path(folder).is_dir()
     place = materialised(str(folder), arcs) if is_shipped else Path(folder)

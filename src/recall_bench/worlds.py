@@ -9,7 +9,7 @@ import msgspec
 
 from recall_bench.datasets.layout import DEFAULT_ARCS
 from recall_bench.errors import Problems, UsageError
-from recall_bench.resolve import SAMPLE, story_in
+from recall_bench.resolve.personas import SAMPLE, story_in
 from recall_bench.shipped import (
     SOURCES,
     Building,

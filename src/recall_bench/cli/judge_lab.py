@@ -200,7 +200,7 @@ def _scenarios(data: Path | None, personas: tuple[str, ...], arcs: str | None) -
     """The stories the answers are about, played first if need be."""
     from recall_bench.cli.building import building
     from recall_bench.profile import Settings
-    from recall_bench.resolve import resolve_personas, story_in
+    from recall_bench.resolve.personas import resolve_personas, story_in
 
     wanted = personas or (() if data is not None else (AUDITED,))
     settings = Settings(data=data, personas=wanted, arcs=arcs)
@@ -261,7 +261,7 @@ class _Lab:
 
     def judge(self, target: str) -> "Judge":
         """The judge of this name."""
-        from recall_bench.resolve import resolve_judge
+        from recall_bench.resolve.judges import resolve_judge
 
         settings = self._settings
         with contextlib.redirect_stdout(sys.stderr):

@@ -8,7 +8,7 @@ from recall_bench.core.event import Declared
 from recall_bench.core.plan import Plan, ScenarioCard
 from recall_bench.datasets.persona import Inspection, inspect, stories
 from recall_bench.errors import DataError, UsageError
-from recall_bench.resolve import SAMPLE, StoryFolder
+from recall_bench.resolve.personas import SAMPLE, StoryFolder
 from recall_bench.shipped import SOURCES, Building, catalogue, materialised
 
 Found = tuple[StoryFolder, Declared]

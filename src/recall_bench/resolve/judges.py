@@ -1,119 +1,18 @@
-"""From what people type to live parts: stories, systems, judges."""
+"""From a `--judge` target to a judge that can be asked."""
 
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 from recall_bench import plugins
-from recall_bench.core.memory import MemorySystem
-from recall_bench.core.question import Scenario
 from recall_bench.core.verdict import Judge
 from recall_bench.errors import UsageError
+from recall_bench.foreign_code import names_code
 from recall_bench.profile import Settings
-from recall_bench.shipped import SOURCES, Building, cache_folder
-
-SAMPLE = "harbour-office"
-"""The persona of thirty days that a first run uses: written by hand, and there at once."""
+from recall_bench.shipped import cache_folder
 
 _ADDRESS_FLAGS = {"--judge": "--judge-base-url", "--appellate-judge": "--appellate-base-url"}
 _ADDRESS = re.compile(r"\s*https?:", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoryFolder:
-    """One persona's folder and which of its stories is told."""
-
-    folder: Path
-    arcs: str
-
-    def load(self, settings: Settings) -> Scenario:
-        """The whole story with its questions."""
-        from recall_bench.datasets.persona import load
-
-        return load(
-            self.folder,
-            arcs=self.arcs,
-            calendar=settings.calendar,
-            allow_gaps=settings.allow_gaps,
-        )
-
-
-def resolve_personas(settings: Settings, building: Building | None = None) -> Mapping[str, Path]:
-    """The folders of the personas asked for, by id; all there are where none was named.
-
-    A shipped persona that was never used before is played first.
-    """
-    if settings.data is None:
-        return _shipped(settings, building)
-    from recall_bench.datasets.persona import persona_ids
-
-    data = settings.data
-    if not data.is_dir():
-        raise UsageError(f"--data: {data} is not a folder; name the one that holds the personas")
-    known = persona_ids(data)
-    if not known and (data / "persona.yaml").exists():
-        raise UsageError(f"--data: {data} is a persona itself; name the folder that holds it")
-    if not known:
-        raise UsageError(
-            f"--data: {data} holds no persona; "
-            "it should contain one folder with a persona.yaml for each"
-        )
-    return {name: data / name for name in _wanted(settings, known, str(data))}
-
-
-def _shipped(settings: Settings, building: Building | None) -> Mapping[str, Path]:
-    from recall_bench.shipped import catalogue, materialised
-
-    played = catalogue()
-    wanted = _wanted(settings, (*played, SAMPLE), "the package") if settings.personas else (SAMPLE,)
-    return {
-        name: materialised(name, settings.arcs, building) if name in played else SOURCES / name
-        for name in wanted
-    }
-
-
-def _wanted(settings: Settings, known: tuple[str, ...], where: str) -> tuple[str, ...]:
-    wanted = tuple(dict.fromkeys(settings.personas)) or known
-    if unknown := [name for name in wanted if name not in known]:
-        raise UsageError(
-            f"--personas: {where} has no persona {' or '.join(map(repr, unknown))}; "
-            f"it has {', '.join(known)}"
-        )
-    return wanted
-
-
-def story_in(folder: Path, arcs: str | None) -> StoryFolder:
-    """The story named; else the usual one; else the only one."""
-    from recall_bench.datasets.layout import stories, usual
-
-    told = stories(folder)
-    chosen = arcs or usual(told)
-    if chosen is None:
-        raise UsageError(
-            f"{folder.name} has several stories; name one with --arcs: {', '.join(told)}"
-        )
-    return StoryFolder(folder=folder, arcs=chosen)
-
-
-def resolve_system(settings: Settings) -> MemorySystem:
-    """A built-in by name, a Python adapter by file or `module:factory`, or `grpc://host:port`."""
-    target = settings.adapter
-    if "://" in target:
-        import anyio
-
-        from recall_bench.systems.grpc.system import grpc_system
-
-        served = grpc_system(target, timeout_s=settings.grpc_timeout_ms / 1000)
-        anyio.run(served.greet)
-        return served
-    if _names_code(target):
-        from recall_bench.systems.python.system import load_system
-
-        return load_system(target, settings.config, factory=settings.factory)
-    return cast("MemorySystem", plugins.load("systems", target)(settings.config))
 
 
 def resolve_judges(settings: Settings) -> tuple[Judge, Judge | None]:
@@ -162,7 +61,7 @@ def resolve_judge(
             f"{flag}: an address alone names no judge; for the model of a compatible server write "
             "openai:MODEL;URL"
         )
-    if _names_code(target):
+    if names_code(target):
         return _python_judge(target, flag)
     raise UsageError(
         f"{flag}: nobody is called {_without_keys(target)!r}; name a built-in judge "
@@ -244,7 +143,3 @@ def _moved(target: str, base_url: str) -> str:
     """The spec with this address in place of its own."""
     parts = [part for part in target.split(";") if not _ADDRESS.match(part)]
     return ";".join([*parts, base_url])
-
-
-def _names_code(target: str) -> bool:
-    return ":" in target or target.endswith(".py") or "/" in target

@@ -1,4 +1,4 @@
-"""Fakes for people who write plugins. Ours are tested with the same."""
+"""A system and a judge that do what a test tells them."""
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy

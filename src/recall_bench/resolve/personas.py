@@ -1,0 +1,89 @@
+"""From the personas people name to the stories they tell."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from recall_bench.core.question import Scenario
+from recall_bench.errors import UsageError
+from recall_bench.profile import Settings
+from recall_bench.shipped import SOURCES, Building
+
+SAMPLE = "harbour-office"
+"""The persona of thirty days that a first run uses: written by hand, and there at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoryFolder:
+    """One persona's folder and which of its stories is told."""
+
+    folder: Path
+    arcs: str
+
+    def load(self, settings: Settings) -> Scenario:
+        """The whole story with its questions."""
+        from recall_bench.datasets.persona import load
+
+        return load(
+            self.folder,
+            arcs=self.arcs,
+            calendar=settings.calendar,
+            allow_gaps=settings.allow_gaps,
+        )
+
+
+def resolve_personas(settings: Settings, building: Building | None = None) -> Mapping[str, Path]:
+    """The folders of the personas asked for, by id; all there are where none was named.
+
+    A shipped persona that was never used before is played first.
+    """
+    if settings.data is None:
+        return _shipped(settings, building)
+    from recall_bench.datasets.persona import persona_ids
+
+    data = settings.data
+    if not data.is_dir():
+        raise UsageError(f"--data: {data} is not a folder; name the one that holds the personas")
+    known = persona_ids(data)
+    if not known and (data / "persona.yaml").exists():
+        raise UsageError(f"--data: {data} is a persona itself; name the folder that holds it")
+    if not known:
+        raise UsageError(
+            f"--data: {data} holds no persona; "
+            "it should contain one folder with a persona.yaml for each"
+        )
+    return {name: data / name for name in _wanted(settings, known, str(data))}
+
+
+def _shipped(settings: Settings, building: Building | None) -> Mapping[str, Path]:
+    from recall_bench.shipped import catalogue, materialised
+
+    played = catalogue()
+    wanted = _wanted(settings, (*played, SAMPLE), "the package") if settings.personas else (SAMPLE,)
+    return {
+        name: materialised(name, settings.arcs, building) if name in played else SOURCES / name
+        for name in wanted
+    }
+
+
+def _wanted(settings: Settings, known: tuple[str, ...], where: str) -> tuple[str, ...]:
+    wanted = tuple(dict.fromkeys(settings.personas)) or known
+    if unknown := [name for name in wanted if name not in known]:
+        raise UsageError(
+            f"--personas: {where} has no persona {' or '.join(map(repr, unknown))}; "
+            f"it has {', '.join(known)}"
+        )
+    return wanted
+
+
+def story_in(folder: Path, arcs: str | None) -> StoryFolder:
+    """The story named; else the usual one; else the only one."""
+    from recall_bench.datasets.layout import stories, usual
+
+    told = stories(folder)
+    chosen = arcs or usual(told)
+    if chosen is None:
+        raise UsageError(
+            f"{folder.name} has several stories; name one with --arcs: {', '.join(told)}"
+        )
+    return StoryFolder(folder=folder, arcs=chosen)
