@@ -25,6 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "worlds": {"datasets", "errors", "lint", "proof", "resolve", "shipped", "world"},
     "systems": {"core", "errors", "foreign_code"},
     "models": {"core", "errors"},
+    "serving": {"core", "errors", "systems"},
     "judging": {"core", "errors", "foreign_code", "models"},
     "judge_lab": {"core", "datasets", "errors", "judging", "metrics"},
     "metrics": {"core", "errors"},

@@ -140,6 +140,8 @@ def _plan(
         system=system.card,
         judge=bench.judge.card,
         appellate=bench.appellate.card if bench.appellate is not None else None,
+        top_k=settings.top_k,
+        max_context_tokens=settings.max_context_tokens,
         lifecycle=lifecycle,
         repeats=settings.repeats,
         seed=settings.seed,

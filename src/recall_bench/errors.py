@@ -20,6 +20,7 @@ BenchError
 ├── ModelFault             a language model gave no usable reply      its caller decides
 │   ├── ModelBusy          it asked us to come back, or could not be reached
 │   └── ModelGone          no call can succeed: a key, a model or an address is wrong
+├── ReaderFault            we failed to answer from what a system found; ends the run  exit 6
 ├── BudgetSpent            the money allowed is spent; a higher --max-cost continues   exit 8
 └── JudgeFault             we failed to grade an answer         recorded, leaves the trial open
                            (exit 6 if the judge cannot even prepare)
@@ -160,6 +161,12 @@ class ModelBusy(ModelFault):
 
 class ModelGone(ModelFault):
     """No call to this model can succeed: its key, its name or its address is wrong."""
+
+    exit_code = 6
+
+
+class ReaderFault(BenchError):
+    """We failed to read what a system found; nothing is recorded against it."""
 
     exit_code = 6
 

@@ -32,6 +32,12 @@ class Settings:
     personas: tuple[str, ...] = ()
     arcs: str | None = None
     ranges: tuple[str, ...] = ()
+    reader: str | None = None
+    top_k: int = 10
+    max_context_tokens: int | None = None
+    system_model: str | None = None
+    system_embedder: str | None = None
+    grpc_ca: Path | None = None
     judge: str = "offline"
     appellate_judge: str | None = None
     judge_base_url: str | None = None
@@ -88,6 +94,8 @@ class Settings:
 _MOST_REPEATS = 1000
 
 _LEAST = {
+    "top_k": 1,
+    "max_context_tokens": 1,
     "judge_memory_window": 0,
     "judge_budget_tokens": 1,
     "max_cost_usd": 0,
@@ -149,6 +157,9 @@ class _Env(_Section):
 
 class _Models(_Section):
     generation: str | None = None
+    reader: str | None = None
+    system: str | None = None
+    system_embedder: str | None = None
     judge: str | None = None
     judge_base_url: str | None = None
     appellate_judge: str | None = None
@@ -175,6 +186,9 @@ class _Run(_Section):
     timeout: int | None = None
     parallelism: int | None = None
     sample: int | None = None
+    top_k: int | None = None
+    max_context_tokens: int | None = None
+    grpc_ca: str | None = None
     judge_memory_window: int | None = None
     judge_shows: JudgeShows | None = None
     judge_budget: int | None = None
@@ -287,7 +301,16 @@ def _load_env(path: Path) -> None:
         os.environ.setdefault(name.strip(), value.strip().strip("'\""))
 
 
-_PATHS = {"data", "into", "resume", "json_out", "question_log", "progress_jsonl", "failure_log"}
+_PATHS = {
+    "data",
+    "grpc_ca",
+    "into",
+    "resume",
+    "json_out",
+    "question_log",
+    "progress_jsonl",
+    "failure_log",
+}
 _RENAMED = {
     "timeout": "timeout_ms",
     "grpc_timeout": "grpc_timeout_ms",
@@ -307,6 +330,9 @@ def _given(profile: Profile, base: Path) -> dict[str, Any]:
             given["data"] = (base / profile.persona.dir).parent
     if profile.models is not None:
         given |= {
+            "reader": profile.models.reader,
+            "system_model": profile.models.system,
+            "system_embedder": profile.models.system_embedder,
             "judge": _code_path(profile.models.judge, base),
             "judge_base_url": profile.models.judge_base_url,
             "appellate_judge": _code_path(profile.models.appellate_judge, base),

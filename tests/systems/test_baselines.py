@@ -19,6 +19,7 @@ from recall_bench.errors import SystemFault, UsageError
 from recall_bench.systems.builtin import baselines
 from recall_bench.systems.builtin.extractive import NO_RECORD
 from recall_bench.testing import ScriptedMemory
+from tests.systems.asking import answered
 from tests.systems.diary import EPISODES, QUESTIONS, question
 
 pytestmark = pytest.mark.anyio
@@ -61,7 +62,7 @@ async def lived(system: MemorySystem, days: int) -> Memory:
 
 
 async def replies(memory: Memory, day: int) -> list[Answer]:
-    return [await memory.answer(question(text, day=day)) for text in QUESTIONS]
+    return [await answered(memory, question(text, day=day)) for text in QUESTIONS]
 
 
 @every_system
@@ -155,7 +156,7 @@ async def test_asking_again_and_in_any_order_gives_the_same_answer(name: str) ->
     memory = await lived(system_of(name), 12)
     first = await replies(memory, 12)
 
-    backwards = [await memory.answer(question(text)) for text in reversed(QUESTIONS)]
+    backwards = [await answered(memory, question(text)) for text in reversed(QUESTIONS)]
 
     assert backwards[::-1] == first
 
@@ -260,9 +261,9 @@ async def test_hybrid_with_all_weight_on_one_part_ranks_as_that_part() -> None:
     asked = question("Who keeps the key to the stall at Ostgate?")
 
     for name, weight in (("bm25", 1), ("vector", 0)):
-        part = await (await lived(system_of(name), 12)).answer(asked)
+        part = await answered((await lived(system_of(name), 12)), asked)
         memory = await lived(system_of("hybrid", weight=weight, date_weight=0, threshold=0), 12)
-        assert (await memory.answer(asked)).passages == part.passages
+        assert (await answered(memory, asked)).passages == part.passages
 
 
 _ASK_ALL = """

@@ -16,6 +16,7 @@ from recall_bench.core.question import Question
 from recall_bench.errors import SystemBusy, SystemFault, SystemGone, SystemTimeout, UsageError
 from recall_bench.systems.grpc.messages import messages
 from recall_bench.systems.grpc.system import GrpcSystem, grpc_system
+from tests.systems.asking import answered
 from tests.systems.grpc_server import Diary, failing, hanging, serving
 
 pytestmark = pytest.mark.anyio
@@ -56,7 +57,7 @@ async def test_the_calls_come_in_the_order_of_the_protocol() -> None:
     async with opened(diary) as memory:
         await memory.ingest(DAY)
         await memory.settle()
-        answer = await memory.answer(QUESTION)
+        answer = await answered(memory, QUESTION)
         await memory.close()
 
     assert answer == Answer(text="The cat is Fig. 🐈")
@@ -75,7 +76,7 @@ async def test_a_day_and_a_question_carry_what_the_protocol_says() -> None:
 
     async with opened(diary) as memory:
         await memory.ingest(DAY)
-        await memory.answer(QUESTION)
+        await answered(memory, QUESTION)
 
     kinds = messages()
     metadata = kinds["DayMetadata"](
@@ -111,7 +112,7 @@ async def test_a_second_scenario_starts_with_an_empty_memory() -> None:
 
         second = await system.open("bob")
 
-        assert (await second.answer(QUESTION)).text == ""
+        assert (await answered(second, QUESTION)).text == ""
         await system.close()
 
 
@@ -261,15 +262,15 @@ async def test_a_crash_in_the_servers_code_is_a_fault() -> None:
 
     async with opened(Diary(Query=crash)) as memory:
         with pytest.raises(SystemFault, match=r"Query failed with UNKNOWN: .*bad luck"):
-            await memory.answer(QUESTION)
+            await answered(memory, QUESTION)
 
 
 async def test_a_fault_leaves_the_memory_usable() -> None:
     async with opened(Diary(Query=failing("INTERNAL", "once", times=1))) as memory:
         with pytest.raises(SystemFault):
-            await memory.answer(QUESTION)
+            await answered(memory, QUESTION)
 
-        assert await memory.answer(QUESTION) == Answer(text="")
+        assert await answered(memory, QUESTION) == Answer(text="")
 
 
 @pytest.mark.parametrize("method", CALLS)
@@ -284,9 +285,9 @@ async def test_a_busy_server_asks_to_be_asked_again() -> None:
 
     async with opened(Diary(Query=busy)) as memory:
         with pytest.raises(SystemBusy, match="rate limit reached"):
-            await memory.answer(QUESTION)
+            await answered(memory, QUESTION)
 
-        assert await memory.answer(QUESTION) == Answer(text="")
+        assert await answered(memory, QUESTION) == Answer(text="")
 
 
 async def test_a_day_too_big_for_the_server_is_a_fault_that_says_its_size() -> None:
@@ -319,7 +320,7 @@ async def test_an_answer_of_5_mb_arrives() -> None:
         return messages()["QueryResponse"](answer="x" * 5_000_000)
 
     async with opened(Diary(Query=verbose)) as memory:
-        answer = await memory.answer(QUESTION)
+        answer = await answered(memory, QUESTION)
 
     assert len(answer.text) == 5_000_000
 
@@ -330,7 +331,7 @@ async def test_an_answer_beyond_64_mib_is_a_fault_that_says_so() -> None:
 
     async with opened(Diary(Query=endless)) as memory:
         with pytest.raises(SystemFault, match="larger than max") as fault:
-            await memory.answer(QUESTION)
+            await answered(memory, QUESTION)
 
     assert type(fault.value) is SystemFault
 
@@ -360,7 +361,7 @@ async def test_a_question_that_is_given_up_is_cancelled_at_the_server() -> None:
 async def test_a_time_limit_of_the_caller_ends_as_one() -> None:
     async with opened(Diary(Query=hanging)) as memory:
         with pytest.raises(TimeoutError), anyio.fail_after(0.1):
-            await memory.answer(QUESTION)
+            await answered(memory, QUESTION)
 
 
 async def test_questions_travel_together() -> None:
@@ -375,7 +376,7 @@ async def test_questions_travel_together() -> None:
     async with opened(Diary(Query=together)) as memory, anyio.create_task_group() as group:
 
         async def ask() -> None:
-            answers.append((await memory.answer(QUESTION)).text)
+            answers.append((await answered(memory, QUESTION)).text)
 
         for _ in range(8):
             group.start_soon(ask)

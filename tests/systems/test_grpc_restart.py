@@ -15,6 +15,7 @@ from recall_bench.core.memory import Memory, MemorySystem
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemGone
 from recall_bench.systems.grpc.system import grpc_system
+from tests.systems.asking import answered
 from tests.systems.grpc_server import Diary, failing, serving, started
 
 pytestmark = pytest.mark.anyio
@@ -93,13 +94,13 @@ async def test_a_memory_opened_after_the_restart_is_fed_anew() -> None:
         await handle.stop(None)
         async with serving(Diary(), port=port):
             with pytest.raises(SystemGone):
-                await memory.answer(QUESTION)
+                await answered(memory, QUESTION)
             await memory.close()
 
             reopened = await system.open("ada")
             await reopened.ingest(day(1))
 
-            assert (await reopened.answer(QUESTION)).text == "day 1"
+            assert (await answered(reopened, QUESTION)).text == "day 1"
             await reopened.close()
 
 
@@ -131,7 +132,7 @@ async def test_a_server_that_dies_in_a_call_is_gone_and_the_call_is_not_repeated
             await handle.stop(None)
         async with serving(restarted, port=port):
             with pytest.raises(SystemGone):
-                await memory.answer(QUESTION)
+                await answered(memory, QUESTION)
 
     assert method in faults[0]
     assert restarted.calls == []
@@ -143,10 +144,10 @@ async def test_a_server_that_says_unavailable_is_gone_even_if_connected() -> Non
     async with fed(server) as (_, memory, _handle, _port):
         server.replies["Query"] = failing("UNAVAILABLE", "backend restarting", times=1)
         with pytest.raises(SystemGone, match="Query failed with UNAVAILABLE: backend restarting"):
-            await memory.answer(QUESTION)
+            await answered(memory, QUESTION)
 
         with pytest.raises(SystemGone, match="backend restarting"):
-            await memory.answer(QUESTION)
+            await answered(memory, QUESTION)
 
     assert server.calls.count("Query") == 1
 

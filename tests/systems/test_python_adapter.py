@@ -13,6 +13,7 @@ from recall_bench.core.memory import Answer, Memory
 from recall_bench.errors import SystemFault, UsageError
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 from recall_bench.systems.python.system import system_from
+from tests.systems.asking import answered
 from tests.systems.python_adapters import DAY, QUESTION, AsyncNotes, Notes, opened
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +26,7 @@ async def test_plain_and_async_methods_are_called_alike(kind: type[Notes | Async
     async with opened(lambda: adapter) as memory:
         await memory.ingest(DAY)
         await memory.settle()
-        answer = await memory.answer(QUESTION)
+        answer = await answered(memory, QUESTION)
 
     assert answer == Answer(text="What is the cat called? No idea.")
     metadata = DayMetadata(
@@ -46,7 +47,7 @@ async def test_only_ingesting_and_answering_are_required() -> None:
     async with opened(Bare) as memory:
         await memory.ingest(DAY)
         await memory.settle()
-        answer = await memory.answer(QUESTION)
+        answer = await answered(memory, QUESTION)
 
     assert answer.text == "The cat is Fig."
 
@@ -57,7 +58,7 @@ async def test_the_detailed_query_is_preferred() -> None:
             return {"answer": "Fig"}
 
     async with opened(Detailed) as memory:
-        answer = await memory.answer(QUESTION)
+        answer = await answered(memory, QUESTION)
 
     assert answer == Answer(text="Fig")
 
@@ -75,7 +76,7 @@ class Named(Notes):
 @pytest.mark.parametrize("kind", [Positional, Named])
 async def test_a_query_that_wants_the_context_is_given_it(kind: type[Notes]) -> None:
     async with opened(kind) as memory:
-        answer = await memory.answer(QUESTION)
+        answer = await answered(memory, QUESTION)
 
     context = QueryContext(
         date=datetime.date(2026, 1, 9), session="crew", persona="ada", question_id="0f0f"
@@ -89,7 +90,7 @@ async def test_a_second_parameter_with_a_default_is_left_alone() -> None:
             return str(top_k)
 
     async with opened(Tuned) as memory:
-        answer = await memory.answer(QUESTION)
+        answer = await answered(memory, QUESTION)
 
     assert answer.text == "5"
 
@@ -113,7 +114,7 @@ async def test_everything_happens_in_one_thread() -> None:
 
     async with opened(Database) as memory:
         await memory.ingest(DAY)
-        answer = await memory.answer(QUESTION)
+        answer = await answered(memory, QUESTION)
 
     assert answer.text == "The cat is Fig."
 
@@ -124,7 +125,7 @@ async def test_plain_code_may_run_an_event_loop_of_its_own() -> None:
             return asyncio.run(asyncio.sleep(0, "from inside"))
 
     async with opened(Wrapped) as memory:
-        answers = [(await memory.answer(QUESTION)).text for _ in range(2)]
+        answers = [(await answered(memory, QUESTION)).text for _ in range(2)]
 
     assert answers == ["from inside", "from inside"]
 
@@ -138,7 +139,7 @@ async def test_every_memory_has_an_adapter_of_its_own() -> None:
     first, second = await system.open("ada"), await system.open("ada")
     await first.ingest(DAY)
 
-    answers = [(await memory.answer(QUESTION)).text for memory in (first, second)]
+    answers = [(await answered(memory, QUESTION)).text for memory in (first, second)]
 
     assert answers == ["2", "1"]
     for closing in (first, second, system):
@@ -194,7 +195,7 @@ async def asked_at_once(kind: type, times: int) -> list[str]:
     async with opened(kind) as memory:
 
         async def ask() -> None:
-            answers.append((await memory.answer(QUESTION)).text)
+            answers.append((await answered(memory, QUESTION)).text)
 
         async with anyio.create_task_group() as group:
             for _ in range(times):
@@ -286,7 +287,7 @@ async def test_a_day_arrives_whole(text: str) -> None:
 
     async with opened(Echo) as memory:
         await memory.ingest(DAY.but(text=text))
-        answer = await memory.answer(QUESTION)
+        answer = await answered(memory, QUESTION)
 
     assert answer.text == text
 

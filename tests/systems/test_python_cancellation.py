@@ -17,6 +17,7 @@ from recall_bench.core.memory import Memory
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemStuck
 from recall_bench.systems.python.system import system_from
+from tests.systems.asking import answered
 
 pytestmark = pytest.mark.anyio
 
@@ -146,7 +147,7 @@ async def test_a_call_that_can_be_ended_is_and_the_memory_goes_on(kind: type[Tra
     memory = await system.open("ada")
 
     await give_up(memory, trap)
-    answer = await memory.answer(EASY)
+    answer = await answered(memory, EASY)
 
     assert len(trap.ended) == 1
     assert answer.text == "ok"
@@ -186,7 +187,7 @@ async def test_a_stuck_memory_is_replaced_by_opening_another() -> None:
     await give_up(stuck, traps[0])
 
     fresh = await system.open("ada")
-    answer = await fresh.answer(EASY)
+    answer = await answered(fresh, EASY)
 
     assert answer.text == "ok"
     await fresh.close()
@@ -214,7 +215,7 @@ async def test_a_time_limit_of_the_caller_ends_as_one(kind: type[Trap]) -> None:
     memory = await system.open("ada")
 
     with pytest.raises(TimeoutError), anyio.fail_after(0.1):
-        await memory.answer(HARD)
+        await answered(memory, HARD)
 
     await memory.close()
     await system.close()
@@ -229,10 +230,10 @@ async def test_a_call_that_waits_its_turn_is_withdrawn_without_harm() -> None:
         group.start_soon(memory.answer, HARD)
         await anyio.to_thread.run_sync(trap.begun.wait)
         with anyio.move_on_after(0):
-            await memory.answer(EASY.but(text="withdrawn"))
+            await answered(memory, EASY.but(text="withdrawn"))
         trap.freed.set()
 
-    assert (await memory.answer(EASY)).text == "ok"
+    assert (await answered(memory, EASY)).text == "ok"
     assert trap.asked == ["hard", "easy"]
     await memory.close()
     await system.close()
@@ -248,7 +249,7 @@ async def test_calls_under_way_beside_one_that_is_stuck_end_with_it() -> None:
     async def ask_beside() -> None:
         await anyio.to_thread.run_sync(trap.begun.wait)
         try:
-            await memory.answer(EASY)
+            await answered(memory, EASY)
         except SystemStuck as fault:
             faults.append(fault)
 
@@ -273,7 +274,7 @@ async def test_one_of_several_threads_that_is_stuck_makes_the_memory_unusable() 
     await give_up(memory, trap)
 
     with pytest.raises(SystemStuck):
-        await memory.answer(EASY)
+        await answered(memory, EASY)
     with pytest.raises(SystemStuck):
         await memory.ingest(DAY)
     await memory.close()
@@ -327,7 +328,7 @@ async def test_giving_up_at_any_moment_leaves_the_worker_sound() -> None:
                 await anyio.lowlevel.checkpoint()
             group.cancel_scope.cancel()
 
-    assert (await memory.answer(EASY)).text == "19900"
+    assert (await answered(memory, EASY)).text == "19900"
     await memory.close()
     await system.close()
 
@@ -361,7 +362,7 @@ def test_the_process_ends_although_an_adapter_hangs(tmp_path: Path, body: str) -
         "    memory = await system.open('ada')\n"
         "    asked = Question(id='1', text='?', asked_at=datetime(2026, 1, 1), scenario='ada')\n"
         "    with anyio.move_on_after(0.2):\n"
-        "        await memory.answer(asked)\n"
+        "        await answered(memory, asked)\n"
         "    await memory.close()\n"
         "    await system.close()\n"
         "    print('done')\n"

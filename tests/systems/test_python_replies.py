@@ -10,6 +10,7 @@ import pytest
 from recall_bench.core.memory import Answer, Passage
 from recall_bench.errors import NotAnAnswer, SystemBusy, SystemFault, SystemGone, UsageError
 from recall_bench.systems.python.adapter import DayMetadata
+from tests.systems.asking import answered
 from tests.systems.python_adapters import DAY, QUESTION, Notes, opened
 
 pytestmark = pytest.mark.anyio
@@ -76,7 +77,7 @@ FULL = Answer(
 )
 async def test_a_reply_becomes_an_answer(reply: object, answer: Answer) -> None:
     async with opened(replying(reply)) as memory:
-        assert await memory.answer(QUESTION) == answer
+        assert await answered(memory, QUESTION) == answer
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,7 @@ async def test_a_reply_becomes_an_answer(reply: object, answer: Answer) -> None:
 async def test_anything_else_is_no_answer_and_is_named(reply: object, said: str) -> None:
     async with opened(replying(reply)) as memory:
         with pytest.raises(NotAnAnswer) as refusal:
-            await memory.answer(QUESTION)
+            await answered(memory, QUESTION)
 
         assert said in str(refusal.value)
 
@@ -161,7 +162,7 @@ async def test_what_an_adapter_raises_is_a_fault_of_one_sentence(
 
     async with opened(Raising) as memory:
         with pytest.raises(kind) as fault:
-            await memory.answer(QUESTION)
+            await answered(memory, QUESTION)
 
         assert type(fault.value) is kind
         assert str(fault.value) == message
@@ -170,20 +171,20 @@ async def test_what_an_adapter_raises_is_a_fault_of_one_sentence(
 async def test_an_exhausted_iterator_is_a_fault_like_any_other() -> None:
     async with opened(replying(StopIteration("over"))) as memory:
         with pytest.raises(SystemFault, match="StopIteration: over"):
-            await memory.answer(QUESTION)
+            await answered(memory, QUESTION)
 
 
 @pytest.mark.parametrize("kind", [ConnectionRefusedError, ConnectionResetError, BrokenPipeError])
 async def test_a_lost_connection_is_held_against_nobody(kind: type[OSError]) -> None:
     async with opened(replying(kind("port 1"))) as memory:
         with pytest.raises(SystemGone, match=f"{kind.__name__}: port 1"):
-            await memory.answer(QUESTION)
+            await answered(memory, QUESTION)
 
 
 async def test_a_mapping_that_fails_when_read_is_a_fault() -> None:
     async with opened(replying(Lazy())) as memory:
         with pytest.raises(SystemFault, match="ZeroDivisionError: late"):
-            await memory.answer(QUESTION)
+            await answered(memory, QUESTION)
 
 
 async def test_a_fault_leaves_the_memory_usable() -> None:
@@ -196,8 +197,8 @@ async def test_a_fault_leaves_the_memory_usable() -> None:
 
     async with opened(Moody) as memory:
         with pytest.raises(SystemFault):
-            await memory.answer(QUESTION)
-        answer = await memory.answer(QUESTION)
+            await answered(memory, QUESTION)
+        answer = await answered(memory, QUESTION)
 
     assert answer.text == "3"
 
@@ -216,6 +217,6 @@ async def test_an_exit_in_a_background_task_does_not_end_the_memory() -> None:
     async with opened(Restless) as memory:
         await memory.ingest(DAY)
         await memory.settle()
-        answer = await memory.answer(QUESTION)
+        answer = await answered(memory, QUESTION)
 
     assert answer.text == "SystemExit"

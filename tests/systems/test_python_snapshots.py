@@ -18,6 +18,7 @@ from recall_bench.core.question import Question
 from recall_bench.errors import SystemFault, UsageError
 from recall_bench.systems.python.system import load_system, system_from
 from recall_bench.testing import ScriptedMemory
+from tests.systems.asking import answered
 
 pytestmark = pytest.mark.anyio
 
@@ -126,7 +127,7 @@ def saved_by(system: MemorySystem) -> Snapshots:
 
 
 async def asked(memory: Memory) -> str:
-    return (await memory.answer(QUESTION)).text
+    return (await answered(memory, QUESTION)).text
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -5,6 +5,7 @@ import pytest
 from recall_bench.core.memory import Answer, Confidant, Memory, MemorySystem, Passage
 from recall_bench.systems.builtin import baselines
 from recall_bench.systems.builtin.extractive import NO_RECORD
+from tests.systems.asking import answered
 from tests.systems.diary import EPISODES, question
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +22,7 @@ async def lived(system: MemorySystem, days: int = 12) -> Memory:
 
 
 async def drawn(text: str, **config: object) -> Answer:
-    return await (await lived(baselines.random(config))).answer(question(text))
+    return await answered((await lived(baselines.random(config))), question(text))
 
 
 async def test_the_lot_is_the_question_and_the_seed() -> None:
@@ -40,7 +41,7 @@ async def test_no_passage_is_drawn_twice_and_never_more_than_there_are() -> None
 
 
 async def reread(text: str, **config: object) -> Answer:
-    return await (await lived(baselines.full_context(config))).answer(question(text))
+    return await answered((await lived(baselines.full_context(config))), question(text))
 
 
 async def test_the_passage_with_most_of_the_questions_words_is_quoted() -> None:
@@ -64,10 +65,10 @@ async def test_neighbours_of_the_same_day_and_session_are_quoted_too() -> None:
     )
     await memory.settle()
 
-    assert (await memory.answer(question("boiler"))).text == (
+    assert (await answered(memory, question("boiler"))).text == (
         "On 2025-02-24 (a): One. Boiler broke. Two."
     )
-    assert (await memory.answer(question("two"))).text == "On 2025-02-24 (a): Boiler broke. Two."
+    assert (await answered(memory, question("two"))).text == "On 2025-02-24 (a): Boiler broke. Two."
 
 
 async def test_everything_is_reported_as_far_as_the_budget_reaches() -> None:
@@ -95,14 +96,14 @@ def told(*passages: Passage) -> MemorySystem:
 
 
 async def test_the_oracle_quotes_what_it_was_told_word_for_word() -> None:
-    found = await (await lived(told(TOLD, PLAIN))).answer(question(BOILER))
+    found = await answered((await lived(told(TOLD, PLAIN))), question(BOILER))
 
     assert found.text == "On 2025-03-03 (market): Bo lost the key.\nOn 2025-03-01: Quiet day; rain."
     assert found.passages == (TOLD, PLAIN)
 
 
 async def test_the_oracle_does_not_know_the_future() -> None:
-    found = await (await lived(told(TOLD, PLAIN), days=7)).answer(question(BOILER, day=7))
+    found = await answered((await lived(told(TOLD, PLAIN), days=7)), question(BOILER, day=7))
 
     assert found.passages == (PLAIN,)
 
@@ -110,7 +111,7 @@ async def test_the_oracle_does_not_know_the_future() -> None:
 async def test_the_oracle_told_nothing_has_no_record() -> None:
     memory = await lived(told(TOLD))
 
-    assert await memory.answer(question("Anything else?")) == Answer(text=NO_RECORD)
+    assert await answered(memory, question("Anything else?")) == Answer(text=NO_RECORD)
 
 
 async def test_the_oracle_may_be_told_after_it_was_opened() -> None:
@@ -120,7 +121,7 @@ async def test_the_oracle_may_be_told_after_it_was_opened() -> None:
 
     system.confide("diary", {question(BOILER).id: (TOLD,)})
 
-    assert (await memory.answer(question(BOILER))).passages == (TOLD,)
+    assert (await answered(memory, question(BOILER))).passages == (TOLD,)
 
 
 async def test_only_the_oracle_is_a_confidant() -> None:

@@ -29,7 +29,7 @@ class Constant:
     def ingest_day(self, day: int, content: str, metadata: object) -> None:
         """Take no notice."""
 
-    def query(self, question: str) -> str:  # noqa: ARG002 - part of the protocol
+    def query(self, question: str, context: object) -> str:  # noqa: ARG002 - part of the protocol
         """The same to everybody."""
         return self._reply
 

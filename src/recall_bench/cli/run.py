@@ -27,10 +27,33 @@ if TYPE_CHECKING:
 @click.command("run", cls=ListedCommand)
 @option(
     "--adapter",
-    help="Built-in name, file.py[:factory], module:factory or grpc://host:port [hybrid].",
+    help="Name, file.py[:factory], module:factory, grpc://, http://, command:PROGRAM, once:PROGRAM "
+    "or system.yaml [hybrid].",
 )
 @option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
 @option("--profile", type=PATH, help="YAML profile; flags win over it.")
+@option(
+    "--reader",
+    help="Who answers from what the system finds: extractive or provider:model "
+    "[extractive, for systems that do not answer themselves].",
+)
+@option("--top-k", type=COUNT, help="Passages of a reply that are looked at [10].")
+@option(
+    "--max-context-tokens",
+    type=COUNT,
+    metavar="TOKENS",
+    help="About how much of them at most [no limit].",
+)
+@option(
+    "--system-model",
+    metavar="MODEL",
+    help="What the system's model endpoint passes chats on to, as provider:model [none].",
+)
+@option(
+    "--system-embedder",
+    metavar="MODEL",
+    help="What it embeds with, as provider:model [the embedded word vectors].",
+)
 @judge_options
 @option("--personas", multiple=True, help="Personas to run [all of --data; harbour-office].")
 @option(
@@ -59,6 +82,7 @@ if TYPE_CHECKING:
 @option(
     "--grpc-timeout", "grpc_timeout_ms", type=COUNT, help="Milliseconds for a gRPC call [120000]."
 )
+@option("--grpc-ca", type=PATH, help="Certificates to trust for grpcs:// [the system's own].")
 @option(
     "--ingest-timeout",
     "ingest_timeout_ms",

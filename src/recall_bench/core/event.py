@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import msgspec
 
+from recall_bench.core.diagnosis import Diagnosis
 from recall_bench.core.history import WallTime
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Item
+from recall_bench.core.reader import Delivery
 from recall_bench.core.record import Record
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
@@ -23,6 +25,8 @@ class RunStarted(_Event, frozen=True, kw_only=True, tag="run_started"):
     plan: Plan
     code: str
     """Version and digest of the harness that ran."""
+    diagnosis: Diagnosis | None = None
+    """What `doctor` last said of this very system; None if it was never asked."""
 
 
 class RunResumed(_Event, frozen=True, kw_only=True, tag="run_resumed"):
@@ -70,12 +74,28 @@ class FeedFailed(_Event, frozen=True, kw_only=True, tag="feed_failed"):
     day: int | None = None
 
 
+class Metered(_Event, frozen=True, kw_only=True, tag="metered"):
+    """What the system spent on language models at our endpoint since the last such event."""
+
+    scenario: str
+    checkpoint: str
+    stage: str
+    """`ingest` for feeding and settling, `query` for asking."""
+    usage: Usage
+
+
 class Answered(_Event, frozen=True, kw_only=True, tag="answered"):
     """The system replied."""
 
     trial: Trial
     answer: Answer
+    """With the passages that were within the budget."""
     seconds: float
+    """How long the system took."""
+    delivery: Delivery | None = None
+    """None if the system returned no passages."""
+    reading_s: float | None = None
+    """How long the reader took, where one wrote the answer."""
 
 
 class NotAnswered(_Event, frozen=True, kw_only=True, tag="not_answered"):
@@ -141,6 +161,7 @@ Event = (
     | Ingested
     | Settled
     | FeedFailed
+    | Metered
     | Answered
     | NotAnswered
     | Postponed

@@ -1,6 +1,7 @@
 """The system under test, as the harness sees it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 from msgspec import field
@@ -8,14 +9,19 @@ from msgspec import field
 from recall_bench.core.history import Episode
 from recall_bench.core.question import Question
 from recall_bench.core.record import Record
+from recall_bench.core.usage import Usage
 
 
 class Passage(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Something the system looked at before answering."""
 
     text: str
+    id: str | None = None
+    """The episode it came from, by the id the episode was handed over with."""
     day: int | None = None
-    """The story day it came from, if the system can tell. Retrieval metrics need this."""
+    """The story day it came from, as the system tells or as the harness could trace it."""
+    turn: int | None = None
+    """The utterance of that episode, where the harness could trace it."""
     source: str | None = None
     """Whatever the system calls the place: a path, a row, a node."""
     score: float | None = None
@@ -28,6 +34,38 @@ class Answer(Record, frozen=True, kw_only=True, omit_defaults=True):
     passages: tuple[Passage, ...] = ()
     tool_calls: tuple[dict[str, object], ...] = ()
     """What the system did to find out, as it reports it."""
+    usage: Usage | None = None
+    """What the system says it spent on language models for this answer."""
+
+
+class Found(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What a system replied that finds and does not answer: a reader answers from it."""
+
+    passages: tuple[Passage, ...] = ()
+    """Best first."""
+    tool_calls: tuple[dict[str, object], ...] = ()
+    usage: Usage | None = None
+
+
+class Clock(StrEnum):
+    """How a system comes to know when something happened."""
+
+    NATIVE = "native"
+    """It is told the date beside the text, and uses it."""
+    IN_TEXT = "in-text"
+    """Only as far as the text mentions dates."""
+    NONE = "none"
+
+
+class Asker(StrEnum):
+    """What a system makes of the session a question is asked from."""
+
+    HONOURED = "honoured"
+    """It keeps what other sessions said from those who may not know."""
+    TOLD = "told"
+    """It is told who asks; whether it minds is for the answers to show."""
+    UNTOLD = "untold"
+    """It has no way to know, so questions about boundaries do not apply to it."""
 
 
 class SystemCard(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -41,6 +79,11 @@ class SystemCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     """How many questions one memory stands at once."""
     computes: bool = False
     """Answers by computation alone: it never waits, so there is nothing to time and cut off."""
+    clock: Clock | None = None
+    """None if it does not say."""
+    asker: Asker = Asker.TOLD
+    answers: bool = True
+    """False if it only finds: a reader answers from what it found."""
 
 
 class Memory(Protocol):
@@ -54,7 +97,7 @@ class Memory(Protocol):
         """Return once everything ingested can be asked about. Called at every checkpoint."""
         ...
 
-    async def answer(self, question: Question) -> Answer:
+    async def answer(self, question: Question) -> Answer | Found:
         """Reply, or raise SystemFault. Never apologise in prose: apologies get graded."""
         ...
 
@@ -98,6 +141,17 @@ class MemorySystem(Protocol):
 
     async def close(self) -> None:
         """Release what the system itself holds. Called once, after the last memory."""
+        ...
+
+
+@runtime_checkable
+class Streaming(Protocol):
+    """A memory that takes in many episodes faster than one after another."""
+
+    async def ingest_all(
+        self, episodes: Sequence[Episode], took: Callable[[Episode], None]
+    ) -> None:
+        """Take them in, in story order; `took` is called for each as soon as it is safe there."""
         ...
 
 

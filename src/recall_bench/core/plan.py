@@ -5,6 +5,7 @@ from enum import StrEnum
 from hashlib import sha256
 
 from recall_bench.core.memory import SystemCard
+from recall_bench.core.reader import ReaderCard
 from recall_bench.core.record import Record
 from recall_bench.core.verdict import JudgeCard
 
@@ -76,6 +77,12 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     """By days, ascending, no label twice."""
     system: SystemCard
     judge: JudgeCard
+    reader: ReaderCard | None = None
+    """Who answers from what the system finds; None leaves answering to the system."""
+    top_k: int = 10
+    """So many of the passages a system returns are looked at, for every system alike."""
+    max_context_tokens: int | None = None
+    """And no more than about so many tokens of them; None is no limit."""
     appellate: JudgeCard | None = None
     review: Review = Review.BALANCED
     """What the appellate judge sees, if there is one."""

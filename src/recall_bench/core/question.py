@@ -101,6 +101,8 @@ class Question(Record, frozen=True, kw_only=True, omit_defaults=True):
     scenario: str
     session: str = PRINCIPAL
     choices: tuple[str, ...] = ()
+    top_k: int | None = None
+    """How many passages of the reply are looked at; the rest is cut off. None is no limit."""
 
 
 class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -121,7 +123,7 @@ class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
         """Whether the history up to story day `days` supports the reference answer."""
         return self.known_from <= days and (self.known_until is None or days <= self.known_until)
 
-    def ask(self, scenario: str, at: StoryTime) -> Question:
+    def ask(self, scenario: str, at: StoryTime, top_k: int | None = None) -> Question:
         """The only way to a question, and the door the truth does not pass."""
         return Question(
             id=opaque_id(scenario, self.id),
@@ -130,6 +132,7 @@ class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
             scenario=scenario,
             session=self.session or PRINCIPAL,
             choices=self.choices,
+            top_k=top_k,
         )
 
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import floor
 
+from recall_bench.core.memory import Asker
 from recall_bench.core.plan import Checkpoint, Plan
-from recall_bench.core.question import GROUP_CATEGORIES, Item
+from recall_bench.core.question import BOUNDARY, GROUP_CATEGORIES, Item
 from recall_bench.core.shuffle import shuffled
 
 
@@ -37,15 +38,21 @@ def sheets(items: Sequence[Item], last_day: int, plan: Plan) -> tuple[Sheet, ...
     return visited[:1] if plan.dry_run else visited
 
 
+def is_asked(category: str, plan: Plan) -> bool:
+    """Whether the plan asks questions of this category at all.
+
+    A system that cannot know who asks is not asked what depends on it.
+    """
+    if category == BOUNDARY and plan.system.asker is Asker.UNTOLD:
+        return False
+    return plan.groups_enabled or category not in GROUP_CATEGORIES
+
+
 def _sheets(items: Sequence[Item], last_day: int, plan: Plan) -> Iterator[Sheet]:
     seen: set[int] = set()
     for checkpoint in plan.checkpoints:
         eligible = [i for i, item in enumerate(items) if item.is_open(checkpoint.days)]
-        gated = [
-            i
-            for i in eligible
-            if plan.groups_enabled or items[i].truth.category not in GROUP_CATEGORIES
-        ]
+        gated = [i for i in eligible if is_asked(items[i].truth.category, plan)]
         new = [i for i in gated if i not in seen]
         older = [i for i in gated if i in seen]
         sampled = older

@@ -10,7 +10,8 @@ from enum import StrEnum
 
 from recall_bench.core.event import FeedFailed
 from recall_bench.core.plan import Checkpoint, Plan
-from recall_bench.core.question import BOUNDARY, CATEGORIES, DIFFICULTIES, GROUP_CATEGORIES, Item
+from recall_bench.core.question import BOUNDARY, CATEGORIES, DIFFICULTIES, Item
+from recall_bench.core.schedule import is_asked
 from recall_bench.core.standing import CheckpointClock, ScenarioStanding, Standing
 from recall_bench.metrics.marks import Tally, tally_of, total
 from recall_bench.metrics.reviews import Reviews
@@ -120,9 +121,7 @@ class Summary:
     @property
     def askable(self) -> tuple[str, ...]:
         """The categories without those this run does not ask."""
-        if self.plan.groups_enabled:
-            return self.categories
-        return tuple(name for name in self.categories if name not in GROUP_CATEGORIES)
+        return tuple(name for name in self.categories if is_asked(name, self.plan))
 
     @property
     def done(self) -> int:

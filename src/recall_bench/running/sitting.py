@@ -13,6 +13,7 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.question import Question
 from recall_bench.core.schedule import Sheet
 from recall_bench.errors import SystemFault, SystemGone, SystemStuck, SystemTimeout
+from recall_bench.running.desk import Desk
 from recall_bench.running.examination import Examination
 from recall_bench.running.life import FeedFault
 from recall_bench.running.patience import Busy, persistently, postponed, within
@@ -130,11 +131,12 @@ async def put(
         nonlocal started
         started = time.perf_counter()
         if timeout_s is None:
-            answer = await memory.answer(question)
+            reply = await memory.answer(question)
         else:
             overrun = SystemTimeout(f"no answer within {timeout_s:g} s")
-            answer = await within(timeout_s, memory.answer(question), overrun)
+            reply = await within(timeout_s, memory.answer(question), overrun)
         seconds = time.perf_counter() - started
+        answer = await Desk().answer(question, reply)
         return Answered(at=datetime.now(UTC), trial=trial, answer=answer, seconds=seconds)
 
     try:

@@ -10,7 +10,7 @@ from importlib.metadata import version
 
 import msgspec
 
-from recall_bench.core.memory import Answer, MemorySystem, Passage, SystemCard
+from recall_bench.core.memory import Answer, Asker, Clock, MemorySystem, Passage, SystemCard
 from recall_bench.core.question import Question
 from recall_bench.core.record import Record
 from recall_bench.systems.builtin.extractive import silence
@@ -174,4 +174,6 @@ def _card(name: str, read: Record, parts: tuple[str, ...]) -> SystemCard:
         config=settings,
         max_concurrency=64,
         computes=True,
+        clock=Clock.NATIVE,
+        asker=Asker.HONOURED if settings.get("respect_sessions") else Asker.TOLD,
     )

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import anyio
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, SystemCard
+from recall_bench.core.memory import Answer, Asker, SystemCard
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemGone, UsageError
 from recall_bench.systems.grpc.messages import SERVICE
@@ -94,6 +94,7 @@ class GrpcSystem:
             version="undeclared",
             config={"protocol": SERVICE},
             max_concurrency=64,
+            asker=Asker.UNTOLD,
         )
 
     async def greet(self) -> SystemCard:

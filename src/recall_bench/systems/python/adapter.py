@@ -10,6 +10,10 @@ An adapter is any object with these methods, each plain or `async`:
     teardown()                              optional: release what this memory holds
     days_ingested()                         optional: how many days the memory has taken in
 
+and, if it likes, these attributes: `name`, `version`, `max_concurrency`, `state_dir`; `clock`, how
+it knows the date ("native", "in-text" or "none"); `honours_sessions`, True if it keeps what one
+session said from another; `answers`, False if it only ever finds passages.
+
 A query method that has a parameter `context`, or a second one it cannot do without, is given a
 QueryContext with it.
 
@@ -24,11 +28,11 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer
+from recall_bench.core.memory import Asker, Clock
 from recall_bench.core.question import Question
 from recall_bench.errors import BenchError, SystemBusy, SystemFault, SystemGone, UsageError
 from recall_bench.foreign_code import described
-from recall_bench.systems.python.reply import as_answer
+from recall_bench.systems.python.reply import Reply, as_reply
 
 NEEDS = "an adapter needs ingest_day(day, content, metadata) and query(question)"
 
@@ -80,6 +84,8 @@ class QueryContext(_Named):
     question_id: str
     choices: tuple[str, ...] = ()
     """The answers to choose from, if it is that kind of question."""
+    top_k: int | None = None
+    """How many passages of the reply are looked at, best first; None is no limit."""
 
 
 def is_adapter(subject: object) -> bool:
@@ -127,6 +133,32 @@ class Adapter:
         return declared
 
     @property
+    def clock(self) -> Clock | None:
+        """How it knows the date, as it declares; None where it does not say."""
+        declared = getattr(self.subject, "clock", None)
+        if declared is None:
+            return None
+        try:
+            return Clock(declared)
+        except ValueError:
+            raise UsageError(
+                f"{self.where} declares clock = {declared!r}, which is none of {', '.join(Clock)}"
+            ) from None
+
+    @property
+    def asker(self) -> Asker:
+        """Whether it can know who asks, by its query method, and minds, as it declares."""
+        if self._context == "none":
+            return Asker.UNTOLD
+        is_minded = getattr(self.subject, "honours_sessions", False) is True
+        return Asker.HONOURED if is_minded else Asker.TOLD
+
+    @property
+    def answers(self) -> bool:
+        """Whether it answers; one that only finds says so."""
+        return getattr(self.subject, "answers", True) is not False
+
+    @property
     def declares_folder(self) -> bool:
         """Whether it has an attribute `state_dir`, or only announces one."""
         announced = (vars(kind).get("__annotations__", {}) for kind in type(self.subject).__mro__)
@@ -153,14 +185,15 @@ class Adapter:
         )
         return self.call("ingest_day", episode.day, episode.text, metadata)
 
-    def answer(self, question: Question) -> Answer | Awaitable[Answer]:
-        """Ask; the answer, or an awaitable of it."""
+    def answer(self, question: Question) -> Reply | Awaitable[Reply]:
+        """Ask; the answer or what was found, or an awaitable of it."""
         context = QueryContext(
             date=question.asked_at.date(),
             session=question.session,
             persona=question.scenario,
             question_id=question.id,
             choices=question.choices,
+            top_k=question.top_k,
         )
         match self._context:
             case "named":
@@ -169,15 +202,15 @@ class Adapter:
                 reply = self._query(question.text, context)
             case _:
                 reply = self._query(question.text)
-        return _read(reply) if inspect.isawaitable(reply) else as_answer(reply)
+        return _read(reply) if inspect.isawaitable(reply) else as_reply(reply)
 
     def _method(self, name: str) -> Callable[..., object] | None:
         found = getattr(self.subject, name, None)
         return found if callable(found) else None
 
 
-async def _read(reply: Awaitable[object]) -> Answer:
-    return as_answer(await reply)
+async def _read(reply: Awaitable[object]) -> Reply:
+    return as_reply(await reply)
 
 
 def _context_style(query: Callable[..., object]) -> Literal["named", "second", "none"]:

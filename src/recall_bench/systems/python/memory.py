@@ -8,10 +8,11 @@ from pathlib import Path
 import anyio
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer
+from recall_bench.core.memory import Answer, Found
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemFault
 from recall_bench.systems.python.adapter import Adapter, fault_of
+from recall_bench.systems.python.reply import Reply
 from recall_bench.systems.python.worker_thread import Outcome, WorkerThread, stuck
 
 
@@ -56,8 +57,8 @@ class PythonMemory:
         """Let the adapter finish taking in what it was handed."""
         await self.perform(partial(self.adapter.call, "finalize_ingestion"))
 
-    async def answer(self, question: Question) -> Answer:
-        """What the adapter says; NotAnAnswer if that is nothing one could grade."""
+    async def answer(self, question: Question) -> Reply:
+        """What the adapter says or finds; NotAnAnswer if that is nothing one could grade."""
         ask = partial(self.adapter.answer, question)
         if self.adapter.is_async or self.adapter.max_concurrency == 1:
             return _certain(await self.perform(ask))
@@ -124,7 +125,7 @@ def value_of(outcome: Outcome) -> object:
     raise fault from (None if fault is outcome.error else outcome.error)
 
 
-def _certain(value: object) -> Answer:
-    if not isinstance(value, Answer):
+def _certain(value: object) -> Reply:
+    if not isinstance(value, Answer | Found):
         raise TypeError(f"an adapter's answer was read as {type(value).__name__}")
     return value

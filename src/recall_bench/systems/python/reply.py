@@ -1,9 +1,10 @@
 """What an adapter may return to a question, and how it becomes an answer.
 
-Text; a core `Answer`; or a mapping with `answer`, and if it likes `passages` (or `retrieval`), each
-with `text` (or `snippet`) and perhaps `day`, `source` (or `path`) and `score`, and `tool_calls` (or
-`toolCalls`). Everything passes through JSON once, so that no answer can be accepted here that the
-journal could not hold.
+Text; a core `Answer` or `Found`; or a mapping with `answer`, and if it likes `passages` (or
+`retrieval`), each with `text` (or `snippet`) and perhaps `id`, `day`, `source` (or `path`) and
+`score`, `tool_calls` (or `toolCalls`) and `usage`. A mapping with `passages` and no `answer` is
+what was found, for a reader to answer from. Everything passes through JSON once, so that nothing
+can be accepted here that the journal could not hold.
 """
 
 import os
@@ -12,16 +13,23 @@ from numbers import Integral, Real
 
 import msgspec
 
-from recall_bench.core.memory import Answer, Passage
+from recall_bench.core.memory import Answer, Found, Passage
 from recall_bench.errors import NotAnAnswer
 
-_WANTED = "an answer is a str, or a mapping with the text under 'answer'"
+_WANTED = (
+    "an answer is a str, or a mapping with the text under 'answer' or what was found in 'passages'"
+)
+
+Reply = Answer | Found
 
 
-def as_answer(reply: object) -> Answer:
-    """The answer a reply spells, or NotAnAnswer naming what came back. Empty text is an answer."""
+def as_reply(reply: object) -> Reply:
+    """The answer or finds a reply spells, or NotAnAnswer naming it. Empty text is an answer."""
     try:
-        return _DECODER.decode(_ENCODER.encode(_spelled(reply)))
+        spelled = _spelled(reply)
+        is_answer = isinstance(spelled, Answer) or (isinstance(spelled, dict) and "text" in spelled)
+        decoder = _ANSWERS if is_answer else _FINDS
+        return decoder.decode(_ENCODER.encode(spelled))
     except UnicodeEncodeError as error:
         raise NotAnAnswer(
             f"the adapter returned text with half a character ({error.reason}); {_WANTED}"
@@ -36,7 +44,7 @@ def _spelled(reply: object) -> object:
     match reply:
         case str():
             return {"text": reply}
-        case Answer():
+        case Answer() | Found():
             return reply
         case Mapping():
             return _from_mapping(reply)
@@ -45,15 +53,19 @@ def _spelled(reply: object) -> object:
 
 
 def _from_mapping(reply: Mapping[object, object]) -> dict[str, object]:
-    if not isinstance(reply.get("answer"), str):
-        raise NotAnAnswer(f"the adapter returned {_named(reply)} without that; {_WANTED}")
-    found: dict[str, object] = {"text": reply["answer"]}
     passages = _first(reply, "passages", "retrieval")
+    found: dict[str, object] = {}
+    if isinstance(reply.get("answer"), str):
+        found["text"] = reply["answer"]
+    elif reply.get("answer") is not None or passages is None:
+        raise NotAnAnswer(f"the adapter returned {_named(reply)} without that; {_WANTED}")
     if passages is not None:
         found["passages"] = [_passage(passage) for passage in _listed(passages, "passages")]
     calls = _first(reply, "tool_calls", "toolCalls")
     if calls is not None:
         found["tool_calls"] = list(_listed(calls, "tool_calls"))
+    if reply.get("usage") is not None:
+        found["usage"] = reply["usage"]
     return found
 
 
@@ -64,6 +76,7 @@ def _passage(passage: object) -> object:
         raise TypeError(f"a passage is a mapping with 'text', not {_named(passage)}")
     found = {
         "text": _first(passage, "text", "snippet"),
+        "id": passage.get("id"),
         "day": passage.get("day"),
         "source": _first(passage, "source", "path"),
         "score": passage.get("score"),
@@ -107,4 +120,5 @@ def _plain(value: object) -> object:
 
 
 _ENCODER = msgspec.json.Encoder(enc_hook=_plain)
-_DECODER = msgspec.json.Decoder(Answer)
+_ANSWERS: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Answer)
+_FINDS: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Found)

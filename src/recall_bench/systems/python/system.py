@@ -109,6 +109,9 @@ def _card(source: Source, adapter: Adapter, config: Mapping[str, object]) -> Sys
         version=str(getattr(adapter.subject, "version", None) or source.version),
         config=_written_down(config),
         max_concurrency=adapter.max_concurrency,
+        clock=adapter.clock,
+        asker=adapter.asker,
+        answers=adapter.answers,
     )
 
 

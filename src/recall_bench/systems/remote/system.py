@@ -1,0 +1,256 @@
+"""A system in another process, behind whatever carries our messages to it."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar, runtime_checkable
+
+from recall_bench.core.history import Episode
+from recall_bench.core.memory import Answer, Asker, Clock, Found, Memory, Passage, SystemCard
+from recall_bench.core.question import Question
+from recall_bench.core.usage import Usage
+from recall_bench.errors import (
+    BenchError,
+    SystemBusy,
+    SystemFault,
+    SystemGone,
+    SystemTimeout,
+    UsageError,
+)
+from recall_bench.systems.remote.wire import (
+    AskRequest,
+    Attested,
+    AttestRequest,
+    CloseRequest,
+    Done,
+    DropRequest,
+    Health,
+    IngestRequest,
+    Opened,
+    OpenRequest,
+    Reply,
+    Request,
+    RestoreRequest,
+    Saved,
+    SaveRequest,
+    SettleRequest,
+    Told,
+    Turn,
+    WireFault,
+    WirePassage,
+    WireUsage,
+)
+
+R = TypeVar("R", bound=Reply)
+
+
+class Carrier(Protocol):
+    """Takes requests to a server and brings back its replies.
+
+    It raises SystemGone once the server cannot be reached or is not the one it began with, and
+    `fault_of` what the server says went wrong. Many requests may be under way at once.
+    """
+
+    async def call(self, request: Request, reply: type[R]) -> R:
+        """The server's reply to one request."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of the server, and stop it if it was started for us. Can be called twice."""
+        ...
+
+
+@runtime_checkable
+class StreamCarrier(Carrier, Protocol):
+    """A carrier that takes many episodes over without waiting for each."""
+
+    async def stream(
+        self, requests: Sequence[IngestRequest], took: Callable[[IngestRequest], None]
+    ) -> None:
+        """Take them over in order; `took` is called for each that the server has acknowledged."""
+        ...
+
+
+class RemoteSystem:
+    """A server that holds any number of memories, and perhaps copies of them."""
+
+    def __init__(
+        self, carrier: Carrier, health: Health, *, where: str, config: dict[str, object]
+    ) -> None:
+        self._carrier = carrier
+        self.card = _card(health, where, config)
+        self.snapshots = _RemoteSnapshots(carrier, health) if health.snapshots else None
+        self._health = health
+
+    async def open(self, scenario: str) -> "RemoteMemory":
+        """An empty memory on the server."""
+        opened = await self._carrier.call(OpenRequest(scenario=scenario), Opened)
+        return _memory(self._carrier, opened, self._health)
+
+    async def close(self) -> None:
+        """Let go of the server."""
+        await self._carrier.close()
+
+
+class RemoteMemory:
+    """A memory that a server holds for us."""
+
+    def __init__(self, carrier: Carrier, name: str) -> None:
+        self._carrier = carrier
+        self.name = name
+        """What the server calls it."""
+
+    async def ingest(self, episode: Episode) -> None:
+        """Hand over one episode."""
+        await self._carrier.call(ingest_request(self.name, episode), Done)
+
+    async def settle(self) -> None:
+        """Return once the server says that all of it can be asked about."""
+        await self._carrier.call(SettleRequest(memory=self.name), Done)
+
+    async def answer(self, question: Question) -> Answer | Found:
+        """What the server says, or finds."""
+        request = AskRequest(
+            memory=self.name,
+            question=question.text,
+            id=question.id,
+            date=question.asked_at.date().isoformat(),
+            session=question.session,
+            choices=question.choices,
+            top_k=question.top_k or 0,
+        )
+        return answer_of(await self._carrier.call(request, Told))
+
+    async def close(self) -> None:
+        """Tell the server to release it; a server that is gone holds nothing any more."""
+        try:
+            await self._carrier.call(CloseRequest(memory=self.name), Done)
+        except SystemGone:
+            return
+
+
+class StreamedMemory(RemoteMemory):
+    """One that is handed many episodes without waiting for each."""
+
+    def __init__(self, carrier: StreamCarrier, name: str) -> None:
+        super().__init__(carrier, name)
+        self._stream = carrier
+
+    async def ingest_all(
+        self, episodes: Sequence[Episode], took: Callable[[Episode], None]
+    ) -> None:
+        """Hand over many episodes in order."""
+        coming = iter(episodes)
+        requests = [ingest_request(self.name, episode) for episode in episodes]
+        await self._stream.stream(requests, lambda _: took(next(coming)))
+
+
+class _Attests:
+    """What a memory on a server that keeps count can do besides."""
+
+    _carrier: Carrier
+    name: str
+
+    async def attest(self) -> int | None:
+        """How many days the server says it has taken in."""
+        return (await self._carrier.call(AttestRequest(memory=self.name), Attested)).days
+
+
+class _AttestingMemory(_Attests, RemoteMemory):
+    pass
+
+
+class _AttestingStreamedMemory(_Attests, StreamedMemory):
+    pass
+
+
+class _RemoteSnapshots:
+    def __init__(self, carrier: Carrier, health: Health) -> None:
+        self._carrier = carrier
+        self._health = health
+
+    async def save(self, memory: Memory) -> str:
+        if not isinstance(memory, RemoteMemory):
+            raise SystemFault(f"a {type(memory).__name__} is not a memory of this system")
+        return (await self._carrier.call(SaveRequest(memory=memory.name), Saved)).snapshot
+
+    async def open(self, token: str) -> Memory:
+        opened = await self._carrier.call(RestoreRequest(snapshot=token), Opened)
+        return _memory(self._carrier, opened, self._health)
+
+    async def drop(self, token: str) -> None:
+        await self._carrier.call(DropRequest(snapshot=token), Done)
+
+
+def _memory(carrier: Carrier, opened: Opened, health: Health) -> RemoteMemory:
+    if isinstance(carrier, StreamCarrier):
+        streamed = _AttestingStreamedMemory if health.attests else StreamedMemory
+        return streamed(carrier, opened.memory)
+    return (_AttestingMemory if health.attests else RemoteMemory)(carrier, opened.memory)
+
+
+def _card(health: Health, where: str, config: dict[str, object]) -> SystemCard:
+    try:
+        return SystemCard(
+            name=health.name or where,
+            version=health.version or "undeclared",
+            config=config,
+            max_concurrency=max(1, health.max_concurrency),
+            clock=Clock(health.clock) if health.clock else None,
+            asker=Asker(health.asker) if health.asker else Asker.TOLD,
+            answers=health.answers,
+        )
+    except ValueError as error:
+        raise UsageError(f"{where} says of itself what cannot be understood: {error}") from error
+
+
+def ingest_request(memory: str, episode: Episode) -> IngestRequest:
+    """One episode as it is handed over."""
+    moment = episode.at.time()
+    return IngestRequest(
+        memory=memory,
+        day=episode.day,
+        id=episode.id,
+        date=episode.at.date().isoformat(),
+        time=moment.isoformat() if moment.hour or moment.minute or moment.second else "",
+        content=episode.text,
+        arcs=episode.arcs,
+        turns=tuple(Turn(speaker=turn.speaker, text=turn.text) for turn in episode.turns),
+    )
+
+
+def answer_of(told: Told) -> Answer | Found:
+    """A server's reply as the harness records it."""
+    passages = tuple(_passage(each) for each in told.passages)
+    usage = None if told.usage is None else _usage(told.usage)
+    if told.answer is None:
+        return Found(passages=passages, tool_calls=told.tool_calls, usage=usage)
+    return Answer(text=told.answer, passages=passages, tool_calls=told.tool_calls, usage=usage)
+
+
+def _passage(each: WirePassage) -> Passage:
+    return Passage(text=each.text, id=each.id, day=each.day, source=each.source, score=each.score)
+
+
+def _usage(spent: WireUsage) -> Usage:
+    return Usage(
+        calls=spent.calls,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        cost_usd=spent.cost_usd or 0.0,
+        unpriced=spent.calls if spent.cost_usd is None else 0,
+    )
+
+
+def fault_of(fault: WireFault, where: str) -> BenchError:
+    """What a server says went wrong, as an error of ours."""
+    said = f"{where}: {fault.message or 'it failed without saying why'}"
+    match fault.kind:
+        case "busy":
+            busy = SystemBusy(said)
+            busy.retry_after_s = fault.retry_after_s
+            return busy
+        case "timeout":
+            return SystemTimeout(said)
+        case "gone":
+            return SystemGone(f"{said}; see that it runs, then run the same command again")
+        case _:
+            return SystemFault(said)

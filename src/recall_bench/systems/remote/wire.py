@@ -1,0 +1,241 @@
+"""What travels between the harness and a system in another process, whatever carries it.
+
+Nine requests, each with one reply. JSON over pipes and over HTTP carries them as they stand here;
+the second version of the gRPC service has the same fields under the same names. A reply may lack
+what has a default, and may hold more than is known here: a newer server is no fault.
+"""
+
+from datetime import date
+
+import msgspec
+from msgspec import field
+
+PROTOCOL = 2
+"""The version of these messages. Version 1 is the public gRPC service, which has others."""
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A request or a reply."""
+
+
+class HealthRequest(Message, frozen=True, kw_only=True):
+    """Asks who is there, and whether it is ready."""
+
+
+class Health(Message, frozen=True, kw_only=True):
+    """The reply to `health`."""
+
+    name: str = ""
+    version: str = "undeclared"
+    ready: bool = True
+    protocol: int = PROTOCOL
+    max_concurrency: int = 1
+    """How many questions one memory stands at once."""
+    clock: str = ""
+    """`native`, `in-text` or `none`: how the system knows the date. Empty: it does not say."""
+    asker: str = ""
+    """`honoured`, `told` or `untold`: what it makes of the session. Empty is `told`."""
+    answers: bool = True
+    """False if it only finds passages."""
+    snapshots: bool = False
+    """Whether it understands `save`, `restore` and `drop`."""
+    attests: bool = False
+    """Whether it understands `attest`."""
+
+
+class OpenRequest(Message, frozen=True, kw_only=True):
+    """A memory that has lived nothing yet, please."""
+
+    scenario: str
+
+
+class Opened(Message, frozen=True, kw_only=True):
+    """The reply to `open` and `restore`."""
+
+    memory: str
+    """A name that is never given to another memory, even by another process on the same port: a
+    server that was started again is recognised by not knowing it."""
+
+
+class Turn(Message, frozen=True, kw_only=True):
+    """One utterance of an episode."""
+
+    speaker: str
+    text: str
+
+
+class IngestRequest(Message, frozen=True, kw_only=True):
+    """Take in one episode. They come in story order, each once."""
+
+    memory: str
+    day: int
+    id: str
+    """The episode's id; a passage that gives it back can be traced."""
+    date: str
+    """ISO 8601, as in 2026-01-31."""
+    time: str = ""
+    """As in 13:56:00, where the story knows."""
+    content: str
+    arcs: tuple[str, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    """The content utterance by utterance, where the dataset knows."""
+
+
+class SettleRequest(Message, frozen=True, kw_only=True):
+    """Reply once everything taken in can be asked about. Comes at every checkpoint."""
+
+    memory: str
+
+
+class AskRequest(Message, frozen=True, kw_only=True):
+    """Answer a question."""
+
+    memory: str
+    question: str
+    id: str
+    """Opaque, and the same whenever the same question is put."""
+    date: str
+    """Today, in the story."""
+    session: str
+    """Who asks, by the session they ask from."""
+    choices: tuple[str, ...] = ()
+    top_k: int = 0
+    """How many passages are looked at; 0 is no limit."""
+
+
+class WirePassage(Message, frozen=True, kw_only=True):
+    """Something the system looked at."""
+
+    text: str
+    id: str | None = None
+    """The id of the episode it came from."""
+    day: int | None = None
+    source: str | None = None
+    score: float | None = None
+
+
+class WireUsage(Message, frozen=True, kw_only=True):
+    """What the system spent on language models for a reply."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    """None if nobody knows."""
+
+
+class Told(Message, frozen=True, kw_only=True):
+    """The reply to `ask`."""
+
+    answer: str | None = None
+    """None if the system only finds. Empty text is an answer."""
+    passages: tuple[WirePassage, ...] = ()
+    """Best first."""
+    tool_calls: tuple[dict[str, object], ...] = ()
+    usage: WireUsage | None = None
+
+
+class AttestRequest(Message, frozen=True, kw_only=True):
+    """Asks how many days a memory has taken in."""
+
+    memory: str
+
+
+class Attested(Message, frozen=True, kw_only=True):
+    """The reply to `attest`."""
+
+    days: int | None = None
+    """None if it cannot say."""
+
+
+class SaveRequest(Message, frozen=True, kw_only=True):
+    """Keep the memory's present state."""
+
+    memory: str
+
+
+class Saved(Message, frozen=True, kw_only=True):
+    """The reply to `save`."""
+
+    snapshot: str
+
+
+class RestoreRequest(Message, frozen=True, kw_only=True):
+    """A new memory in a saved state, please."""
+
+    snapshot: str
+
+
+class DropRequest(Message, frozen=True, kw_only=True):
+    """Forget a saved state."""
+
+    snapshot: str
+
+
+class CloseRequest(Message, frozen=True, kw_only=True):
+    """Release a memory."""
+
+    memory: str
+
+
+class Done(Message, frozen=True, kw_only=True):
+    """The reply to whatever has nothing else to say."""
+
+
+class WireFault(Message, frozen=True, kw_only=True):
+    """What is sent instead of a reply when something went wrong."""
+
+    kind: str = "fault"
+    """`fault`: this failed and counts. `busy`: ask again later. `timeout`: it took too long.
+    `gone`: the memory is lost, or never was here. `unsupported`: this request is not understood."""
+    message: str = ""
+    retry_after_s: float = 0.0
+
+
+Request = (
+    HealthRequest
+    | OpenRequest
+    | IngestRequest
+    | SettleRequest
+    | AskRequest
+    | AttestRequest
+    | SaveRequest
+    | RestoreRequest
+    | DropRequest
+    | CloseRequest
+)
+Reply = Health | Opened | Told | Attested | Saved | Done
+
+VERBS: dict[str, tuple[type[Request], type[Reply]]] = {
+    "health": (HealthRequest, Health),
+    "open": (OpenRequest, Opened),
+    "ingest": (IngestRequest, Done),
+    "settle": (SettleRequest, Done),
+    "ask": (AskRequest, Told),
+    "attest": (AttestRequest, Attested),
+    "save": (SaveRequest, Saved),
+    "restore": (RestoreRequest, Opened),
+    "drop": (DropRequest, Done),
+    "close": (CloseRequest, Done),
+}
+"""Every request there is, and what it is replied to with."""
+
+VERB_OF: dict[type[Request], str] = {asked: verb for verb, (asked, _) in VERBS.items()}
+
+
+class Envelope(Message, frozen=True, kw_only=True):
+    """One line of the pipe protocol, either way."""
+
+    id: int
+    """The reply carries the id of its request; replies may come in any order."""
+    do: str | None = None
+    """The verb, in a request."""
+    body: dict[str, object] = field(default_factory=dict)
+    """The request, or the reply."""
+    error: WireFault | None = None
+    """In place of a reply's body."""
+
+
+def spoken_date(spelled: str) -> date:
+    """The date a message spells; ValueError if it spells none."""
+    return date.fromisoformat(spelled)
