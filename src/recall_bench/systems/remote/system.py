@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
+import anyio
+
 from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer, Asker, Clock, Found, Memory, Passage, SystemCard
 from recall_bench.core.question import Question
@@ -23,6 +25,7 @@ from recall_bench.systems.remote.wire import (
     Done,
     DropRequest,
     Health,
+    HealthRequest,
     IngestRequest,
     Opened,
     OpenRequest,
@@ -45,8 +48,9 @@ R = TypeVar("R", bound=Reply)
 class Carrier(Protocol):
     """Takes requests to a server and brings back its replies.
 
-    It raises SystemGone once the server cannot be reached or is not the one it began with, and
-    `fault_of` what the server says went wrong. Many requests may be under way at once.
+    It connects at the first call, and again at the first call after `close`; in between it never
+    reconnects. It raises SystemGone once the server cannot be reached or is not the one it began
+    with, and `fault_of` what the server says went wrong. Many requests may be under way at once.
     """
 
     async def call(self, request: Request, reply: type[R]) -> R:
@@ -67,6 +71,42 @@ class StreamCarrier(Carrier, Protocol):
     ) -> None:
         """Take them over in order; `took` is called for each that the server has acknowledged."""
         ...
+
+
+READY_TIMEOUT_S = 30.0
+"""How long a server that says it is not ready may take to become so."""
+
+
+async def greeted(
+    carrier: Carrier,
+    *,
+    where: str,
+    config: dict[str, object],
+    ready_timeout_s: float = READY_TIMEOUT_S,
+) -> "RemoteSystem":
+    """The system behind a carrier, which is let go again until the first memory is opened.
+
+    SystemGone if it is not there, or not ready in time.
+    """
+    try:
+        health = await _ready(carrier, where, ready_timeout_s)
+    finally:
+        await carrier.close()
+    return RemoteSystem(carrier, health, where=where, config=config)
+
+
+async def _ready(carrier: Carrier, where: str, timeout_s: float) -> Health:
+    pause_s = 0.05
+    with anyio.move_on_after(timeout_s):
+        while True:
+            health = await carrier.call(HealthRequest(), Health)
+            if health.ready:
+                return health
+            await anyio.sleep(pause_s)
+            pause_s = min(2 * pause_s, 1.0)
+    raise SystemGone(
+        f"{where} is not ready after {timeout_s:g} s; run the same command again when it is"
+    )
 
 
 class RemoteSystem:
