@@ -24,7 +24,7 @@ FILES = ("result.json", "questions.jsonl", "failures.jsonl", "progress.jsonl")
 
 _WALL = re.compile(
     rb'"(timestamp|startedAt|endedAt|latencyMs|durationMs|ingestMs|queryMs|totalIngestionMs'
-    rb'|totalQueryMs)": ?("[^"]*"|[-0-9.e]+|null)'
+    rb'|totalQueryMs|p50Ms|p95Ms)": ?("[^"]*"|[-0-9.e]+|null)'
 )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from recall_bench.core.diagnosis import Diagnosis
 from recall_bench.core.event import (
     Answered,
     Declared,
@@ -86,12 +87,19 @@ def plan_of(scenarios: dict[str, Sequence[Item]], **settings: object) -> Plan:
 class Story:
     """A journal under construction; every event happens a second after the one before."""
 
-    def __init__(self, folder: Path, scenarios: dict[str, Sequence[Item]], plan: Plan) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        scenarios: dict[str, Sequence[Item]],
+        plan: Plan,
+        diagnosis: Diagnosis | None = None,
+    ) -> None:
         self.folder = folder
         self.plan = plan
         self.now = NOON
         self.lines: list[bytes] = []
-        self.add(RunStarted(at=self._tick(), plan=plan, code="0.1.0+aaaa"))
+        started = RunStarted(at=self._tick(), plan=plan, code="0.1.0+aaaa", diagnosis=diagnosis)
+        self.add(started)
         for name, items in scenarios.items():
             self.declare(name, items)
 
@@ -195,8 +203,12 @@ ALL_OF_ADA = (
 
 
 def ada_story(folder: Path, **settings: object) -> Story:
+    return examined_story(folder, None, **settings)
+
+
+def examined_story(folder: Path, diagnosis: Diagnosis | None, **settings: object) -> Story:
     scenarios: dict[str, Sequence[Item]] = {"ada": ADA}
-    return Story(folder, scenarios, plan_of(scenarios, **settings))
+    return Story(folder, scenarios, plan_of(scenarios, **settings), diagnosis)
 
 
 @pytest.fixture

@@ -277,6 +277,9 @@ def test_the_result_names_everything_it_was_made_from(finished: Story) -> None:
             "version": "1",
             "config": {"k": 3},
             "maxConcurrency": 1,
+            "clock": None,
+            "asker": "told",
+            "answers": True,
         }
 
 

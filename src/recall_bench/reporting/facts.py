@@ -1,15 +1,20 @@
-"""Some facts of a run in words: what judging cost, what reviews did, how boundaries were kept."""
+"""Some facts of a run in words: how a system served, what judging cost, what reviews did."""
 
 from collections.abc import Iterator
 
+from recall_bench.core.diagnosis import Diagnosis
+from recall_bench.core.memory import Asker, SystemCard
 from recall_bench.core.plan import Plan, Review
+from recall_bench.core.question import BOUNDARY
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.metrics.marks import Tally
 from recall_bench.metrics.refusals import Refusals
 from recall_bench.metrics.reviews import Reviews, ReviewTally
 from recall_bench.reporting.boundary import Boundary
+from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.money import Costs, dollars
+from recall_bench.reporting.service import INGEST, QUERY, Deliveries, Service
 
 NO_DATA = "--"
 
@@ -19,6 +24,63 @@ _DIGEST = 12
 def percent(share: float | None) -> str:
     """A share of one as people read it."""
     return NO_DATA if share is None else f"{share * 100:.1f} %"
+
+
+def system_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
+    """What the system knows, who reads for it, what it delivered, how fast, and its health."""
+    plan, service = folder.plan, folder.service
+    yield "Knows", _knows(plan.system)
+    if plan.reader is not None:
+        model = f" ({plan.reader.model})" if plan.reader.model else ""
+        yield "Reader", f"{plan.reader.name} {plan.reader.version}{model}"
+    if service.deliveries.answers:
+        yield "Delivered", _delivered(service.deliveries, plan)
+    if (middle := service.latency_s(0.5)) is not None:
+        slow = service.latency_s(0.95)
+        yield "Latency", f"p50 {_milliseconds(middle)} · p95 {_milliseconds(slow or middle)}"
+    if service.spent != Usage():
+        yield "Spent", _spent(service)
+    yield "Doctor", _health(folder.diagnosis)
+
+
+def _knows(card: SystemCard) -> str:
+    date = "not declared" if card.clock is None else card.clock.value
+    words = f"date {date} · asker {card.asker.value}"
+    if card.asker is Asker.UNTOLD:
+        words += f" ({BOUNDARY} not applicable: it cannot know who asks)"
+    return words
+
+
+def _delivered(found: Deliveries, plan: Plan) -> str:
+    limit = f"top {plan.top_k}"
+    if plan.max_context_tokens is not None:
+        limit += f", {plan.max_context_tokens:,} tokens"
+    return (
+        f"{found.kept / found.answers:.1f} of {found.offered / found.answers:.1f} passages an "
+        f"answer ({limit}) · {found.tokens / found.answers:,.0f} tokens · "
+        f"{percent(found.traced_share)} traced"
+    )
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:,.1f} ms" if seconds < 0.1 else f"{seconds * 1000:,.0f} ms"
+
+
+def _spent(service: Service) -> str:
+    return " · ".join(
+        f"{stage}: {_calls(usage.calls)}, {usage.input_tokens:,} tokens in, "
+        f"{usage.output_tokens:,} out, {_price(usage)}"
+        for stage in (INGEST, QUERY)
+        if (usage := service.metered.get(stage)) is not None
+    )
+
+
+def _health(diagnosis: Diagnosis | None) -> str:
+    if diagnosis is None:
+        return "not examined (recall-bench doctor examines it)"
+    reasons = "; ".join(f"{each.check}: {each.message}" for each in diagnosis.complaints)
+    said = f"{diagnosis.health.value}, {diagnosis.at:%Y-%m-%d}"
+    return f"{said} ({reasons})" if reasons else said
 
 
 def cost_words(costs: Costs) -> str:

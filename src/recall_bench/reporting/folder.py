@@ -37,6 +37,7 @@ from recall_bench.core.verdict import Finding, JudgeCard
 from recall_bench.errors import DataError, UsageError
 from recall_bench.journal import JOURNAL, lines
 from recall_bench.metrics.reviews import Reviews, reviews_of
+from recall_bench.reporting.service import Service
 
 _NOWHERE = -1
 _CLOSE = "close"
@@ -81,6 +82,9 @@ class RunFolder:
         }
         """The judges that say what they notice in an answer beside its marks: those whose rubrics
         ask for it, and those that did so once."""
+        self.diagnosis = first.diagnosis
+        """What `doctor` last said of the system before the run; None if it was never asked."""
+        self.service = Service()
         self._faults = [""]
         self._index: dict[str, _Index] = {}
 
@@ -228,6 +232,7 @@ class RunFolder:
             ) from error
 
     def _note(self, event: Event, offset: int) -> None:
+        self.service.note(event)
         if isinstance(event, Answered | Judged | NotAnswered | NotJudged):
             self._note_trial(event, offset)
         else:

@@ -20,6 +20,7 @@ from recall_bench.reporting.facts import (
     percent,
     review_words,
     rubric_words,
+    system_facts,
 )
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import (
@@ -135,6 +136,7 @@ def _facts(folder: RunFolder, summary: Summary) -> Iterator[tuple[str, str]]:
     if summary.is_stub:
         yield "", STUB_WARNING
     yield "System", _named(plan.system)
+    yield from system_facts(folder)
     yield "Judge", _judges(plan)
     if rubrics := rubric_words(plan.judge, plan.appellate):
         yield "Rubrics", rubrics

@@ -18,6 +18,7 @@ from recall_bench.reporting.boundary import Boundary
 from recall_bench.reporting.files.layout import row
 from recall_bench.reporting.files.rows import ErrorRow, milliseconds
 from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.service import Service
 from recall_bench.reporting.summary import (
     CheckpointSummary,
     DisclosureSummary,
@@ -99,6 +100,7 @@ def metadata(folder: RunFolder, summary: Summary) -> Fields:
         **_counts(summary),
         **_settings(plan),
         **_health(summary),
+        **_service(folder.service),
         "errorBudget": plan.error_budget,
         "lifecycle": plan.lifecycle,
         "repeats": plan.repeats,
@@ -120,8 +122,15 @@ def provenance(folder: RunFolder) -> Fields:
         "questionsDigest": plan.questions_digest,
         "code": folder.codes,
         "system": _system(plan.system),
+        "topK": plan.top_k,
         "judge": _judge(plan.judge),
     }
+    if plan.max_context_tokens is not None:
+        fields["maxContextTokens"] = plan.max_context_tokens
+    if plan.reader is not None:
+        fields["reader"] = plan.reader
+    if folder.diagnosis is not None:
+        fields["doctor"] = folder.diagnosis
     if plan.appellate is not None:
         fields["appellateJudge"] = _judge(plan.appellate)
         fields["review"] = plan.review
@@ -257,6 +266,30 @@ def _counts(summary: Summary) -> Fields:
     return fields
 
 
+def _service(service: Service) -> Fields:
+    fields: Fields = {}
+    found = service.deliveries
+    if found.answers:
+        fields["delivery"] = row(
+            {
+                "answers": found.answers,
+                "offered": found.offered,
+                "kept": found.kept,
+                "tokens": found.tokens,
+                "traced": found.traced,
+                "tracedRate": percent(found.traced_share),
+            }
+        )
+    for name, share in (("p50Ms", 0.5), ("p95Ms", 0.95)):
+        if (seconds := service.latency_s(share)) is not None:
+            fields[name] = milliseconds(seconds)
+    if service.metered:
+        fields["systemUsage"] = {
+            stage: row(_usage(usage)) for stage, usage in service.metered.items()
+        }
+    return fields
+
+
 def _changes(tally: ReviewTally) -> Fields:
     return {
         "reviewed": tally.done,
@@ -342,4 +375,7 @@ def _system(card: SystemCard) -> Fields:
         "version": card.version,
         "config": card.config,
         "maxConcurrency": card.max_concurrency,
+        "clock": card.clock,
+        "asker": card.asker,
+        "answers": card.answers,
     }

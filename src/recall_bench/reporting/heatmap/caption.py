@@ -26,6 +26,7 @@ class Caption:
     sample: int | None
     judge_memory_window: int
     groups_enabled: bool
+    knows_asker: bool = True
     is_dry_run: bool = False
 
     @property
@@ -66,7 +67,10 @@ class Caption:
         yield f"{self.trials:,} trials counted"
         if self.sample is not None:
             yield f"at most {self.sample} older questions a checkpoint"
-        yield f"group questions {'on' if self.groups_enabled else 'off'}"
+        groups = f"group questions {'on' if self.groups_enabled else 'off'}"
+        if self.groups_enabled and not self.knows_asker:
+            groups += ", boundaries not applicable: the system cannot know who asks"
+        yield groups
         if self.is_dry_run:
             yield "dry run: first checkpoint only"
 

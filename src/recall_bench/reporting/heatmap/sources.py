@@ -18,7 +18,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from recall_bench.core.question import CATEGORIES, GROUP_CATEGORIES
+from recall_bench.core.memory import Asker
+from recall_bench.core.question import BOUNDARY, CATEGORIES, GROUP_CATEGORIES
 from recall_bench.core.verdict import FULL_MARKS, JudgeCard
 from recall_bench.errors import DataError, UsageError
 from recall_bench.metrics.marks import Tally
@@ -76,6 +77,7 @@ class _Card(_Read, frozen=True, kw_only=True):
     name: str
     version: str
     model: str | None = None
+    asker: str | None = None
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}" + (f" ({self.model})" if self.model else "")
@@ -95,6 +97,11 @@ class _Setting(_Read, frozen=True, kw_only=True):
     judge: _Card | None = None
     appellate_judge: _Card | None = None
     dry_run: bool = False
+
+    @property
+    def knows_asker(self) -> bool:
+        """Whether questions about boundaries apply to the system."""
+        return self.system is None or self.system.asker != Asker.UNTOLD
 
 
 class _Metadata(_Setting, frozen=True, kw_only=True):
@@ -177,6 +184,7 @@ def heatmap_of_run(folder: RunFolder, summary: Summary | None = None) -> Heatmap
         sample=plan.sample,
         judge_memory_window=plan.judge_memory_window,
         groups_enabled=plan.groups_enabled,
+        knows_asker=plan.system.asker is not Asker.UNTOLD,
         is_dry_run=plan.dry_run,
     )
     rates = (part.overall.hallucination_rate for part in parts)
@@ -273,7 +281,12 @@ def _assembled(source: _Source) -> HeatmapData:
     columns = tuple(sorted(days, key=lambda label: days[label]))
     by_column = [[part for part in parts if part.range.label == label] for label in columns]
     found = listed((s.category for part in parts for s in part.category_scores), CATEGORIES)
-    names = [name for name in found if setting.groups_enabled or name not in GROUP_CATEGORIES]
+    names = [
+        name
+        for name in found
+        if (setting.groups_enabled or name not in GROUP_CATEGORIES)
+        and (setting.knows_asker or name != BOUNDARY)
+    ]
     caption = _caption(source)
     return HeatmapData(
         title=caption.title,
@@ -309,6 +322,7 @@ def _caption(source: _Source) -> Caption:
         sample=setting.sample,
         judge_memory_window=setting.judge_memory_window,
         groups_enabled=setting.groups_enabled,
+        knows_asker=setting.knows_asker,
         is_dry_run=setting.dry_run,
     )
 
