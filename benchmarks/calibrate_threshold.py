@@ -58,7 +58,9 @@ class Asked:
             "bm25": Search(vocabulary=vocabulary, weight=1.0),
             "vector": Search(vocabulary=None, weight=0.0),
             "hybrid": Search(
-                vocabulary=vocabulary, weight=default.weight, date_weight=default.date_weight
+                vocabulary=vocabulary,
+                weight=default.weight,
+                temporal_boost=float(default.temporal_boost),
             ),
         }
         self._rereading = Rereading(vocabulary=vocabulary, budget=1, quotes=1, threshold=0.0)

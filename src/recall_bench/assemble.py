@@ -8,6 +8,7 @@ from recall_bench.core.event import Declared
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan, ScenarioCard
 from recall_bench.core.ranges import NAMED, parse_ranges
+from recall_bench.core.reader import Reader
 from recall_bench.core.schedule import sheets
 from recall_bench.errors import BenchError, Problems, UsageError
 from recall_bench.job import Job
@@ -15,6 +16,7 @@ from recall_bench.outputs import refuse_clashes, refuse_unwritable, run_folder
 from recall_bench.profile import Settings
 from recall_bench.resolve.judges import resolve_judges
 from recall_bench.resolve.personas import SAMPLE, StoryFolder, resolve_personas, story_in
+from recall_bench.resolve.readers import resolve_reader
 from recall_bench.resolve.systems import resolve_system
 from recall_bench.running.grade import Bench
 from recall_bench.shipped import Building
@@ -39,6 +41,7 @@ def assemble(
     system = system or check.of(resolve_system, settings)
     lifecycle = check.of(_lifecycle, settings, system)
     bench = check.of(_bench, settings)
+    reader = check.of(resolve_reader, settings, None if system is None else system.card)
     checkpoints = check.of(_checkpoints, settings, cards)
     check.of(refuse_clashes, settings)
     check.done()
@@ -48,6 +51,7 @@ def assemble(
         checkpoints=_present(checkpoints),
         system=_present(system),
         bench=_present(bench),
+        reader=reader,
         lifecycle=_present(lifecycle),
     )
     job = Job(
@@ -58,11 +62,17 @@ def assemble(
         bench=_present(bench),
         stories=stories,
         questions=check.questions,
+        reader=reader,
         warnings=check.warnings + _notes(plan, check.questions),
     )
+    return _writable(job)
+
+
+def _writable(job: Job) -> Job:
+    """The job, once its folder is known to hold no other run and its files can be written."""
     job.check_folder()
-    if not settings.skip_preflight:
-        refuse_unwritable(settings)
+    if not job.settings.skip_preflight:
+        refuse_unwritable(job.settings)
     return job
 
 
@@ -132,6 +142,7 @@ def _plan(
     checkpoints: tuple[Checkpoint, ...],
     system: MemorySystem,
     bench: Bench,
+    reader: Reader | None,
     lifecycle: Lifecycle,
 ) -> Plan:
     return Plan(
@@ -140,6 +151,7 @@ def _plan(
         system=system.card,
         judge=bench.judge.card,
         appellate=bench.appellate.card if bench.appellate is not None else None,
+        reader=reader.card if reader is not None else None,
         top_k=settings.top_k,
         max_context_tokens=settings.max_context_tokens,
         lifecycle=lifecycle,

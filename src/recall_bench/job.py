@@ -23,20 +23,23 @@ from recall_bench.core.fingerprint import card_of
 from recall_bench.core.memory import Confidant, MemorySystem, SystemCard
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import Scenario
+from recall_bench.core.reader import Reader, ReaderCard
 from recall_bench.core.standing import Standings, State
 from recall_bench.core.verdict import JudgeCard
+from recall_bench.diagnoses import last_of
 from recall_bench.errors import DataError, UsageError
 from recall_bench.journal import JOURNAL, Journal, lines, read
 from recall_bench.profile import Settings
 from recall_bench.resolve.personas import StoryFolder
 from recall_bench.running.conduct import Company, conduct
+from recall_bench.running.examination import Meter
 from recall_bench.running.grade import Bench
 
 _OPENING = b'{"type":"run_started"'
 """How every journal begins, if only its first bytes were written."""
 
 _FAREWELL_S = 5.0
-"""How long judges may take to close their connections, even where a run is cut short."""
+"""How long judges and readers may take to hang up, even where a run is cut short."""
 
 Observer = Callable[[Event, Standings], None]
 
@@ -53,6 +56,10 @@ class Job:
     stories: Mapping[str, StoryFolder]
     questions: Mapping[str, Declared]
     """What each scenario is asked, as the journal declares it."""
+    reader: Reader | None = None
+    """Who answers from what the system finds."""
+    meter: Meter | None = None
+    """Tells what the system spends at our model endpoint."""
     warnings: list[str] = field(default_factory=list)
     asks: bool = True
     """Whether the system is fed and asked; if not, answers on record are only judged."""
@@ -79,6 +86,8 @@ class Job:
                 record=record,
                 unjudged=partial(self._unjudged, standings),
                 judged=partial(self._judged, standings),
+                reader=self.reader,
+                meter=self.meter,
                 parallelism=self.settings.parallelism,
                 skip_catchup=self.settings.skip_catchup_ingest,
                 asks=self.asks,
@@ -91,6 +100,8 @@ class Job:
                 await self.system.close()
                 with anyio.move_on_after(_FAREWELL_S, shield=True):
                     await self.bench.close()
+                    if self.reader is not None:
+                        await self.reader.close()
         return standings
 
     def check_folder(self) -> None:
@@ -112,7 +123,14 @@ class Job:
         first = next(events, None)
         if first is None:
             now = datetime.now(UTC)
-            journal.append(RunStarted(at=now, plan=self.plan, code=code_digest()))
+            journal.append(
+                RunStarted(
+                    at=now,
+                    plan=self.plan,
+                    code=code_digest(),
+                    diagnosis=last_of(self.plan.system),
+                )
+            )
             self._declare(journal, standings)
             return standings
         _refuse_other_plan(first, self.plan, self.folder)
@@ -219,7 +237,7 @@ def _change(old: object, new: object) -> str:
 
 def _short(value: object) -> str:
     match value:
-        case SystemCard() | JudgeCard():
+        case SystemCard() | JudgeCard() | ReaderCard():
             return f"{value.name} {value.version}"
         case tuple():
             return " ".join(

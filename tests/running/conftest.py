@@ -9,7 +9,9 @@ from recall_bench.core.event import Answered, Event, Judged
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.question import Scenario
+from recall_bench.core.reader import Reader
 from recall_bench.core.standing import Standings, State
+from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Judge
 from recall_bench.running.conduct import Company, conduct
 from recall_bench.running.grade import Bench
@@ -44,6 +46,8 @@ class Rehearsal:
         skip_catchup: bool = False,
         asks: bool = True,
         max_cost_usd: float | None = None,
+        reader: Reader | None = None,
+        meter: Callable[[], Usage] | None = None,
         **changes: object,
     ) -> Standings:
         """Go on from the journal as it is."""
@@ -83,6 +87,8 @@ class Rehearsal:
             record=record,
             unjudged=unjudged,
             judged=judged,
+            reader=reader,
+            meter=meter,
             parallelism=parallelism,
             skip_catchup=skip_catchup,
             asks=asks,

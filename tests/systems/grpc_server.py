@@ -1,12 +1,22 @@
-"""A server of the public protocol on loopback, told by each test how to misbehave."""
+"""Servers on loopback, told by each test how to misbehave.
+
+A diary is a server of the public protocol. A cabinet is a system, to be served in both versions.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from copy import deepcopy
 from typing import Any
 
 import grpc
 
+from recall_bench.core.history import Episode
+from recall_bench.core.memory import Answer, Asker, Clock, Found, Memory, Passage, SystemCard
+from recall_bench.core.question import Question
+from recall_bench.core.usage import Usage
+from recall_bench.serving.grpc_server import Certificate, serving_grpc
+from recall_bench.serving.host import Host
 from recall_bench.systems.grpc.messages import METHODS, SERVICE, messages
 
 Reply = Callable[[Any, Any], Awaitable[Any]]
@@ -103,3 +113,111 @@ def failing(code: str, details: str, *, times: int = 10**9) -> Reply:
 async def hanging(request: Any, context: Any) -> Any:
     """A reply that never comes."""
     await asyncio.Event().wait()
+
+
+Act = Callable[[Any], Awaitable[Any]]
+"""What is done with an episode or a question before the usual."""
+
+
+class Drawer:
+    """A memory that answers with the texts it was given, and says everything there is to say."""
+
+    def __init__(self, cabinet: "Cabinet", scenario: str) -> None:
+        self.cabinet = cabinet
+        self.scenario = scenario
+        self.lived: list[Episode] = []
+
+    def __deepcopy__(self, memo: object) -> "Drawer":
+        copied = Drawer(self.cabinet, self.scenario)
+        copied.lived = list(self.lived)
+        return copied
+
+    async def ingest(self, episode: Episode) -> None:
+        await self.cabinet.act("ingest", episode)
+        self.lived.append(episode)
+
+    async def settle(self) -> None:
+        await self.cabinet.act("settle", None)
+
+    async def answer(self, question: Question) -> Answer | Found:
+        self.cabinet.asked.append(question)
+        replaced = await self.cabinet.act("answer", question)
+        if replaced is not None:
+            assert isinstance(replaced, Answer | Found)
+            return replaced
+        return Answer(
+            text=", ".join(each.text for each in self.lived),
+            passages=tuple(
+                Passage(text=each.text, id=each.id, day=each.day, source="drawer", score=0.5)
+                for each in self.lived
+            ),
+            tool_calls=({"tool": "look", "args": {"k": 3}},),
+            usage=Usage(calls=2, input_tokens=30, output_tokens=4, cost_usd=0.25),
+        )
+
+    async def attest(self) -> int | None:
+        return len(self.lived)
+
+    async def close(self) -> None:
+        self.cabinet.closed.append(self)
+
+
+class Cabinet:
+    """Any number of drawers, which can be copied; each of its acts can be replaced."""
+
+    card = SystemCard(
+        name="cabinet",
+        version="7",
+        max_concurrency=8,
+        clock=Clock.NATIVE,
+        asker=Asker.HONOURED,
+    )
+
+    def __init__(self, **acts: Act) -> None:
+        self.acts = acts
+        self.opened: list[Drawer] = []
+        self.closed: list[Drawer] = []
+        self.asked: list[Question] = []
+        self.saved: dict[str, Drawer] = {}
+
+    async def act(self, name: str, what: Any) -> Any:
+        return await self.acts[name](what) if name in self.acts else None
+
+    @property
+    def snapshots(self) -> "Cabinet.Copies":
+        return Cabinet.Copies(self)
+
+    async def open(self, scenario: str) -> Drawer:
+        await self.act("open", scenario)
+        self.opened.append(Drawer(self, scenario))
+        return self.opened[-1]
+
+    async def close(self) -> None:
+        pass
+
+    class Copies:
+        def __init__(self, cabinet: "Cabinet") -> None:
+            self._cabinet = cabinet
+
+        async def save(self, memory: Memory) -> str:
+            assert isinstance(memory, Drawer)
+            token = f"state-{len(self._cabinet.saved)}"
+            self._cabinet.saved[token] = deepcopy(memory)
+            return token
+
+        async def open(self, token: str) -> Memory:
+            return deepcopy(self._cabinet.saved[token])
+
+        async def drop(self, token: str) -> None:
+            del self._cabinet.saved[token]
+
+
+@asynccontextmanager
+async def hosting(
+    cabinet: Cabinet, *, port: int = 0, tls: Certificate | None = None
+) -> AsyncIterator[int]:
+    """The port at which a cabinet is served in both versions until the block ends."""
+    host = Host(cabinet)
+    async with serving_grpc(host, f"127.0.0.1:{port}", tls=tls) as bound:
+        yield bound
+    await host.close()

@@ -202,9 +202,18 @@ def test_the_hybrid_card_spells_out_its_defaults() -> None:
         "quotes": 3,
         "k1": 0.9,
         "b": 0.4,
+        "keyword": True,
+        "vector": True,
         "weight": 0.7,
         "fusion": "weighted",
-        "date_weight": 0.2,
+        "temporal_boost": 0.2,
+        "lexical_boost": 0.0,
+        "rerank": False,
+        "neighbours": 0,
+        "chunking": "passage",
+        "window_chars": 800,
+        "window_overlap": 200,
+        "consolidate": "none",
         "threshold": 0.23,
         "respect_sessions": False,
     }
@@ -230,6 +239,14 @@ def test_the_setting_that_was_meant_is_named() -> None:
         ("vector", {"threshold": "high"}),
         ("recency", {"days": -1}),
         ("random", {"seed": None}),
+        ("hybrid", {"chunking": "word"}),
+        ("hybrid", {"consolidate": "yearly"}),
+        ("hybrid", {"neighbours": -1}),
+        ("hybrid", {"lexical_boost": "much"}),
+        ("hybrid", {"temporal_boost": -0.1}),
+        ("hybrid", {"rerank": "perhaps"}),
+        ("hybrid", {"window_chars": 0}),
+        ("recency", {"window_overlap": 800}),
     ],
 )
 def test_a_value_that_cannot_be_is_refused(name: str, config: dict[str, object]) -> None:
@@ -262,7 +279,7 @@ async def test_hybrid_with_all_weight_on_one_part_ranks_as_that_part() -> None:
 
     for name, weight in (("bm25", 1), ("vector", 0)):
         part = await answered((await lived(system_of(name), 12)), asked)
-        memory = await lived(system_of("hybrid", weight=weight, date_weight=0, threshold=0), 12)
+        memory = await lived(system_of("hybrid", weight=weight, temporal_boost=0, threshold=0), 12)
         assert (await answered(memory, asked)).passages == part.passages
 
 

@@ -36,12 +36,12 @@ QUESTION = Question(
 )
 
 
-def system_at(port: int, **settings: float) -> GrpcSystem:
+def system_at(port: int, **settings: Any) -> GrpcSystem:
     return grpc_system(f"grpc://127.0.0.1:{port}", **settings)
 
 
 @asynccontextmanager
-async def opened(diary: Diary, **settings: float) -> AsyncIterator[Memory]:
+async def opened(diary: Diary, **settings: Any) -> AsyncIterator[Memory]:
     async with serving(diary) as port:
         system = system_at(port, **settings)
         memory = await system.open("ada")

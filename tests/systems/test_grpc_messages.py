@@ -1,21 +1,52 @@
-"""The messages we build are those that `memory_bench.proto` declares, byte for byte."""
+"""The messages are those that the `.proto` files declare; the first are the public ones."""
 
 import asyncio
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
-from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
 from recall_bench.core.history import Episode
 from recall_bench.core.question import Question
-from recall_bench.systems.grpc.messages import file_descriptor, messages
+from recall_bench.errors import UsageError
+from recall_bench.systems.grpc import messages as module
+from recall_bench.systems.grpc.messages import SERVICE, SERVICE_2, compiled, messages, methods
 from recall_bench.systems.grpc.system import grpc_system
+from recall_bench.testing import check_system
+from tests.systems.asking import answered
 
-PROTO = Path(str(files("recall_bench.systems.grpc") / "memory_bench.proto"))
+FOLDER = Path(str(files("recall_bench.systems.grpc")))
+
+PUBLIC = {
+    "SetupRequest": [],
+    "SetupResponse": [],
+    "DayMetadata": ["int32 day_number", "string date", "string persona_id", "string* active_arcs"],
+    "IngestDayRequest": ["int32 day_number", "string content", "DayMetadata metadata"],
+    "IngestDayResponse": [],
+    "FinalizeIngestionRequest": [],
+    "FinalizeIngestionResponse": [],
+    "QueryRequest": ["string question"],
+    "QueryResponse": ["string answer"],
+    "TeardownRequest": [],
+    "TeardownResponse": [],
+    "HealthcheckRequest": [],
+    "HealthcheckResponse": ["string name", "bool ready"],
+}
+"""The public protocol as its specification writes it; fields are numbered from 1 as they stand."""
+
+DOCUMENTED = [
+    *("round-trip", "order", "empty-memory", "isolation", "reset", "readiness", "finalize"),
+    *("asking", "concurrency", "unicode", "large-day"),
+]
+"""The clauses of the contract that hold for any server, however simply it looks for its answers."""
+
+TYPES = {5: "int32", 8: "bool", 9: "string"}
 
 SERVER = """
 import asyncio, grpc
@@ -51,20 +82,53 @@ asyncio.run(main())
 """
 
 
-def compiled(folder: Path, *outputs: str) -> None:
-    pytest.importorskip("grpc_tools", reason="needs grpcio-tools to compile the .proto file")
-    command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{PROTO.parent}", *outputs, PROTO.name]
+def compile_into(folder: Path, *outputs: str) -> None:
+    pytest.importorskip("grpc_tools", reason="needs grpcio-tools to compile the .proto files")
+    sources = sorted(path.name for path in FOLDER.glob("*.proto"))
+    command = [sys.executable, "-m", "grpc_tools.protoc", f"-I{FOLDER}", *outputs, *sources]
     subprocess.run(command, check=True, cwd=folder, capture_output=True)
 
 
-def test_the_compiled_file_describes_the_same_messages_and_methods(tmp_path: Path) -> None:
-    compiled(tmp_path, "--descriptor_set_out=described")
-    described = FileDescriptorSet.FromString((tmp_path / "described").read_bytes()).file[0]
-    for message in described.message_type:
-        for field in message.field:
-            field.ClearField("json_name")
+def test_what_was_compiled_is_what_the_files_say(tmp_path: Path) -> None:
+    """A failure means that a `.proto` file was edited since: run pip install --editable ."""
+    compile_into(tmp_path, "--descriptor_set_out=described")
 
-    assert described == file_descriptor()
+    assert compiled() == (tmp_path / "described").read_bytes()
+
+
+def test_a_tree_that_was_never_installed_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "COMPILED", "not-there.binpb")
+
+    with pytest.raises(UsageError, match=r"is missing.*run pip install --editable \."):
+        compiled()
+
+
+def spelled(field: Any) -> str:
+    kind = field.message_type.name if field.message_type else TYPES[field.type]
+    return f"{kind}{'*' if field.is_repeated else ''} {field.name}"
+
+
+def test_the_first_version_is_the_public_protocol() -> None:
+    described = {name: kind.DESCRIPTOR.fields for name, kind in messages().items()}
+
+    assert {
+        name: [spelled(each) for each in fields] for name, fields in described.items()
+    } == PUBLIC
+    for fields in described.values():
+        assert [field.number for field in fields] == list(range(1, len(fields) + 1))
+    for name, method in methods().items():
+        assert method.path == f"/recall.bench.MemoryBenchService/{name}"
+        assert method.request is messages()[f"{name}Request"]
+        assert method.response is messages()[f"{name}Response"]
+    assert list(methods()) == [
+        *("Setup", "IngestDay", "FinalizeIngestion", "Query", "Teardown", "Healthcheck")
+    ]
+
+
+def test_both_versions_are_served_side_by_side() -> None:
+    assert {method.path for method in methods(SERVICE).values()}.isdisjoint(
+        method.path for method in methods(SERVICE_2).values()
+    )
 
 
 def test_the_messages_keep_out_of_the_pool_that_stubs_share() -> None:
@@ -75,29 +139,56 @@ def test_the_messages_keep_out_of_the_pool_that_stubs_share() -> None:
     assert messages()["QueryRequest"].DESCRIPTOR.full_name == "recall.bench.QueryRequest"
 
 
+@asynccontextmanager
+async def running(folder: Path, program: str) -> AsyncIterator[int]:
+    """The port of a server of generated stubs in a process of its own."""
+    compile_into(folder, "--python_out=.", "--grpc_python_out=.")
+    (folder / "server.py").write_text(program)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "server.py", "127.0.0.1:0"), cwd=folder, stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    try:
+        yield int((await process.stdout.readline()).split()[-1])
+    finally:
+        process.kill()
+        await process.communicate()
+
+
+AT = datetime(2026, 1, 2)
+DAY = Episode(id="2", day=2, at=AT, text="Fig 🐈", arcs=("cat", "rain"))
+
+
 @pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_server_of_generated_stubs_in_another_process_understands_us(
     tmp_path: Path,
 ) -> None:
-    compiled(tmp_path, "--python_out=.", "--grpc_python_out=.")
-    (tmp_path / "server.py").write_text(SERVER)
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "server.py", cwd=tmp_path, stdout=asyncio.subprocess.PIPE
-    )
-    assert process.stdout is not None
-    try:
-        port = int(await process.stdout.readline())
+    async with running(tmp_path, SERVER) as port:
         system = grpc_system(f"grpc://127.0.0.1:{port}")
         memory = await system.open("ada")
-        at = datetime(2026, 1, 2)
-        await memory.ingest(Episode(id="2", day=2, at=at, text="Fig 🐈", arcs=("cat", "rain")))
+        await memory.ingest(DAY)
         await memory.settle()
-        answer = await memory.answer(Question(id="1", text="Who?", asked_at=at, scenario="ada"))
+        question = Question(id="1", text="Who?", asked_at=AT, scenario="ada")
+        answer = await answered(memory, question)
         await memory.close()
-    finally:
-        process.kill()
-        await process.communicate()
 
     assert answer.text == "Who?|2|Fig 🐈|2026-01-02|2|ada|cat|rain"
     assert system.card.name == "generated"
+
+
+@pytest.mark.slow
+@pytest.mark.anyio
+async def test_the_server_in_the_documents_keeps_the_contract(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/how-to/grpc-server.md").read_text(encoding="utf-8")
+    program = page.split("```py\n")[1].split("```")[0]
+
+    async with running(tmp_path, program) as port:
+        system = grpc_system(f"grpc://127.0.0.1:{port}")
+        await system.greet()
+        report = await check_system(system, only=DOCUMENTED)
+        await system.close()
+
+    assert report.failures == ()
+    assert report.seen.streams
+    assert system.card.config == {"protocol": SERVICE_2}

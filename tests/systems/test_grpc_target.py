@@ -1,11 +1,13 @@
-"""A gRPC system is addressed as `grpc://host[:port]`; anything else is refused at once."""
+"""A gRPC system is addressed as `grpc[s]://host[:port]`; anything else is refused at once."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
 from recall_bench.errors import UsageError
-from recall_bench.systems.grpc.system import address_of, grpc_system
+from recall_bench.systems.grpc.address import address_of
+from recall_bench.systems.grpc.system import grpc_system
 
 
 @pytest.mark.parametrize(
@@ -19,10 +21,35 @@ from recall_bench.systems.grpc.system import address_of, grpc_system
         ("grpc://[::1]", ("::1", 50052)),
         ("grpc://[::1]:7", ("::1", 7)),
         ("grpc://memory.example.org:443", ("memory.example.org", 443)),
+        ("grpcs://memory.example.org", ("memory.example.org", 50052)),
     ],
 )
 def test_an_address_is_a_host_and_perhaps_a_port(target: str, address: tuple[str, int]) -> None:
-    assert address_of(target) == address
+    found = address_of(target)
+
+    assert (found.host, found.port) == address
+
+
+def test_only_grpcs_is_encrypted_and_it_checks_who_is_there() -> None:
+    assert address_of("grpc://h").tls is None
+    trusting = address_of("grpcs://h").tls
+
+    assert trusting is not None
+    assert trusting.check_hostname
+    assert trusting.verify_mode.name == "CERT_REQUIRED"
+
+
+def test_certificates_for_an_unencrypted_address_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"is not encrypted.*write grpcs://"):
+        grpc_system("grpc://h", ca=Path("ca.pem"))
+
+
+def test_a_file_without_certificates_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty.pem").write_text("")
+
+    for name in ("empty.pem", "missing.pem"):
+        with pytest.raises(UsageError, match=f"{name} holds no certificates to trust"):
+            grpc_system("grpcs://h", ca=tmp_path / name)
 
 
 @pytest.mark.parametrize(

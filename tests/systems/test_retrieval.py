@@ -90,7 +90,7 @@ def test_a_date_the_question_names_lifts_the_passages_of_that_date() -> None:
     asked = "Was it a quiet day with rain on 2025-03-01?"
 
     assert answer(asked).passages[0].day == 11
-    assert answer(asked, date_weight=0.2).passages[0].day == 6
+    assert answer(asked, temporal_boost=0.2).passages[0].day == 6
 
 
 def test_sessions_are_not_told_apart_unless_asked_for() -> None:

@@ -10,11 +10,16 @@ from recall_bench.errors import BenchError
 COMMANDS = {
     "run": ("run", "Live through every persona, ask at every checkpoint, grade the answers."),
     "rejudge": ("rejudge", "Grade the recorded answers of a run again, without its system."),
+    "serve": ("serve", "Serve an adapter to other processes: gRPC, HTTP or JSON lines."),
+    "ablate": ("ablate", "Turn each part of a system off or on, and compare what it scores."),
     "judge-lab": ("judge_lab", "Measure how far a judge can be trusted."),
+    "check-adapter": ("check_adapter", "Check that a system keeps the contract of a run."),
+    "doctor": ("doctor", "Examine a system before its numbers are believed."),
     "list": ("catalogue", "List the personas in a data folder."),
     "world": ("world", "Build, prove and describe simulated personas."),
     "ranges": ("catalogue", "List the names of checkpoints."),
     "lint": ("lint", "Look for faults in personas, their days and their questions."),
+    "endpoint": ("endpoint", "Serve embeddings and chats to products, and count their tokens."),
     "heatmap": ("heatmap", "Draw a run's heatmap again."),
     "export": ("export", "Write a run's result files again from its journal."),
 }

@@ -16,6 +16,7 @@ from recall_bench.core.event import (
     FeedFailed,
     Ingested,
     Judged,
+    Metered,
     NotAnswered,
     NotJudged,
     Paid,
@@ -94,6 +95,7 @@ class CheckpointClock:
     ingest_s: float = 0.0
     settle_s: float = 0.0
     query_s: float = 0.0
+    reading_s: float = 0.0
     days_fed: int = 0
 
 
@@ -195,6 +197,10 @@ class Standings:
         """What all judging has cost, in every process that worked on the run."""
         self.review_usage = Usage()
         """The part of it that reviews cost."""
+        self.reading_usage = Usage()
+        """What answers cost that a reader wrote, with what the system says that finding cost."""
+        self.metered: dict[str, Usage] = {}
+        """What systems spent at our model endpoint, by stage: `ingest` and `query`."""
         self._last_day = {card.id: card.last_day for card in plan.scenarios}
 
     def declare(self, scenario: str, items: Sequence[Item]) -> ScenarioStanding:
@@ -213,9 +219,8 @@ class Standings:
         match event:
             case Judged():
                 self._note_verdict(event)
-            case Answered(trial=trial, seconds=seconds):
-                self._set(trial, State.ANSWERED)
-                self._clock(trial.scenario, trial.checkpoint).query_s += seconds
+            case Answered():
+                self._note_answer(event)
             case NotAnswered(trial=trial, seconds=seconds):
                 self._set(trial, State.NOT_ANSWERED)
                 self._clock(trial.scenario, trial.checkpoint).query_s += seconds
@@ -224,16 +229,10 @@ class Standings:
                 self._pay(usage)
             case Paid(usage=usage, review_usage=reviewing):
                 self._pay(usage, reviewing)
-            case Ingested(scenario=scenario, checkpoint=label, seconds=seconds, day=day):
-                clock = self._clock(scenario, label)
-                clock.ingest_s += seconds
-                clock.days_fed += 1
-                lived = self.scenarios[scenario]
-                lived.last_fed = max(lived.last_fed, day)
-            case Settled(scenario=scenario, checkpoint=label, seconds=seconds):
-                self._clock(scenario, label).settle_s += seconds
-            case FeedFailed(scenario=scenario):
-                self._declared(scenario).failures.append(event)
+            case Ingested() | Settled() | FeedFailed():
+                self._note_feeding(event)
+            case Metered(stage=stage, usage=usage):
+                self.metered[stage] = self.metered.get(stage, Usage()) + usage
             case Declared(scenario=scenario, items=items, days=days):
                 self.declare(scenario, items).days = days
             case RunEnded():
@@ -247,6 +246,28 @@ class Standings:
             if standing.count(state):
                 self.ended = False
                 standing.reopen(state)
+
+    def _note_feeding(self, event: Ingested | Settled | FeedFailed) -> None:
+        if isinstance(event, FeedFailed):
+            self._declared(event.scenario).failures.append(event)
+            return
+        clock = self._clock(event.scenario, event.checkpoint)
+        if isinstance(event, Settled):
+            clock.settle_s += event.seconds
+            return
+        clock.ingest_s += event.seconds
+        clock.days_fed += 1
+        lived = self.scenarios[event.scenario]
+        lived.last_fed = max(lived.last_fed, event.day)
+
+    def _note_answer(self, event: Answered) -> None:
+        trial = event.trial
+        self._set(trial, State.ANSWERED)
+        clock = self._clock(trial.scenario, trial.checkpoint)
+        clock.query_s += event.seconds
+        if event.reading_s is not None:
+            clock.reading_s += event.reading_s
+            self.reading_usage = self.reading_usage + (event.answer.usage or Usage())
 
     def _note_verdict(self, event: Judged) -> None:
         verdict, primary = event.verdict, event.primary

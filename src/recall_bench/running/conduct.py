@@ -11,13 +11,15 @@ from recall_bench.core.event import Answered, Declared, Judged, RunEnded
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import Scenario
+from recall_bench.core.reader import Reader
 from recall_bench.core.review import reviews_due
 from recall_bench.core.standing import ScenarioStanding, Standings, State
 from recall_bench.core.verdict import Verdict
 from recall_bench.errors import BenchError
 from recall_bench.running.court import Court
+from recall_bench.running.desk import Desk, is_paid
 from recall_bench.running.docket import Docket
-from recall_bench.running.examination import Examination, Recorder
+from recall_bench.running.examination import Examination, Meter, Recorder
 from recall_bench.running.exhibits import Exhibits
 from recall_bench.running.grade import Bench, Grading
 from recall_bench.running.lifecycles import examine
@@ -38,12 +40,16 @@ class Company:
     """Answers of a scenario recorded before this call whose trials stand in one of the states."""
     judged: Callable[[str], Iterable[Judged]]
     """The last verdict on record on each judged trial of a scenario."""
+    reader: Reader | None = None
+    """Who answers from what the system finds; None leaves answering to the system."""
+    meter: Meter | None = None
+    """Tells what the system spends at our model endpoint, where it is given one."""
     parallelism: int = 1
     skip_catchup: bool = False
     asks: bool = True
     """Whether questions are put; if not, nothing is fed either, and answers are only judged."""
     max_cost_usd: float | None = None
-    """What judging may cost in all, earlier processes included; None is no limit."""
+    """What judging and reading may cost in all, earlier processes included; None is no limit."""
 
 
 async def conduct(plan: Plan, standings: Standings, company: Company) -> None:
@@ -91,10 +97,13 @@ class _Run:
         self._plan = plan
         self._standings = standings
         self._company = company
+        # Answers that are only judged again were read, and paid for, in another run.
+        reading_usd = standings.reading_usage.cost_usd if company.asks else 0.0
         self.court = Court(
             company.parallelism,
-            spent_usd=standings.usage.cost_usd,
+            spent_usd=standings.usage.cost_usd + reading_usd,
             allowed_usd=company.max_cost_usd,
+            pays_reader=is_paid(company.reader),
         )
 
     def has_work(self, scenario: str, *, may_ask: bool) -> bool:
@@ -109,10 +118,10 @@ class _Run:
         return self._company.bench.judge.card.computes and self._has_answers(standing)
 
     def refuse_if_spent(self, scenario: str) -> None:
-        """Raise BudgetSpent before anything is fed for verdicts that cannot be paid."""
-        standing = self._standings.scenarios.get(scenario)
-        is_paid = not self._company.bench.judge.card.computes
-        if is_paid and (standing is None or not _is_finished(standing)):
+        """Raise BudgetSpent before anything is fed for answers or verdicts that cannot be paid."""
+        standing, company = self._standings.scenarios.get(scenario), self._company
+        costs = is_paid(company.reader) or not company.bench.judge.card.computes
+        if costs and (standing is None or not _is_finished(standing)):
             self.court.refuse_if_spent()
 
     def examination(self, scenario_id: str, docket: Docket) -> Examination:
@@ -132,6 +141,8 @@ class _Run:
             record=company.record,
             docket=docket,
             court=self.court,
+            desk=Desk(scenario.episodes, plan=self._plan, reader=company.reader, court=self.court),
+            meter=company.meter,
             parallelism=company.parallelism,
             skip_catchup=company.skip_catchup,
         )

@@ -1,4 +1,4 @@
-"""What all the judging of a run shares: places, money, and the reason to adjourn."""
+"""What all the judging and reading of a run shares: places, money, and the reason to adjourn."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,11 +17,17 @@ class Court:
     """
 
     def __init__(
-        self, places: int, *, spent_usd: float = 0.0, allowed_usd: float | None = None
+        self,
+        places: int,
+        *,
+        spent_usd: float = 0.0,
+        allowed_usd: float | None = None,
+        pays_reader: bool = False,
     ) -> None:
         self._places = anyio.Semaphore(places)
         self._spent_usd = spent_usd
         self._allowed_usd = allowed_usd
+        self._work = "reading and judging have" if pays_reader else "judging has"
         self.adjourned: BudgetSpent | JudgeGone | None = None
 
     @asynccontextmanager
@@ -42,7 +48,7 @@ class Court:
         allowed = self._allowed_usd
         if allowed is not None and self._spent_usd >= allowed:
             spent = BudgetSpent(
-                f"judging has cost ${self._spent_usd:.4f} and --max-cost allows ${allowed:.4f}; "
+                f"{self._work} cost ${self._spent_usd:.4f} and --max-cost allows ${allowed:.4f}; "
                 "the same command with a higher one goes on, and pays for nothing twice"
             )
             self.adjourn(spent)
@@ -52,11 +58,11 @@ class Court:
         """Begin nothing new; the first reason given stays."""
         self.adjourned = self.adjourned or reason
 
-    def pay(self, usage: Usage) -> None:
-        """Count what a call cost, as soon as it is known; adjourn if that cannot be told."""
+    def pay(self, usage: Usage, unpriced: str = UNPRICED) -> None:
+        """Count what a call cost, as soon as it is known; adjourn, and say why, if nobody knows."""
         self._spent_usd += usage.cost_usd
         if usage.unpriced and self._allowed_usd is not None:
-            self.adjourn(BudgetSpent(UNPRICED))
+            self.adjourn(BudgetSpent(unpriced))
 
 
 class Bill:

@@ -1,15 +1,156 @@
 """Where what a system hands in is cut to the budget, traced, and read if it is no answer yet."""
 
-from recall_bench.core.memory import Answer, Found
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from recall_bench.core.history import Episode
+from recall_bench.core.memory import Answer, Found, Passage
+from recall_bench.core.plan import Plan
 from recall_bench.core.question import Question
-from recall_bench.errors import ReaderFault
+from recall_bench.core.reader import Delivery, Reader
+from recall_bench.core.tokens import CHARACTERS_A_TOKEN, tokens
+from recall_bench.core.tracing import Tracer
+from recall_bench.core.usage import Usage
+from recall_bench.errors import ModelBusy, ReaderFault
+from recall_bench.running.court import Court
+from recall_bench.running.patience import Busy, persistently, within
+
+_UNPRICED = (
+    "the reader's server does not say how many tokens a call took, so nobody can tell what it cost "
+    "and --max-cost cannot be kept; the same command without it goes on, and pays for nothing twice"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Handled:
+    """A reply as it is recorded and judged."""
+
+    answer: Answer
+    delivery: Delivery | None
+    reading_s: float | None
 
 
 class Desk:
-    """One scenario's desk, the same for every system."""
+    """One scenario's desk, the same for every system.
 
-    async def answer(self, question: Question, reply: Answer | Found) -> Answer:  # noqa: ARG002
-        """The answer that is recorded and judged."""
-        if isinstance(reply, Found):
-            raise ReaderFault("there is nobody to read what the system found; name a --reader")
-        return reply
+    A reader, where there is one, answers from whatever passages a system returned. Without one a
+    system has to answer itself.
+    """
+
+    def __init__(
+        self, episodes: Sequence[Episode], *, plan: Plan, reader: Reader | None, court: Court
+    ) -> None:
+        self._tracer = Tracer(episodes)
+        self._plan = plan
+        self._reader = reader
+        self._court = court
+
+    def refuse_if_spent(self) -> None:
+        """Raise BudgetSpent before a question is put whose reading cannot be paid."""
+        if is_paid(self._reader):
+            self._court.refuse_if_spent()
+
+    async def handle(
+        self, question: Question, reply: Answer | Found, until: int, told: Callable[[Busy], None]
+    ) -> Handled:
+        """The answer to record, from a system that was fed up to day `until`.
+
+        A ReaderFault if there is nobody to read it, or if reading fails; `told` hears of each
+        time that the reader was busy.
+        """
+        kept = tuple(
+            self._tracer.trace(passage, until)
+            for passage in within_budget(reply.passages, self._plan)
+        )
+        delivery = _delivery(reply.passages, kept)
+        if isinstance(reply, Answer) and (self._reader is None or not kept):
+            return Handled(_with(reply, kept), delivery, None)
+        if self._reader is None:
+            raise ReaderFault(
+                f"{self._plan.system.name} returned passages and no answer; let its adapter say "
+                "answers = False, or name a --reader"
+            )
+        started = time.perf_counter()
+        read = await self._read(self._reader, question, kept, told)
+        seconds = time.perf_counter() - started
+        usage = _together(reply.usage, read.usage)
+        answer = Answer(text=read.text, passages=kept, tool_calls=reply.tool_calls, usage=usage)
+        return Handled(answer, delivery, seconds)
+
+    async def _read(
+        self,
+        reader: Reader,
+        question: Question,
+        kept: tuple[Passage, ...],
+        told: Callable[[Busy], None],
+    ) -> Answer:
+        timeout_s = self._plan.judge_timeout_s
+
+        async def once() -> Answer:
+            overrun = ModelBusy(f"no answer within {timeout_s:g} s")
+            return await within(timeout_s, reader.read(question, kept), overrun)
+
+        try:
+            answer = await persistently(once, told)
+        except ModelBusy as busy:
+            raise ReaderFault(
+                f"the reader {reader.card.name} cannot be had: {busy}; the same command goes on"
+            ) from busy
+        if answer.usage is not None:
+            self._court.pay(answer.usage, _UNPRICED)
+        return answer
+
+
+def is_paid(reader: Reader | None) -> bool:
+    """Whether reading may cost money."""
+    return reader is not None and reader.card.model is not None
+
+
+def within_budget(passages: Sequence[Passage], plan: Plan) -> Iterator[Passage]:
+    """The first passages that the plan's budget has room for, each whole.
+
+    The first of all is cut, between two words, if it takes more than the budget by itself.
+    """
+    left = plan.max_context_tokens
+    for number, passage in enumerate(passages[: plan.top_k]):
+        if left is None:
+            yield passage
+            continue
+        size = tokens(passage.text)
+        if size > left:
+            if number == 0:
+                yield passage.but(text=_cut(passage.text, left * CHARACTERS_A_TOKEN))
+            return
+        left -= size
+        yield passage
+
+
+def _cut(text: str, characters: int) -> str:
+    """At most so many characters of the text, up to the end of a word if one ends there."""
+    start = text[:characters]
+    if start[-1].isspace() or text[characters].isspace():
+        return start.rstrip()
+    whole = start.rsplit(maxsplit=1)
+    return whole[0] if len(whole) == 2 else start
+
+
+def _delivery(offered: Sequence[Passage], kept: Sequence[Passage]) -> Delivery | None:
+    if not offered:
+        return None
+    return Delivery(
+        offered=len(offered),
+        kept=len(kept),
+        tokens=sum(tokens(passage.text) for passage in kept),
+        traced=sum(passage.day is not None for passage in kept),
+    )
+
+
+def _with(answer: Answer, kept: tuple[Passage, ...]) -> Answer:
+    return answer if answer.passages == kept else answer.but(passages=kept)
+
+
+def _together(one: Usage | None, other: Usage | None) -> Usage | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other

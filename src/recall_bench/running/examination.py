@@ -2,16 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from recall_bench.core.event import Event
+from recall_bench.core.event import Event, Metered
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import Scenario
+from recall_bench.core.schedule import Sheet
 from recall_bench.core.standing import ScenarioStanding
+from recall_bench.core.usage import Usage
 from recall_bench.running.court import Court
+from recall_bench.running.desk import Desk
 from recall_bench.running.docket import Docket
 
 Recorder = Callable[[Event], None]
+
+Meter = Callable[[], Usage]
+"""What the system spent on language models since the last call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +33,22 @@ class Examination:
     docket: Docket
     court: Court
     """Says when nothing new is to be begun."""
+    desk: Desk
+    meter: Meter | None = None
     parallelism: int = 1
     skip_catchup: bool = False
     """Trust a system that attests what it has lived, instead of feeding it again."""
+
+    def read_meter(self, sheet: Sheet, stage: str) -> None:
+        """Put on record what the system spent on language models at this stage, if anything."""
+        usage = Usage() if self.meter is None else self.meter()
+        if usage != Usage():
+            self.record(
+                Metered(
+                    at=datetime.now(UTC),
+                    scenario=self.scenario.id,
+                    checkpoint=sheet.checkpoint.label,
+                    stage=stage,
+                    usage=usage,
+                )
+            )

@@ -1,7 +1,8 @@
 """A memory living through a scenario, day by day."""
 
 import time
-from collections.abc import Awaitable, Callable
+from bisect import bisect_right
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
@@ -10,7 +11,8 @@ import anyio
 from anyio.lowlevel import checkpoint as breathe
 
 from recall_bench.core.event import FeedFailed, Ingested, Settled
-from recall_bench.core.memory import Memory
+from recall_bench.core.history import Episode
+from recall_bench.core.memory import Memory, Streaming
 from recall_bench.core.schedule import Sheet
 from recall_bench.errors import SystemFault, SystemGone, SystemTimeout
 from recall_bench.running.examination import Examination
@@ -81,34 +83,95 @@ class Life:
 
         Once the court has adjourned it stops between two days and raises why.
         """
+        try:
+            if isinstance(self.memory, Streaming):
+                await self._stream(self.memory, sheet)
+            else:
+                await self._feed(sheet)
+            await self._settle(sheet)
+        finally:
+            self._exam.read_meter(sheet, "ingest")
+
+    def _due(self, sheet: Sheet) -> Sequence[Episode]:
+        """What the checkpoint still wants to have been fed, in story order."""
+        left = self._exam.scenario.episodes[self._fed :]
+        return left[: bisect_right(left, sheet.cutoff, key=lambda episode: episode.day)]
+
+    async def _feed(self, sheet: Sheet) -> None:
+        """Hand over one day after another."""
         exam = self._exam
-        scenario, label = exam.scenario.id, sheet.checkpoint.label
-        episodes = exam.scenario.episodes
-        while self._fed < len(episodes) and episodes[self._fed].day <= sheet.cutoff:
+        for episode in self._due(sheet):
             exam.court.check()
-            episode = episodes[self._fed]
             started = time.perf_counter()
             ingest = partial(self.memory.ingest, episode)
             await bounded("ingest", ingest, exam=exam, sheet=sheet, day=episode.day)
-            seconds = time.perf_counter() - started
-            self._fed += 1
-            exam.record(
-                Ingested(
-                    at=datetime.now(UTC),
-                    scenario=scenario,
-                    day=episode.day,
-                    checkpoint=label,
-                    seconds=seconds,
-                )
-            )
+            self._took(episode, sheet, time.perf_counter() - started)
             # A memory that only computes never lets go of the loop, and a signal to stop is
             # heard only when someone does.
             await breathe()
-        started = time.perf_counter()
+
+    async def _stream(self, memory: Streaming, sheet: Sheet) -> None:
+        """Hand over all days at once; a day counts as fed when the memory says it took it."""
+        if self._due(sheet):
+            self._exam.court.check()
+        try:
+            await persistently(partial(self._streamed, memory, sheet))
+        except SystemFault as fault:
+            left = self._due(sheet)
+            day = left[0].day if left else None
+            raise FeedFault(_failed("ingest", fault, self._exam, sheet, day)) from fault
+        self._exam.court.check()
+
+    async def _streamed(self, memory: Streaming, sheet: Sheet) -> None:
+        """Hand over what is due. The time allowed for a day starts anew with each one taken."""
+        court, timeout_s = self._exam.court, self._exam.plan.feed_timeout_s
+        due = self._due(sheet)
+        if not due:
+            return
+        waiting = iter(due)
+        since = time.perf_counter()
+
+        def took(episode: Episode) -> None:
+            nonlocal since
+            if episode is not next(waiting, None):
+                raise SystemFault(f"it says that it took day {episode.day} out of turn")
+            seconds, since = time.perf_counter() - since, time.perf_counter()
+            self._took(episode, sheet, seconds)
+            scope.deadline = anyio.current_time() + timeout_s
+            if court.adjourned is not None:
+                scope.cancel()
+
+        with anyio.CancelScope(deadline=anyio.current_time() + timeout_s) as scope:
+            await memory.ingest_all(due, took)
+        if court.adjourned is not None:
+            return
+        if scope.cancelled_caught:
+            raise SystemTimeout(f"ingest took longer than {timeout_s:g} s")
+        if left := len(list(waiting)):
+            raise SystemFault(f"it took {len(due) - left} of {len(due)} days and ended the stream")
+
+    def _took(self, episode: Episode, sheet: Sheet, seconds: float) -> None:
+        self._fed += 1
+        self._exam.record(
+            Ingested(
+                at=datetime.now(UTC),
+                scenario=self._exam.scenario.id,
+                day=episode.day,
+                checkpoint=sheet.checkpoint.label,
+                seconds=seconds,
+            )
+        )
+
+    async def _settle(self, sheet: Sheet) -> None:
+        exam, started = self._exam, time.perf_counter()
         await bounded("settle", self.memory.settle, exam=exam, sheet=sheet)
-        seconds = time.perf_counter() - started
         exam.record(
-            Settled(at=datetime.now(UTC), scenario=scenario, checkpoint=label, seconds=seconds)
+            Settled(
+                at=datetime.now(UTC),
+                scenario=exam.scenario.id,
+                checkpoint=sheet.checkpoint.label,
+                seconds=time.perf_counter() - started,
+            )
         )
 
 

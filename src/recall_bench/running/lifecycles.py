@@ -121,7 +121,10 @@ async def _resumed(exam: Examination, sheet: Sheet) -> Life:
 
 
 async def _forked(exam: Examination, papers: list[Paper]) -> None:
-    """Feed one memory; at each checkpoint copies of it are asked while feeding goes on."""
+    """Feed one memory; at each checkpoint copies of it are asked while feeding goes on.
+
+    Where the system's spending is metered, feeding waits for the asking.
+    """
     snapshots = exam.system.snapshots
     if snapshots is None:
         raise UsageError(
@@ -136,7 +139,13 @@ async def _forked(exam: Examination, papers: list[Paper]) -> None:
             if later is None:
                 await ask()
                 return
-            _, token = await _both(ask, partial(_saved, exam, life, snapshots, later[0][0]))
+            feed = partial(_saved, exam, life, snapshots, later[0][0])
+            if exam.meter is None:
+                _, token = await _both(ask, feed)
+            else:
+                # One meter cannot tell what is spent on asking from what is spent on feeding.
+                await ask()
+                token = await feed()
     finally:
         await close(life.memory, exam, papers[-1][0])
 

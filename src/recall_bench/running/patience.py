@@ -8,7 +8,7 @@ import anyio
 
 from recall_bench.core.event import Postponed
 from recall_bench.core.plan import Trial
-from recall_bench.errors import JudgeBusy, SystemBusy
+from recall_bench.errors import JudgeBusy, ModelBusy, SystemBusy
 
 T = TypeVar("T")
 
@@ -18,7 +18,7 @@ LONGEST_S = 60.0
 """or as long as we are asked to, up to this."""
 
 
-Busy = SystemBusy | JudgeBusy
+Busy = SystemBusy | JudgeBusy | ModelBusy
 
 
 async def persistently(
@@ -28,7 +28,7 @@ async def persistently(
     for pause in PAUSES_S:
         try:
             return await call()
-        except (SystemBusy, JudgeBusy) as busy:
+        except (SystemBusy, JudgeBusy, ModelBusy) as busy:
             told(busy)
             await anyio.sleep(max(pause, min(busy.retry_after_s, LONGEST_S)))
     return await call()

@@ -8,12 +8,18 @@ import anyio
 from anyio.lowlevel import checkpoint as breathe
 
 from recall_bench.core.event import Answered, NotAnswered
-from recall_bench.core.memory import Memory
+from recall_bench.core.memory import Answer, Found, Memory
 from recall_bench.core.plan import Trial
 from recall_bench.core.question import Question
 from recall_bench.core.schedule import Sheet
-from recall_bench.errors import SystemFault, SystemGone, SystemStuck, SystemTimeout
-from recall_bench.running.desk import Desk
+from recall_bench.errors import (
+    BudgetSpent,
+    ReaderFault,
+    SystemFault,
+    SystemGone,
+    SystemStuck,
+    SystemTimeout,
+)
 from recall_bench.running.examination import Examination
 from recall_bench.running.life import FeedFault
 from recall_bench.running.patience import Busy, persistently, postponed, within
@@ -43,7 +49,7 @@ class Sitting:
         self._repeat = repeat
         self._left = iter(unasked)
         self._count = len(unasked)
-        self._lost: list[SystemGone | FeedFault] = []
+        self._lost: list[SystemGone | FeedFault | ReaderFault | BudgetSpent] = []
         self._timeout_s = None if exam.system.card.computes else exam.plan.answer_timeout_s
 
     async def hold(self, seat: Seat) -> None:
@@ -51,6 +57,15 @@ class Sitting:
 
         Once the court has adjourned no further one is put, and why is raised.
         """
+        try:
+            await self._share(seat)
+        finally:
+            self._exam.read_meter(self._sheet, "query")
+        if self._lost:
+            raise self._lost[0]
+        self._exam.court.check()
+
+    async def _share(self, seat: Seat) -> None:
         exam = self._exam
         limit = min(exam.parallelism, exam.system.card.max_concurrency, self._count)
         if limit <= 1:
@@ -59,21 +74,23 @@ class Sitting:
             async with anyio.create_task_group() as group:
                 for _ in range(limit):
                     group.start_soon(self._work, seat, group.cancel_scope)
-        if self._lost:
-            raise self._lost[0]
-        exam.court.check()
 
     async def _work(self, seat: Seat, others: anyio.CancelScope | None = None) -> None:
         exam = self._exam
         for trial, question in self._trials():
-            if exam.court.adjourned is not None:
+            if self._lost or exam.court.adjourned is not None:
                 return
             try:
+                exam.desk.refuse_if_spent()
                 outcome = await self._put(trial, question, seat)
             except (SystemGone, FeedFault) as gone:
                 self._lost.append(gone)
                 if others is not None:
                     others.cancel()
+                return
+            except (ReaderFault, BudgetSpent) as fault:
+                # The others may end what they have begun: their reading is paid for.
+                self._lost.append(fault)
                 return
             exam.record(outcome)
             if isinstance(outcome, Answered):
@@ -93,7 +110,7 @@ class Sitting:
                 checkpoint=self._sheet.checkpoint.label,
                 repeat=self._repeat,
             )
-            yield trial, item.ask(scenario.id, at)
+            yield trial, item.ask(scenario.id, at, self._exam.plan.top_k)
 
     async def _put(self, trial: Trial, question: Question, seat: Seat) -> Answered | NotAnswered:
         memory = seat.memory
@@ -108,44 +125,41 @@ class Sitting:
     async def _asked(
         self, trial: Trial, question: Question, memory: Memory
     ) -> Answered | NotAnswered:
-        record = self._exam.record
-        return await put(
-            trial, question, memory, self._timeout_s, lambda busy: record(postponed(trial, busy))
-        )
+        """Ask once, or again while the system says it is busy; SystemGone passes through."""
+        exam, started = self._exam, 0.0
 
+        async def once() -> tuple[Answer | Found, float]:
+            nonlocal started
+            started = time.perf_counter()
+            reply = await self._reply(memory, question)
+            return reply, time.perf_counter() - started
 
-async def put(
-    trial: Trial,
-    question: Question,
-    memory: Memory,
-    timeout_s: float | None,
-    told: Callable[[Busy], None],
-) -> Answered | NotAnswered:
-    """Ask once, or again while the system says it is busy; SystemGone passes through.
+        def told(busy: Busy) -> None:
+            exam.record(postponed(trial, busy))
 
-    Without a timeout the answer is awaited however long it takes.
-    """
-    started = 0.0
-
-    async def once() -> Answered:
-        nonlocal started
-        started = time.perf_counter()
-        if timeout_s is None:
-            reply = await memory.answer(question)
-        else:
-            overrun = SystemTimeout(f"no answer within {timeout_s:g} s")
-            reply = await within(timeout_s, memory.answer(question), overrun)
-        seconds = time.perf_counter() - started
-        answer = await Desk().answer(question, reply)
-        return Answered(at=datetime.now(UTC), trial=trial, answer=answer, seconds=seconds)
-
-    try:
-        return await persistently(once, told)
-    except SystemFault as fault:
-        return NotAnswered(
+        try:
+            reply, seconds = await persistently(once, told)
+        except SystemFault as fault:
+            return NotAnswered(
+                at=datetime.now(UTC),
+                trial=trial,
+                fault=type(fault).__name__,
+                message=str(fault),
+                seconds=time.perf_counter() - started,
+            )
+        handled = await exam.desk.handle(question, reply, self._sheet.cutoff, told)
+        return Answered(
             at=datetime.now(UTC),
             trial=trial,
-            fault=type(fault).__name__,
-            message=str(fault),
-            seconds=time.perf_counter() - started,
+            answer=handled.answer,
+            seconds=seconds,
+            delivery=handled.delivery,
+            reading_s=handled.reading_s,
         )
+
+    async def _reply(self, memory: Memory, question: Question) -> Answer | Found:
+        """What the system says; without a timeout it is awaited however long it takes."""
+        if self._timeout_s is None:
+            return await memory.answer(question)
+        overrun = SystemTimeout(f"no answer within {self._timeout_s:g} s")
+        return await within(self._timeout_s, memory.answer(question), overrun)

@@ -1,5 +1,14 @@
-"""For people who write plugins: fakes to test against. Ours are tested with the same."""
+"""For people who write plugins: fakes to test against, the contract of systems, broken adapters.
 
+Ours are tested with the same.
+"""
+
+from recall_bench.testing.contract import (
+    CHECKS,
+    assert_contract,
+    assert_contract_async,
+    check_system,
+)
 from recall_bench.testing.fakes import (
     CopiesInMemory,
     ExactJudge,
@@ -7,5 +16,58 @@ from recall_bench.testing.fakes import (
     ScriptedMemory,
     ScriptedSystem,
 )
+from recall_bench.testing.faults import (
+    FAULTS,
+    AnswersErrors,
+    CountsWrong,
+    CrashesOnSeventh,
+    DropsWrites,
+    Faulty,
+    ForgetsUnicode,
+    Hallucinates,
+    IgnoresDates,
+    KeepsOldMemories,
+    LeaksSessions,
+    LosesTail,
+    MixesTenants,
+    NeverSettles,
+    RemembersQuestions,
+    ReversesTime,
+    SlowsDown,
+)
+from recall_bench.testing.honest import Honest
+from recall_bench.testing.report import CheckResult, ContractReport, Outcome, Seen
 
-__all__ = ["CopiesInMemory", "ExactJudge", "Script", "ScriptedMemory", "ScriptedSystem"]
+__all__ = [
+    "CHECKS",
+    "FAULTS",
+    "AnswersErrors",
+    "CheckResult",
+    "ContractReport",
+    "CopiesInMemory",
+    "CountsWrong",
+    "CrashesOnSeventh",
+    "DropsWrites",
+    "ExactJudge",
+    "Faulty",
+    "ForgetsUnicode",
+    "Hallucinates",
+    "Honest",
+    "IgnoresDates",
+    "KeepsOldMemories",
+    "LeaksSessions",
+    "LosesTail",
+    "MixesTenants",
+    "NeverSettles",
+    "Outcome",
+    "RemembersQuestions",
+    "ReversesTime",
+    "Script",
+    "ScriptedMemory",
+    "ScriptedSystem",
+    "Seen",
+    "SlowsDown",
+    "assert_contract",
+    "assert_contract_async",
+    "check_system",
+]

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from recall_bench.core.history import Episode, Turn, story_day
 from recall_bench.core.memory import Answer
 from recall_bench.core.question import Evidence, Item, Truth
+from recall_bench.core.tokens import CHARACTERS_A_TOKEN
 from recall_bench.core.verdict import Exhibit
-from recall_bench.judging.rubric.evidence import CHARACTERS_A_TOKEN, shown_evidence
+from recall_bench.judging.rubric.evidence import shown_evidence
 from recall_bench.judging.rubric.options import RubricOptions, Showing
 from tests.judging.harbour import DAYS, EPOCH
 

@@ -17,11 +17,12 @@ import recall_bench
 from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer
 from recall_bench.core.question import Evidence, Item, Scenario, Truth
+from recall_bench.core.tokens import CHARACTERS_A_TOKEN
 from recall_bench.core.verdict import Exhibit
 from recall_bench.judging.offline.names import names
 from recall_bench.judging.offline.values import values
 from recall_bench.judging.offline.wording import plain, words
-from recall_bench.judging.rubric.evidence import CHARACTERS_A_TOKEN, shown_evidence
+from recall_bench.judging.rubric.evidence import shown_evidence
 from recall_bench.judging.rubric.options import RubricOptions, Showing
 from recall_bench.judging.rubric.prompt import build_case
 from tests.conftest import shared_data

@@ -16,11 +16,11 @@ from math import log
 
 from recall_bench.core.history import Episode
 from recall_bench.core.question import Evidence
+from recall_bench.core.tokens import CHARACTERS_A_TOKEN
 from recall_bench.core.verdict import Exhibit
 from recall_bench.judging.rubric.options import RubricOptions, Showing
 from recall_bench.judging.rubric.passages import CUT, Page, banner, page_of, terms
 
-CHARACTERS_A_TOKEN = 4
 ANSWER_CHARACTERS = 12_000
 """So much of an answer is judged; whoever needs more to answer a question has not answered it."""
 

@@ -26,9 +26,11 @@ from recall_bench.systems.builtin.options import (
     WordOptions,
     read_options,
 )
+from recall_bench.systems.builtin.passages import Cutting
 from recall_bench.systems.builtin.reading import Drawing, Knowing, Rereading
 from recall_bench.systems.builtin.retrieval import Search
 from recall_bench.systems.builtin.shelf import Catalogue, Shelf
+from recall_bench.systems.builtin.word_vectors import Lexicon
 
 _WORDS = ("bm25s", "PyStemmer", "numpy")
 _VECTORS = ("wordllama", "tokenizers", "numpy")
@@ -80,14 +82,14 @@ def vector(config: Mapping[str, object]) -> MemorySystem:
 
 def hybrid(config: Mapping[str, object]) -> MemorySystem:
     """Finds passages by words, meaning and the dates a question names. The default system."""
-    read = read_options("hybrid", config, HybridOptions)
-    return _system("hybrid", read, (*_WORDS, *_VECTORS), lambda: _hybrid(read))
+    read = read_options("hybrid", config, HybridOptions).resolved()
+    return _system("hybrid", read, _parts(read), lambda: _hybrid(read))
 
 
 def recency(config: Mapping[str, object]) -> MemorySystem:
     """The hybrid system, knowing the last days only."""
-    read = read_options("recency", config, RecencyOptions)
-    return _system("recency", read, (*_WORDS, *_VECTORS), lambda: _hybrid(read, read.days))
+    read = read_options("recency", config, RecencyOptions).resolved()
+    return _system("recency", read, _parts(read), lambda: _hybrid(read, read.days))
 
 
 def full_context(config: Mapping[str, object]) -> MemorySystem:
@@ -133,25 +135,43 @@ class Oracle(StorySystem):
 
 
 def _hybrid(read: HybridOptions, window: int | None = None) -> StoryMemory:
-    vocabulary = Vocabulary()
+    vocabulary = Vocabulary() if read.keyword else None
+    lexicon = Lexicon() if read.rerank else None
     return StoryMemory(
         Catalogue(
             vocabulary=vocabulary,
             formula=Bm25(read.k1, read.b),
-            has_vectors=True,
+            has_vectors=read.vector,
+            cutting=Cutting(
+                chunking=read.chunking,
+                window_chars=read.window_chars,
+                window_overlap=read.window_overlap,
+            ),
+            lexicon=lexicon,
+            has_letters=read.lexical_boost > 0,
+            consolidation=read.consolidate,
         ),
         Search(
             vocabulary=vocabulary,
-            weight=read.weight,
+            weight=read.weight if read.keyword and read.vector else float(read.keyword),
             fusion=read.fusion,
-            date_weight=read.date_weight,
+            temporal_boost=read.temporal_boost,
+            lexical_boost=read.lexical_boost,
+            lexicon=lexicon,
             respects_sessions=read.respect_sessions,
+            neighbours=read.neighbours,
             k=read.k,
             quotes=read.quotes,
-            threshold=read.threshold,
+            threshold=read.threshold or 0.0,
         ),
         window=window,
     )
+
+
+def _parts(read: HybridOptions) -> tuple[str, ...]:
+    uses_vectors = read.vector or read.rerank or read.consolidate != "none"
+    uses_words = read.keyword or read.rerank
+    return (*(_WORDS if uses_words else ()), *(_VECTORS if uses_vectors else ()))
 
 
 def _say_nothing(shelf: Shelf, question: Question) -> Answer:  # noqa: ARG001

@@ -22,6 +22,13 @@ _ASKING = frozenset("also could many may might much must shall us whose would".s
 """Words of questions that the stop words of bm25s lack."""
 
 
+def stop_words() -> frozenset[str]:
+    """Words that a question asks nothing with."""
+    from bm25s.stopwords import STOPWORDS_EN_PLUS
+
+    return _ASKING.union(STOPWORDS_EN_PLUS)
+
+
 @dataclass(frozen=True, slots=True)
 class Bm25:
     """The two knobs of the formula; the defaults are those of the Anserini toolkit."""
@@ -58,12 +65,11 @@ class Vocabulary:
 
     def __init__(self) -> None:
         import Stemmer
-        from bm25s.stopwords import STOPWORDS_EN_PLUS
         from bm25s.tokenization import Tokenizer
 
         self._stemmer = Stemmer.Stemmer("english")
         self._tokenizer = Tokenizer(splitter=_WORD, stopwords=None, stemmer=self._stemmer)
-        self._stop_words = _ASKING.union(STOPWORDS_EN_PLUS)
+        self._stop_words = stop_words()
 
     def count(self, texts: Sequence[str]) -> Counts:
         """Count the terms of some passages, numbering the new ones."""

@@ -2,18 +2,27 @@
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Annotated, TypeVar
+from typing import Annotated, Self, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from recall_bench.core.record import Record
 from recall_bench.errors import UsageError
+from recall_bench.systems.builtin.consolidation import Consolidation
+from recall_bench.systems.builtin.passages import Chunking
 from recall_bench.systems.builtin.retrieval import Fusion
 
 _Count = Annotated[int, Meta(ge=1)]
 _Share = Annotated[float, Meta(ge=0, le=1)]
 _Weight = Annotated[float, Meta(ge=0)]
+_Number = Annotated[int, Meta(ge=0)]
+
+_BOOST = 0.2
+"""What a boost is worth that was only switched on."""
+
+_RENAMED = {"date_weight": "temporal_boost"}
+"""Names that settings had, and have not lost their meaning."""
 
 # Least balanced error between questions that a history answers and questions that belong to
 # another, on half of a real six-month log and five LoCoMo chats; the other halves confirm it:
@@ -56,21 +65,64 @@ class VectorOptions(Record, frozen=True, kw_only=True):
 
 
 class HybridOptions(Record, frozen=True, kw_only=True):
-    """Words and meaning together."""
+    """Words and meaning together, with every part to be switched off or on by itself."""
 
     k: _Count = 10
     quotes: _Count = 3
     k1: _Weight = 0.9
     b: _Share = 0.4
+    keyword: bool = True
+    """Whether passages are looked for by their words."""
+    vector: bool = True
+    """Whether passages are looked for by their meaning."""
     weight: _Share = 0.7
-    """The part of the words; the rest is the meaning's."""
+    """The part of the words; the rest is the meaning's. Of no effect where only one is on."""
     fusion: Fusion = "weighted"
-    date_weight: _Weight = 0.2
+    """How the two are put together: by their scores and the weight, or by their ranks alone."""
+    temporal_boost: bool | _Weight = 0.2
     """What being from a date the question names is worth, where a perfect match is worth 1. From
-    0.1 to 0.3 it helps on a real six-month log, and about the same."""
-    threshold: _Share = NO_RECORD_BELOW["hybrid"]
+    0.1 to 0.3 it helps on a real six-month log, and about the same. True means 0.2."""
+    lexical_boost: bool | _Weight = 0.0
+    """What holding all quotations, names, numbers and codes of the question word for word is
+    worth, on the same scale; a part of them is worth as large a part. True means 0.2."""
+    rerank: bool = False
+    """Whether the best 50 are ranked again by how near their words come to each of the question's,
+    as much as by their first score."""
+    neighbours: _Number = 0
+    """So many passages either side, of the same day and session, are shown with each one found."""
+    chunking: Chunking = "passage"
+    """Where a passage ends: `passage` after about 300 characters of a paragraph, list or turn;
+    `turn` with the turn, or with the paragraph or list entry of a text; `paragraph` with the turn,
+    paragraph or list; `session` with what the session said that day; `window` as told below."""
+    window_chars: _Count = 800
+    """How long a window may become, in whole sentences."""
+    window_overlap: _Number = 200
+    """How much of its end the next window may repeat, in whole sentences."""
+    consolidate: Consolidation = "none"
+    """Whether days, weeks and months are summed up in their most central sentences: not at all,
+    `beside` the days as they were written, or `only`, in their place."""
+    threshold: _Share | None = None
+    """Support below which there is no record; unsaid, the one measured for what is switched on."""
     respect_sessions: bool = False
     """Whether a question is kept to the session it comes from; the principal's sees all."""
+
+    def __post_init__(self) -> None:
+        if not (self.keyword or self.vector):
+            raise ValueError("keyword and vector are both off, so nothing is found; leave one on")
+        if self.window_overlap >= self.window_chars:
+            raise ValueError(
+                f"window_overlap {self.window_overlap} leaves nothing new in a window of "
+                f"window_chars {self.window_chars}; make it smaller"
+            )
+
+    def resolved(self) -> Self:
+        """The same with everything said in numbers, as the card gives it."""
+        means = "hybrid" if self.keyword and self.vector else "bm25" if self.keyword else "vector"
+        return self.but(
+            temporal_boost=_boost(self.temporal_boost),
+            lexical_boost=_boost(self.lexical_boost),
+            threshold=NO_RECORD_BELOW[means] if self.threshold is None else self.threshold,
+        )
 
 
 class RecencyOptions(HybridOptions, frozen=True, kw_only=True):
@@ -93,6 +145,7 @@ Settings = TypeVar("Settings", bound=Record)
 
 def read_options(system: str, config: Mapping[str, object], kind: type[Settings]) -> Settings:
     """The settings meant; UsageError where one is unknown or its value cannot be."""
+    config = _renamed(config, kind)
     known = [field.name for field in msgspec.structs.fields(kind)]
     for key in config:
         if key not in known:
@@ -102,7 +155,19 @@ def read_options(system: str, config: Mapping[str, object], kind: type[Settings]
     try:
         return msgspec.convert(dict(config), kind, strict=False)
     except msgspec.ValidationError as wrong:
-        raise UsageError(f"the system {system!r} cannot be set so: {wrong}") from wrong
+        said = str(wrong).removesuffix(" - at `$`")
+        raise UsageError(f"the system {system!r} cannot be set so: {said}") from wrong
+
+
+def _renamed(config: Mapping[str, object], kind: type[Record]) -> Mapping[str, object]:
+    names = {old: new for old, new in _RENAMED.items() if new in kind.__struct_fields__}
+    if any(new in config for old, new in names.items() if old in config):
+        return config
+    return {names.get(key, key): value for key, value in config.items()}
+
+
+def _boost(said: bool | float) -> float:
+    return _BOOST * said if isinstance(said, bool) else said
 
 
 def _instead(key: str, known: list[str]) -> str:

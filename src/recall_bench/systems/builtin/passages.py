@@ -3,6 +3,8 @@
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Literal
 
 from recall_bench.core.history import Episode
 from recall_bench.core.sentences import Sentence, read
@@ -16,6 +18,11 @@ PIECE_CHARS = 600
 
 _ENDINGS = tuple(".!?:;,…\"'”’)|")
 
+Chunking = Literal["passage", "turn", "session", "paragraph", "window"]
+"""Where a passage ends: after about 300 characters of a paragraph, list or turn; with the turn,
+paragraph or list entry; with what the session said that day; with the paragraph or the list; or
+after so many characters of the session, the next beginning a little before that."""
+
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
@@ -26,6 +33,8 @@ class Excerpt:
     context: str
     """The session and the headings it stands under: searched, but not quoted."""
     session: str | None
+    repeats: int = 0
+    """How many characters at its beginning the passage before it holds too."""
 
     @property
     def searched(self) -> str:
@@ -33,9 +42,55 @@ class Excerpt:
         return f"{self.context}\n{self.text}" if self.context else self.text
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cutting:
+    """How an episode is cut."""
+
+    chunking: Chunking = "passage"
+    window_chars: int = 800
+    """Of a window only: how long it may become, a longer sentence excepted."""
+    window_overlap: int = 200
+    """Of a window only: how much of its end the next one repeats at most."""
+
+    def __call__(self, episode: Episode) -> tuple[Excerpt, ...]:
+        """The episode's passages in order; no sentence is left out."""
+        sentences = _pieces(read(episode))
+        match self.chunking:
+            case "passage":
+                return tuple(_excerpt(group) for group in _groups(sentences))
+            case "turn":
+                blocks = groupby(sentences, lambda one: (one.session, one.heading, one.block))
+                return tuple(_long_excerpt(list(block)) for _, block in blocks)
+            case "session":
+                return tuple(_long_excerpt(said) for said in _by_session(sentences))
+            case "paragraph":
+                return tuple(_excerpt(group) for group in _groups(sentences, None))
+            case "window":
+                return tuple(self._windows(sentences))
+
+    def _windows(self, sentences: Iterable[Sentence]) -> Iterator[Excerpt]:
+        for said in _by_session(sentences):
+            group: list[Sentence] = []
+            repeated = 0
+            for sentence in said:
+                fresh = len(group) > repeated
+                if fresh and _length([*group, sentence]) > self.window_chars:
+                    yield _long_excerpt(group, repeated)
+                    group = _tail(group, self.window_overlap)
+                    repeated = len(group)
+                group.append(sentence)
+            yield _long_excerpt(group, repeated)
+
+
 def excerpts(episode: Episode) -> tuple[Excerpt, ...]:
-    """The episode's passages in order; no sentence is left out."""
-    return tuple(_excerpt(group) for group in _groups(_pieces(read(episode))))
+    """The episode's passages as they are cut unless another way is asked for."""
+    return Cutting()(episode)
+
+
+def joined(before: str, after: Excerpt) -> str:
+    """A text and the passage that follows it, what both hold once."""
+    rest = after.text[after.repeats :].lstrip()
+    return f"{before} {rest}" if rest else before
 
 
 def _pieces(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
@@ -47,17 +102,27 @@ def _pieces(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
                 yield replace(sentence, text=piece)
 
 
-def _groups(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+def _groups(
+    sentences: Iterable[Sentence], most: int | None = PASSAGE_CHARS
+) -> Iterator[list[Sentence]]:
     group: list[Sentence] = []
     size = 0
     for sentence in sentences:
         size += len(sentence.text)
-        if group and (size > PASSAGE_CHARS or not _belongs(sentence, group[-1])):
+        is_full = most is not None and size > most
+        if group and (is_full or not _belongs(sentence, group[-1])):
             yield group
             group, size = [], len(sentence.text)
         group.append(sentence)
     if group:
         yield group
+
+
+def _by_session(sentences: Iterable[Sentence]) -> Iterable[list[Sentence]]:
+    said: dict[str | None, list[Sentence]] = {}
+    for sentence in sentences:
+        said.setdefault(sentence.session, []).append(sentence)
+    return said.values()
 
 
 def _belongs(sentence: Sentence, before: Sentence) -> bool:
@@ -74,6 +139,43 @@ def _excerpt(group: list[Sentence]) -> Excerpt:
     first = group[0]
     text = first.quoted
     for sentence in group[1:]:
-        text += (" " if text.endswith(_ENDINGS) else "; ") + sentence.text
+        text += _between(text) + sentence.text
     context = "\n".join(part for part in (first.session, first.heading) if part)
     return Excerpt(text=text, context=context, session=first.session)
+
+
+def _long_excerpt(group: list[Sentence], repeated: int = 0) -> Excerpt:
+    """Of sentences that may stand under several headings, the first so many repeated."""
+    places = dict.fromkeys([group[0].session, *(sentence.heading for sentence in group)])
+    return Excerpt(
+        text=_run(group),
+        context="\n".join(part for part in places if part),
+        session=group[0].session,
+        repeats=len(_run(group[:repeated])),
+    )
+
+
+def _run(group: list[Sentence]) -> str:
+    """The sentences in a row, each new speaker or list introduced once."""
+    text = ""
+    for place, sentence in enumerate(group):
+        lead = sentence.lead
+        is_introduced = place > 0 and (lead == group[place - 1].lead or text.endswith(lead))
+        text += _between(text) + (sentence.text if is_introduced else sentence.quoted)
+    return text
+
+
+def _between(text: str) -> str:
+    return "" if not text else " " if text.endswith(_ENDINGS) else "; "
+
+
+def _length(group: list[Sentence]) -> int:
+    return sum(len(sentence.text) + 1 for sentence in group)
+
+
+def _tail(group: list[Sentence], most: int) -> list[Sentence]:
+    """The last sentences of the group that fit; never all of it, or no window would end."""
+    start = len(group)
+    while start > 1 and _length(group[start - 1 :]) <= most:
+        start -= 1
+    return group[start:]

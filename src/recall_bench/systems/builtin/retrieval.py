@@ -11,7 +11,9 @@ from recall_bench.systems.builtin.dates import spans
 from recall_bench.systems.builtin.embedding import embed, similarity
 from recall_bench.systems.builtin.extractive import quoted, silence
 from recall_bench.systems.builtin.lexical import Vocabulary
-from recall_bench.systems.builtin.shelf import Shelf
+from recall_bench.systems.builtin.shelf import Found, Shelf
+from recall_bench.systems.builtin.word_vectors import Lexicon
+from recall_bench.systems.builtin.wording import word_for_word
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +23,9 @@ Fusion = Literal["weighted", "rank"]
 
 RANK_OFFSET = 60
 """Reciprocal rank fusion's constant, as published."""
+
+RERANKED = 50
+"""So many candidates are ranked a second time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +49,16 @@ class Search:
     weight: float
     """The part of the words in a score; the rest is the meaning's."""
     fusion: Fusion = "weighted"
-    date_weight: float = 0.0
+    temporal_boost: float = 0.0
     """Added to the score, 1 at most, of a passage from a date the question names."""
+    lexical_boost: float = 0.0
+    """Added to the score of a passage that holds all the question says word for word."""
+    lexicon: Lexicon | None = None
+    """With one, the best candidates are ranked again, word by word."""
     respects_sessions: bool = False
     """A question sees its own session only, unless it is the principal's, who sees all."""
+    neighbours: int = 0
+    """So many passages either side, of the same day and session, are shown with each found."""
     k: int = 10
     quotes: int = 3
     threshold: float = 0.0
@@ -56,13 +67,11 @@ class Search:
     def __call__(self, shelf: Shelf, question: Question) -> Answer:
         """Quote the best passages, or say that there is no record."""
         hits = self.hits(shelf, question)
-        found = [shelf.at(number) for number in hits.numbers]
-        passages = tuple(
-            each.passage(score) for each, score in zip(found, hits.scores, strict=True)
-        )
-        if not found or hits.support < self.threshold:
+        shown = self._shown(shelf, hits)
+        passages = tuple(found.passage(score) for found, score in shown)
+        if not shown or hits.support < self.threshold:
             return silence(passages)
-        return Answer(text=quoted(found, self.quotes), passages=passages)
+        return Answer(text=quoted((found for found, _ in shown), self.quotes), passages=passages)
 
     def hits(self, shelf: Shelf, question: Question) -> Hits:
         """The k best passages; of equals, the later one is better."""
@@ -71,10 +80,14 @@ class Search:
         words = self._words(shelf, question)
         meaning = self._meaning(shelf, question)
         scores = self._fused(words, meaning)
-        if self.date_weight:
-            scores = scores + self.date_weight * named_dates(shelf, question)
+        if self.temporal_boost:
+            scores = scores + self.temporal_boost * named_dates(shelf, question)
+        if self.lexical_boost:
+            scores = scores + self.lexical_boost * word_for_word(shelf, question.text)
         if self.respects_sessions and question.session != PRINCIPAL:
             scores = scores * of_session(shelf, question.session)
+        if self.lexicon is not None:
+            scores = self._reranked(shelf, question, scores)
         numbers = best(scores, self.k)
         fit = self.weight * words[numbers] + (1 - self.weight) * meaning[numbers]
         return Hits(
@@ -82,6 +95,38 @@ class Search:
             scores=tuple(round(score, 6) for score in scores[numbers].tolist()),
             support=float(fit.max(initial=0.0)),
         )
+
+    def _reranked(
+        self, shelf: Shelf, question: Question, scores: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """The mean of the score and of how close the words come; nothing for the others."""
+        import numpy as np
+
+        second = np.zeros_like(scores)
+        numbers = best(scores, max(RERANKED, self.k))
+        if self.lexicon is None or not len(numbers):
+            return second
+        closeness = self.lexicon.closeness(question.text, [shelf.words_of(n) for n in numbers])
+        first = scores[numbers] / scores[numbers].max()
+        second[numbers] = (first + closeness) / 2
+        return second
+
+    def _shown(self, shelf: Shelf, hits: Hits) -> list[tuple[Found, float]]:
+        """Each hit, between its neighbours if they are wanted, with its score.
+
+        What is shown beside a better hit is not shown again.
+        """
+        scored = zip(hits.numbers, hits.scores, strict=True)
+        if not self.neighbours:
+            return [(shelf.at(number), score) for number, score in scored]
+        found: list[tuple[Found, float]] = []
+        taken: set[int] = set()
+        for number, score in scored:
+            if number not in taken:
+                around = _untaken(shelf.around(number, self.neighbours), number, taken)
+                taken.update(around)
+                found.append((shelf.together(around), score))
+        return found
 
     def _words(self, shelf: Shelf, question: Question) -> NDArray[np.float32]:
         import numpy as np
@@ -145,6 +190,13 @@ def best(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
     near = np.flatnonzero(scores >= floor)
     order = np.lexsort((-near, -scores[near]))
     return near[order[:count]]
+
+
+def _untaken(around: range, middle: int, taken: set[int]) -> range:
+    """The part of the range around the middle up to the first passage taken on either side."""
+    low = max((n for n in around if n < middle and n in taken), default=around.start - 1)
+    high = min((n for n in around if n > middle and n in taken), default=around.stop)
+    return range(low + 1, high)
 
 
 def named_dates(shelf: Shelf, question: Question) -> NDArray[np.float32]:

@@ -8,16 +8,25 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from recall_bench.core.history import Episode
 from recall_bench.core.memory import Passage
+from recall_bench.systems.builtin.consolidation import (
+    Consolidation,
+    Period,
+    Summary,
+    Unfinished,
+    day_of,
+    lived,
+)
 from recall_bench.systems.builtin.embedding import embed
 from recall_bench.systems.builtin.lexical import Bm25, Counts, Postings, Vocabulary, WordIndex
-from recall_bench.systems.builtin.passages import Excerpt, excerpts
+from recall_bench.systems.builtin.passages import Cutting, Excerpt, joined
+from recall_bench.systems.builtin.word_vectors import Lexicon
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,12 +39,18 @@ BLOCK_ROWS = 8192
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """One episode, cut into passages."""
+    """One episode, cut into passages, or the summary of a period that ends with it."""
 
     episode: str
     day: int
     on: date
     excerpts: tuple[Excerpt, ...] = ()
+    summary: Period | None = None
+    """None of an episode as it was written."""
+    words: tuple[NDArray[np.int32], ...] = ()
+    """The words of each passage, as the lexicon numbers them, if somebody compares words."""
+    small: tuple[str, ...] = ()
+    """All that a search may match of each passage in small letters, if somebody reads letters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +60,8 @@ class Prepared:
     page: Page
     counts: Counts | None = None
     vectors: NDArray[np.float32] | None = None
+    gist: Summary | None = None
+    """The day summed up, if summaries are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +74,23 @@ class Found:
     @property
     def quote(self) -> str:
         """The passage as an answer gives it, with its date and its session."""
-        return quote(self.excerpt.text, self.page.on, self.excerpt.session)
+        period = self.page.summary
+        said = quote(self.excerpt.text, self.page.on, self.excerpt.session)
+        return said if period in (None, "day") else f"In the {period} to {said[len('On ') :]}"
 
     def passage(self, score: float | None = None) -> Passage:
         """The passage as the harness records it."""
         return Passage(
             text=self.excerpt.text,
             day=self.page.day,
-            source=self.excerpt.session or self.page.episode,
+            source=self._source,
             score=score,
         )
+
+    @property
+    def _source(self) -> str:
+        place = self.excerpt.session or self.page.episode
+        return place if self.page.summary is None else f"{place}, {self.page.summary} summary"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +104,8 @@ class Shelf:
     words: WordIndex | None = None
     vectors: tuple[NDArray[np.float32], ...] = ()
     """One row a passage, in blocks."""
+    unfinished: Unfinished = field(default_factory=Unfinished)
+    """What later summaries will be made of."""
 
     def __len__(self) -> int:
         """How many passages there are."""
@@ -91,6 +117,32 @@ class Shelf:
         page = self.pages[place]
         from_its_end = number - self.ends[place]
         return Found(page, page.excerpts[from_its_end])
+
+    def around(self, number: int, reach: int) -> range:
+        """The passage and so many either side that are of the same page and session."""
+        place = bisect_right(self.ends, number)
+        page, end = self.pages[place], self.ends[place]
+        sessions = [excerpt.session for excerpt in page.excerpts]
+        here = number - (end - len(sessions))
+        low = high = here
+        while low > max(0, here - reach) and sessions[low - 1] == sessions[here]:
+            low -= 1
+        while high < min(len(sessions) - 1, here + reach) and sessions[high + 1] == sessions[here]:
+            high += 1
+        return range(number - (here - low), number + (high - here) + 1)
+
+    def together(self, numbers: range) -> Found:
+        """Neighbouring passages of one page as one, what overlaps in it once."""
+        first, *rest = (self.at(number) for number in numbers)
+        text = first.excerpt.text
+        for found in rest:
+            text = joined(text, found.excerpt)
+        return Found(first.page, replace(first.excerpt, text=text))
+
+    def words_of(self, number: int) -> NDArray[np.int32]:
+        """The words of the passage of that number, if its catalogue had them numbered."""
+        place = bisect_right(self.ends, number)
+        return self.pages[place].words[number - self.ends[place]]
 
     def dates(self) -> NDArray[np.int64]:
         """The date of each passage, as a day count."""
@@ -110,19 +162,24 @@ class Catalogue:
     formula: Bm25 | None = None
     """None if nobody weighs them."""
     has_vectors: bool = False
+    cutting: Cutting = field(default_factory=Cutting)
+    lexicon: Lexicon | None = None
+    """None if nobody compares words one by one."""
+    has_letters: bool = False
+    consolidation: Consolidation = "none"
 
     def prepared(self, episode: Episode) -> Prepared:
         """Prepare one episode."""
-        cut = excerpts(episode) if self.has_text else ()
-        searched = [excerpt.searched for excerpt in cut]
-        return Prepared(
-            page=Page(episode=episode.id, day=episode.day, on=episode.at.date(), excerpts=cut),
-            counts=self.vocabulary.count(searched) if self.vocabulary else None,
-            vectors=embed(searched) if self.has_vectors else None,
-        )
+        is_kept = self.has_text and self.consolidation != "only"
+        cut = self.cutting(episode) if is_kept else ()
+        page = Page(episode=episode.id, day=episode.day, on=episode.at.date(), excerpts=cut)
+        return self._searchable(page, day_of(episode) if self.consolidation != "none" else None)
 
     def shelve(self, shelf: Shelf, prepared: Sequence[Prepared]) -> Shelf:
         """A shelf with later pages added. The given one stays as it is."""
+        unfinished = shelf.unfinished
+        if self.consolidation != "none":
+            prepared, unfinished = self._consolidated(prepared, unfinished)
         pages = [each.page for each in prepared]
         sizes = accumulate((len(page.excerpts) for page in pages), initial=len(shelf))
         postings, words = shelf.postings, shelf.words
@@ -136,6 +193,45 @@ class Catalogue:
             postings=postings,
             words=words,
             vectors=_appended(shelf.vectors, prepared),
+            unfinished=unfinished,
+        )
+
+    def _searchable(self, page: Page, gist: Summary | None = None) -> Prepared:
+        searched = [excerpt.searched for excerpt in page.excerpts]
+        if self.lexicon:
+            page = replace(page, words=tuple(self.lexicon.numbered(text) for text in searched))
+        if self.has_letters:
+            page = replace(page, small=tuple(text.lower() for text in searched))
+        return Prepared(
+            page=page,
+            counts=self.vocabulary.count(searched) if self.vocabulary else None,
+            vectors=embed(searched) if self.has_vectors else None,
+            gist=gist,
+        )
+
+    def _consolidated(
+        self, prepared: Sequence[Prepared], unfinished: Unfinished
+    ) -> tuple[list[Prepared], Unfinished]:
+        """The pages with every summary they complete, each in its place."""
+        told: list[Prepared] = []
+        for each in prepared:
+            if each.gist is None:
+                raise AssertionError("every day is summed up when it is taken in")
+            before, after, unfinished = lived(unfinished, each.gist)
+            told += [self._summary(made) for made in before]
+            told.append(each)
+            told += [self._summary(made) for made in after]
+        return told, unfinished
+
+    def _summary(self, made: Summary) -> Prepared:
+        return self._searchable(
+            Page(
+                episode=made.episode,
+                day=made.day,
+                on=made.on,
+                excerpts=made.excerpts,
+                summary=made.period,
+            )
         )
 
 

@@ -1,13 +1,17 @@
-"""The calls of the public gRPC service over one connection that is never replaced."""
+"""Calls to a gRPC server over one connection that is never replaced."""
 
-import re
+import asyncio
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 
-from recall_bench.errors import BenchError, SystemBusy, SystemFault, SystemGone, SystemTimeout
-from recall_bench.systems.grpc.messages import METHODS, SERVICE, messages
+from recall_bench.errors import BenchError, SystemGone, SystemTimeout
+from recall_bench.systems.grpc.address import Address
+from recall_bench.systems.grpc.faults import HANDSHAKE_FAILED, status_fault, stranger, untrusted
+from recall_bench.systems.grpc.messages import Method, Protobuf
 from recall_bench.systems.grpc.single_connection import SingleConnection
+from recall_bench.systems.grpc.status import Status, StreamEnd
 
 if TYPE_CHECKING:
     import grpc
@@ -16,53 +20,45 @@ MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 
 _NEVER_MS = 2**31 - 1
 _MOMENT_S = 0.02
-_ABOUT_SIZE = re.compile(r"larger than max|exceeds maximum|too large", re.IGNORECASE)
-"""How the gRPC libraries word the refusal of a big message; its status is also that of a quota."""
+_PING_MS = 330_000
+"""Servers may hang up on a client that pings more often than every five minutes."""
+_PONG_MS = 20_000
 
 
 class Line:
     """Calls to one server over one connection; once that is lost, so is the line."""
 
-    def __init__(self, connection: SingleConnection, address: str, timeout_s: float) -> None:
+    def __init__(self, connection: SingleConnection, address: Address, timeout_s: float) -> None:
         import grpc
 
         self._connection = connection
-        self._target = f"grpc://{address}"
+        self._address = address
         self._timeout_s = timeout_s
         self._lost: str | None = None
+        self._has_replied = False
         self._has_cancelled = False
         self._channel = grpc.aio.insecure_channel(
             f"127.0.0.1:{connection.port}", options=_options(address)
         )
-        kinds = messages()
-        self._calls = {
-            method: self._channel.unary_unary(
-                f"/{SERVICE}/{method}",
-                request_serializer=kinds[f"{method}Request"].SerializeToString,
-                response_deserializer=kinds[f"{method}Response"].FromString,
-            )
-            for method in METHODS
-        }
+        self._calls: dict[str, Any] = {}
 
     @classmethod
-    async def dial(
-        cls, host: str, port: int, *, timeout_s: float, connect_timeout_s: float
-    ) -> Self:
+    async def dial(cls, address: Address, *, timeout_s: float, connect_timeout_s: float) -> Self:
         """A line to a server that took the connection in time, or SystemGone."""
-        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         reason = "it does not react"
         with anyio.move_on_after(connect_timeout_s):
             while True:
                 try:
-                    connection = await SingleConnection.to(host, port)
+                    connection = await SingleConnection.to(address.host, address.port, address.tls)
                 except OSError as error:
+                    if address.tls is not None and isinstance(error, HANDSHAKE_FAILED):
+                        raise SystemGone(untrusted(address, error)) from error
                     reason = error.strerror or str(error)
                     await anyio.sleep(0.1)
                 else:
                     return cls(connection, address, timeout_s)
         raise SystemGone(
-            f"nothing can be reached at grpc://{address} ({reason}); "
-            "start the server and run this again"
+            f"nothing can be reached at {address} ({reason}); start the server and run this again"
         )
 
     @property
@@ -72,27 +68,75 @@ class Line:
             self._lost = "the connection was lost"
         return self._lost is not None
 
-    async def call(self, method: str, **fields: object) -> Any:  # noqa: ANN401
+    @property
+    def is_silent(self) -> bool:
+        """Whether the server has not said a word yet, in whatever language."""
+        return not self._connection.first_words
+
+    async def call(
+        self,
+        method: Method,
+        request: Protobuf,
+        *,
+        timeout_s: float | None = None,
+    ) -> Protobuf:
         """The server's response; a lost line raises SystemGone without asking anybody."""
         import grpc
 
-        request = messages()[f"{method}Request"](**fields)
+        self._check()
+        if method.path not in self._calls:
+            self._calls[method.path] = self._channel.unary_unary(*_spelled(method))
+        call = self._calls[method.path](request, timeout=timeout_s or self._timeout_s)
+        # Awaiting the call itself would turn a cancellation into one that anyio does not know.
+        done = anyio.Event()
+        call.add_done_callback(lambda _: done.set())
         try:
-            return await self._exchange(method, request, self._timeout_s)
+            await done.wait()
+        except anyio.get_cancelled_exc_class():
+            self._has_cancelled = True
+            call.cancel()
+            raise
+        try:
+            with anyio.CancelScope(shield=True):
+                response = await call
         except grpc.aio.AioRpcError as error:
-            raise self._fault(method, request.ByteSize(), error) from error
+            status = Status.of(error)
+            raise self._fault(method.name, method, status, request.ByteSize()) from error
+        self._has_replied = True
+        return response
 
-    async def health(self) -> tuple[str, bool]:
-        """The server's name and whether it is ready; one without a Healthcheck is. No deadline."""
+    async def stream(
+        self,
+        method: Method,
+        requests: Sequence[Protobuf],
+        got: Callable[[Protobuf], None],
+        doing: Callable[[], str],
+    ) -> None:
+        """Send them all, and hand on every response; each must come in time after the one before.
+
+        `doing` says what was under way, for whoever reads that it failed.
+        """
         import grpc
 
+        self._check()
+        moments = [asyncio.get_running_loop().time()]
+        call = self._channel.stream_stream(*_spelled(method))(
+            iter(requests), timeout=self._timeout_s * max(1, len(requests))
+        )
+        end = StreamEnd(call)
+        reading = asyncio.ensure_future(_read(call, got, moments))
         try:
-            response = await self._exchange("Healthcheck", messages()["HealthcheckRequest"](), None)
+            await self._until_done(reading, moments)
+            if not reading.done():
+                raise SystemTimeout(
+                    f"{self._address}: {doing()} brought nothing for {self._timeout_s:g} s"
+                )
+            reading.result()
         except grpc.aio.AioRpcError as error:
-            if error.code() == grpc.StatusCode.UNIMPLEMENTED:
-                return "", True
-            raise self._fault("Healthcheck", 0, error) from error
-        return response.name, response.ready
+            largest = max(request.ByteSize() for request in requests)
+            raise self._fault(doing(), method, end.status(error), largest) from error
+        finally:
+            await self._stop(call, reading)
 
     async def hang_up(self) -> None:
         """Close the connection; calls under way end."""
@@ -103,55 +147,73 @@ class Line:
                 await anyio.sleep(_MOMENT_S)
             await self._connection.close()
 
-    async def _exchange(self, method: str, request: Any, timeout_s: float | None) -> Any:  # noqa: ANN401
+    async def _until_done(self, reading: "asyncio.Future[None]", moments: list[float]) -> None:
+        """Return once it is done, or has not moved for too long."""
+        now = asyncio.get_running_loop().time
+        while not reading.done() and (left_s := moments[-1] + self._timeout_s - now()) > 0:
+            await asyncio.wait({reading}, timeout=left_s)
+
+    async def _stop(
+        self, call: "grpc.aio.StreamStreamCall", reading: "asyncio.Future[None]"
+    ) -> None:
+        if reading.done():
+            call.cancel()
+            return
+        self._has_cancelled = True
+        call.cancel()
+        reading.cancel()
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait({reading})
+
+    def _check(self) -> None:
         if self.is_lost:
             raise self._gone()
-        call = self._calls[method](request, timeout=timeout_s)
-        # Awaiting the call itself would turn a cancellation into one that anyio does not know.
-        done = anyio.Event()
-        call.add_done_callback(lambda _: done.set())
-        try:
-            await done.wait()
-        except anyio.get_cancelled_exc_class():
-            self._has_cancelled = True
-            call.cancel()
-            raise
-        with anyio.CancelScope(shield=True):
-            return await call
 
     def _gone(self) -> SystemGone:
+        unlike = None
+        if not self._has_replied:
+            unlike = stranger(self._address, self._connection.first_words)
         return SystemGone(
-            f"{self._target} is gone ({self._lost}) and whatever it remembered with it; "
+            unlike
+            or f"{self._address} is gone ({self._lost}) and whatever it remembered with it; "
             "see that it runs, then run the same command again"
         )
 
-    def _fault(self, method: str, size: int, error: "grpc.aio.AioRpcError") -> BenchError:
-        code = error.code().name
-        details = error.details() or "no details"
+    def _fault(self, doing: str, method: Method, status: Status, size: int) -> BenchError:
+        code, details = status.code, status.details or "no details"
         if f"127.0.0.1:{self._connection.port}" in details:
             details = "the connection was lost"
-        said = f"{method} failed with {code}: {details}"
+        said = f"{doing} failed with {code}: {details}"
         if code == "UNAVAILABLE" or self.is_lost:
             self._lost = said
             return self._gone()
-        said = f"{self._target}: {said}"
-        match code:
-            case "DEADLINE_EXCEEDED":
-                return SystemTimeout(said)
-            case "RESOURCE_EXHAUSTED" if not _ABOUT_SIZE.search(details):
-                return SystemBusy(said)
-            case "RESOURCE_EXHAUSTED":
-                return SystemFault(f"{said} (the request had {size:,} bytes)")
-            case _:
-                return SystemFault(said)
+        self._has_replied = True
+        return status_fault(f"{self._address}: {said}", method, status, size)
 
 
-def _options(address: str) -> list[tuple[str, int | str]]:
+async def _read(
+    call: "grpc.aio.StreamStreamCall", got: Callable[[Protobuf], None], moments: list[float]
+) -> None:
+    now = asyncio.get_running_loop().time
+    # Not call.read(): that forgets what has arrived once the end is known.
+    async for response in call:
+        moments[0] = now()
+        got(response)
+
+
+def _spelled(method: Method) -> tuple[str, Any, Any]:
+    return method.path, method.request.SerializeToString, method.response.FromString
+
+
+def _options(address: Address) -> list[tuple[str, int | str]]:
     return [
         ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
         ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
-        ("grpc.default_authority", address),
+        ("grpc.default_authority", address.authority),
+        ("grpc.http2_scheme", "http" if address.tls is None else "https"),
         ("grpc.enable_http_proxy", 0),
         # A channel that idles hangs up, and a slow judge may keep us away for long.
         ("grpc.client_idle_timeout_ms", _NEVER_MS),
+        ("grpc.keepalive_time_ms", _PING_MS),
+        ("grpc.keepalive_timeout_ms", _PONG_MS),
     ]

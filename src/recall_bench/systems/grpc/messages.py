@@ -1,80 +1,97 @@
-"""The messages of `memory_bench.proto`, built when they are first needed.
+"""The messages and methods of the `.proto` files, read from what compiling them yields.
 
 There is no generated code, for two reasons. Stubs refuse to load beside a protobuf older than
 the compiler that made them, and a system under test often brings an older one into the same
 environment. And stubs register in the one pool a process shares, where they would collide with
 the stubs of a system that speaks this protocol itself; these live in a pool of their own.
-A test compiles the `.proto` file and compares.
 """
 
+import os
 from functools import cache
-from typing import Any
+from importlib import import_module
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from recall_bench.errors import UsageError
 
 SERVICE = "recall.bench.MemoryBenchService"
+SERVICE_2 = "recall.bench.v2.MemoryBenchService"
+
+Protobuf = Any
+"""A message of a class that is made at run time."""
+
+COMPILED = "services.binpb"
 
 METHODS = ("Setup", "IngestDay", "FinalizeIngestion", "Query", "Teardown", "Healthcheck")
-"""Each takes the message named after it with `Request`, and returns the one with `Response`."""
-
-_TYPES = {"bool": 8, "string": 9, "message": 11, "int32": 5}
-_OPTIONAL, _REPEATED = 1, 3
-
-_FIELDS: dict[str, tuple[str, ...]] = {
-    "SetupRequest": (),
-    "SetupResponse": (),
-    "DayMetadata": (
-        "int32 day_number",
-        "string date",
-        "string persona_id",
-        "repeated string active_arcs",
-    ),
-    "IngestDayRequest": ("int32 day_number", "string content", "DayMetadata metadata"),
-    "IngestDayResponse": (),
-    "FinalizeIngestionRequest": (),
-    "FinalizeIngestionResponse": (),
-    "QueryRequest": ("string question",),
-    "QueryResponse": ("string answer",),
-    "TeardownRequest": (),
-    "TeardownResponse": (),
-    "HealthcheckRequest": (),
-    "HealthcheckResponse": ("string name", "bool ready"),
-}
-"""Fields are numbered from 1 in the order written."""
+"""Of the first version. Each takes the message named after it with `Request`, and returns the one
+with `Response`."""
 
 
-def file_descriptor() -> Any:  # noqa: ANN401
-    """The protocol as protobuf describes files: what compiling `memory_bench.proto` yields."""
-    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+class Method(NamedTuple):
+    """One method of a service."""
 
-    package, _, service_name = SERVICE.rpartition(".")
-    file = FileDescriptorProto(name="memory_bench.proto", package=package, syntax="proto3")
-    for name, fields in _FIELDS.items():
-        message = file.message_type.add(name=name)
-        for number, spelled in enumerate(fields, start=1):
-            *label, kind, field = spelled.split()
-            added = message.field.add(
-                name=field,
-                number=number,
-                label=_REPEATED if label else _OPTIONAL,
-                type=_TYPES.get(kind, _TYPES["message"]),
-            )
-            if kind in _FIELDS:
-                added.type_name = f".{package}.{kind}"
-    service = file.service.add(name=service_name)
-    for method in METHODS:
-        service.method.add(
-            name=method,
-            input_type=f".{package}.{method}Request",
-            output_type=f".{package}.{method}Response",
-        )
-    return file
+    service: str
+    name: str
+    request: Any
+    """The class of what it takes, one or a stream of them."""
+    response: Any
+    """The class of what it returns, one or a stream of them."""
+
+    @property
+    def path(self) -> str:
+        """What it is called on the wire."""
+        return f"/{self.service}/{self.name}"
+
+
+def need_libraries(what: str) -> None:
+    """UsageError, if gRPC is not installed, that says what needs it and how to get it."""
+    # gRPC's core else writes a line to stderr whenever a server goes away.
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    try:
+        for library in ("grpc", "google.protobuf"):
+            import_module(library)
+    except ImportError as error:
+        raise UsageError(f"{what} needs the gRPC libraries: install recall-bench[grpc]") from error
 
 
 @cache
-def messages() -> dict[str, Any]:
-    """The message classes by name, the same ones at every call."""
-    from google.protobuf.descriptor_pool import DescriptorPool
+def messages(service: str = SERVICE) -> dict[str, Any]:
+    """The message classes beside a service by their names, the same ones at every call."""
     from google.protobuf.message_factory import GetMessageClass
 
+    types = _pool().FindServiceByName(service).file.message_types_by_name
+    return {name: GetMessageClass(found) for name, found in types.items()}
+
+
+@cache
+def methods(service: str = SERVICE) -> dict[str, Method]:
+    """The methods of a service by their names."""
+    kinds = messages(service)
+    return {
+        found.name: Method(
+            service, found.name, kinds[found.input_type.name], kinds[found.output_type.name]
+        )
+        for found in _pool().FindServiceByName(service).methods
+    }
+
+
+@cache
+def _pool() -> Any:  # noqa: ANN401
+    from google.protobuf.descriptor_pb2 import FileDescriptorSet
+    from google.protobuf.descriptor_pool import DescriptorPool
+
     pool = DescriptorPool()
-    file = pool.AddSerializedFile(file_descriptor().SerializeToString())
-    return {name: GetMessageClass(found) for name, found in file.message_types_by_name.items()}
+    for file in FileDescriptorSet.FromString(compiled()).file:
+        pool.AddSerializedFile(file.SerializeToString())
+    return pool
+
+
+def compiled() -> bytes:
+    """The descriptors of both services; UsageError where the package was never built."""
+    try:
+        return (files(__package__) / COMPILED).read_bytes()
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"{COMPILED} is missing, which installing this source tree compiles: "
+            "run pip install --editable ."
+        ) from error

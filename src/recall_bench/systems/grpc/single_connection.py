@@ -4,10 +4,22 @@ A gRPC channel reconnects by itself, and nothing tells its user reliably that it
 benchmark that is a trap: a server that crashed and was started again remembers nothing, and would
 be fed on as if it did. A channel that goes through here cannot reconnect, so whatever arrives
 comes from the server it began with.
+
+Encryption ends here too: the server is spoken to in TLS, the channel in plaintext that does not
+leave the process's own loopback connection. So certificates are checked as everywhere in Python,
+against the machine's own authorities, and by the name the user wrote.
 """
 
 import asyncio
+import socket
+from ssl import SSLContext
 from typing import Self, cast
+
+FIRST_WORDS = 24
+"""How much of what the server says first is kept: enough to tell what it is."""
+
+_PATIENCE_S = 60
+"""How long a connection may be silent before the machine asks whether the other end is there."""
 
 
 class SingleConnection:
@@ -22,12 +34,13 @@ class SingleConnection:
         self._near = _End()
 
     @classmethod
-    async def to(cls, host: str, port: int) -> Self:
-        """Connect, or OSError."""
+    async def to(cls, host: str, port: int, tls: SSLContext | None = None) -> Self:
+        """Connect, or OSError, of which SSLError is one."""
         self = cls()
         self._far.other, self._near.other = self._near, self._far
         loop = asyncio.get_running_loop()
-        await loop.create_connection(lambda: self._far, host, port)
+        transport, _ = await loop.create_connection(lambda: self._far, host, port, ssl=tls)
+        _keep_alive(transport.get_extra_info("socket"))
         try:
             self._door = await loop.create_server(self._enter, "127.0.0.1", 0)
         except BaseException:
@@ -40,6 +53,11 @@ class SingleConnection:
     def is_lost(self) -> bool:
         """Whether the server, or the one who came in, has hung up."""
         return self._far.is_over or self._near.is_over
+
+    @property
+    def first_words(self) -> bytes:
+        """How what the server said begins; empty if it has not said anything."""
+        return self._far.first_words
 
     async def close(self) -> None:
         """Hang up on both sides, whatever is still under way."""
@@ -60,6 +78,7 @@ class _End(asyncio.Protocol):
 
     def __init__(self) -> None:
         self.is_over = False
+        self.first_words = b""
         self._transport: asyncio.Transport | None = None
         self._early: list[bytes] = []
         self._gone = asyncio.Event()
@@ -72,6 +91,8 @@ class _End(asyncio.Protocol):
             self._transport.close()
 
     def data_received(self, data: bytes) -> None:
+        if len(self.first_words) < FIRST_WORDS:
+            self.first_words = (self.first_words + data)[:FIRST_WORDS]
         self.other.send(data)
 
     def send(self, piece: bytes) -> None:
@@ -112,3 +133,15 @@ class _End(asyncio.Protocol):
 class _Refused(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport.close()
+
+
+def _keep_alive(connected: socket.socket) -> None:
+    """Have the machine notice a server that vanished, however long nobody calls.
+
+    It can be done at any pace: servers hang up on clients that ping too often in HTTP/2, and
+    never hear of these.
+    """
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in {"TCP_KEEPIDLE": _PATIENCE_S, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}.items():
+        if hasattr(socket, name):
+            connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

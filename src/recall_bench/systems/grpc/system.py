@@ -1,212 +1,104 @@
-"""Systems that run as a server and speak the public gRPC protocol, version 1.
+"""Systems that run as a server and speak gRPC, in the first version of the service or the second.
 
-The server holds one memory: opening one is `Setup`, closing it is `Teardown`. It is told the day,
-its text and its date, and asked the bare text of a question; it returns bare text.
+Which of the two is found out by asking for its health: the second is asked first, and a server
+that does not know it is spoken to in the first without another word.
 """
 
-import os
-from contextlib import suppress
-from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import anyio
 
-from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Asker, SystemCard
-from recall_bench.core.question import Question
-from recall_bench.errors import SystemGone, UsageError
-from recall_bench.systems.grpc.messages import SERVICE
+from recall_bench.core.memory import Memory, Snapshots, SystemCard
+from recall_bench.systems.grpc.address import address_of
+from recall_bench.systems.grpc.messages import SERVICE_2, need_libraries
+from recall_bench.systems.grpc.public import PublicSystem, public_card
 
 if TYPE_CHECKING:
+    from recall_bench.systems.grpc.door import Door
     from recall_bench.systems.grpc.line import Line
-
-DEFAULT_PORT = 50052
+    from recall_bench.systems.remote.system import RemoteSystem
 
 
 def grpc_system(
     target: str,
     *,
     timeout_s: float = 120.0,
+    ca: Path | None = None,
     connect_timeout_s: float = 5.0,
     ready_timeout_s: float = 10.0,
 ) -> "GrpcSystem":
-    """The system behind `grpc://host[:port]`; nothing is contacted before `greet` or `open`."""
-    host, port = address_of(target)
-    # gRPC's core else writes a line to stderr whenever a server goes away.
-    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
-    try:
-        for library in ("grpc", "google.protobuf"):
-            import_module(library)
-    except ImportError as error:
-        raise UsageError(
-            f"{target} needs the gRPC libraries: install recall-bench[grpc]"
-        ) from error
-    return GrpcSystem(host, port, timeout_s, connect_timeout_s, ready_timeout_s=ready_timeout_s)
+    """The system behind `grpc[s]://host[:port]`; nothing is contacted before `greet` or `open`.
 
+    `ca` is a file of certificates to trust in place of the machine's own authorities.
+    """
+    address = address_of(target, ca)
+    need_libraries(target)
+    from recall_bench.systems.grpc.door import Door
 
-def address_of(target: str) -> tuple[str, int]:
-    """Host and port of a `grpc://` address, or a UsageError that says what is wrong with it."""
-    form = "write grpc://host:port, with an IPv6 host in brackets"
-    try:
-        parts = urlsplit(target)
-        host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise UsageError(f"{target!r} is not an address ({error}); {form}") from error
-    if parts.scheme != "grpc":
-        raise UsageError(f"{target!r} is not a gRPC address; {form}")
-    if not host:
-        raise UsageError(f"{target!r} names no host; {form}")
-    if port == 0 or parts.path.strip("/") or parts.query or parts.fragment or parts.username:
-        raise UsageError(f"{target!r} is more than a host and a port from 1 to 65535; {form}")
-    return host, DEFAULT_PORT if port is None else port
+    return GrpcSystem(
+        Door(
+            address,
+            timeout_s=timeout_s,
+            connect_timeout_s=connect_timeout_s,
+            ready_timeout_s=ready_timeout_s,
+        )
+    )
 
 
 class GrpcSystem:
-    """A server that holds one memory at a time."""
+    """A server; what it is and can do is known once it was greeted, or opened a memory."""
 
-    snapshots = None
-
-    def __init__(
-        self,
-        host: str,
-        port: int,
-        timeout_s: float,
-        connect_timeout_s: float,
-        *,
-        ready_timeout_s: float,
-    ) -> None:
-        self._host = host
-        self._port = port
-        self._timeout_s = timeout_s
-        self._connect_timeout_s = connect_timeout_s
-        self._ready_timeout_s = ready_timeout_s
-        self._target = f"grpc://[{host}]:{port}" if ":" in host else f"grpc://{host}:{port}"
-        self._name: str | None = None
-        self._memory: GrpcMemory | None = None
-        self._is_opening = False
+    def __init__(self, door: "Door") -> None:
+        self._door = door
+        self._served: PublicSystem | RemoteSystem | None = None
+        self._meeting = anyio.Lock()
 
     @property
     def card(self) -> SystemCard:
-        """What the system says it is; its own name for itself is known once it was greeted."""
-        return SystemCard(
-            name=self._name or self._target,
-            version="undeclared",
-            config={"protocol": SERVICE},
-            max_concurrency=64,
-            asker=Asker.UNTOLD,
-        )
-
-    async def greet(self) -> SystemCard:
-        """The card, with the name the server gives; SystemGone if it is not there or not ready."""
-        line = await self._dial()
-        await line.hang_up()
-        return self.card
-
-    async def open(self, scenario: str) -> "GrpcMemory":
-        """An empty memory on the server, the only one until it is closed."""
-        if self._is_opening or (self._memory is not None and self._memory.is_open):
-            raise UsageError(
-                f"{self._target} holds one memory at a time and one is open: run one after another"
-            )
-        self._is_opening = True
-        try:
-            await self.close()
-            self._memory = GrpcMemory(await self._dial("Setup"), scenario)
-        finally:
-            self._is_opening = False
-        return self._memory
-
-    async def close(self) -> None:
-        """Drop the connection, if one is still held."""
-        if self._memory is not None:
-            await self._memory.abandon()
-
-    async def _dial(self, *methods: str) -> "Line":
-        from recall_bench.systems.grpc.line import Line
-
-        line = await Line.dial(
-            self._host,
-            self._port,
-            timeout_s=self._timeout_s,
-            connect_timeout_s=self._connect_timeout_s,
-        )
-        try:
-            self._recognise(await self._name_when_ready(line))
-            for method in methods:
-                await line.call(method)
-        except BaseException:
-            await line.hang_up()
-            raise
-        return line
-
-    async def _name_when_ready(self, line: "Line") -> str:
-        pause_s = 0.05
-        with anyio.move_on_after(self._ready_timeout_s):
-            while True:
-                name, is_ready = await line.health()
-                if is_ready:
-                    return name
-                await anyio.sleep(pause_s)
-                pause_s = min(2 * pause_s, 1.0)
-        raise SystemGone(
-            f"{self._target} is not ready after {self._ready_timeout_s:g} s; "
-            "run the same command again when it is"
-        )
-
-    def _recognise(self, name: str) -> None:
-        if self._name is None:
-            self._name = name or self._target
-        elif name and name != self._name:
-            raise SystemGone(f"{self._target} called itself {self._name!r} before, now {name!r}")
-
-
-class GrpcMemory:
-    """What the server remembers between one Setup and the next; lost with the connection."""
-
-    def __init__(self, line: "Line", scenario: str) -> None:
-        self._line = line
-        self._scenario = scenario
-        self._closed = False
+        """What the system says it is; before it was met, what every server can be held to."""
+        return public_card(str(self._door.address)) if self._served is None else self._served.card
 
     @property
-    def is_open(self) -> bool:
-        """Whether the server still holds this memory for us."""
-        return not self._closed and not self._line.is_lost
+    def snapshots(self) -> Snapshots | None:
+        """None if the server cannot go back, or was not met yet."""
+        return None if self._served is None else self._served.snapshots
 
-    async def ingest(self, episode: Episode) -> None:
-        """Hand over one day."""
-        metadata = {
-            "day_number": episode.day,
-            "date": episode.at.date().isoformat(),
-            "persona_id": self._scenario,
-            "active_arcs": episode.arcs,
-        }
-        await self._line.call(
-            "IngestDay", day_number=episode.day, content=episode.text, metadata=metadata
-        )
+    async def greet(self) -> SystemCard:
+        """The card as the server fills it in; SystemGone if it is not there or not ready."""
+        line = await self._door.dial()
+        await line.hang_up()
+        self._served = self._served or self._met()
+        return self.card
 
-    async def settle(self) -> None:
-        """Return once the server says that everything handed over can be asked about."""
-        await self._line.call("FinalizeIngestion")
-
-    async def answer(self, question: Question) -> Answer:
-        """What the server says, word for word."""
-        response = await self._line.call("Query", question=question.text)
-        return Answer(text=response.answer)
+    async def open(self, scenario: str) -> Memory:
+        """An empty memory on the server."""
+        async with self._meeting:
+            if self._served is None:
+                line = await self._door.dial()
+                self._served = self._met(line)
+                if isinstance(self._served, PublicSystem):
+                    return await self._served.open(scenario, line)
+            served = self._served
+        return await served.open(scenario)
 
     async def close(self) -> None:
-        """Tell the server to release the memory, if it still holds it, and hang up."""
-        try:
-            if self.is_open:
-                # A server that went away, or shuts down at Teardown, holds nothing any more.
-                with suppress(SystemGone):
-                    await self._line.call("Teardown")
-        finally:
-            await self.abandon()
+        """Let go of the server."""
+        if self._served is not None:
+            await self._served.close()
 
-    async def abandon(self) -> None:
-        """Hang up without a word."""
-        if not self._closed:
-            self._closed = True
-            await self._line.hang_up()
+    def _met(self, line: "Line | None" = None) -> "PublicSystem | RemoteSystem":
+        from recall_bench.systems.grpc.carrier import GrpcCarrier
+        from recall_bench.systems.remote.system import RemoteSystem
+
+        if self._door.service != SERVICE_2 or self._door.health is None:
+            return PublicSystem(self._door)
+        carrier = GrpcCarrier(self._door)
+        if line is not None:
+            carrier.take(line)
+        return RemoteSystem(
+            carrier,
+            self._door.health,
+            where=str(self._door.address),
+            config={"protocol": SERVICE_2},
+        )

@@ -63,12 +63,15 @@ def source_of(subject: object) -> Source:
     )
 
 
-def wants_folder(source: Source, config: Mapping[str, object]) -> bool:
-    """Whether the factory wants a `state_dir`; UsageError unless it takes just these settings."""
+def wants_folder(source: Source, config: Mapping[str, object], given: Mapping[str, object]) -> bool:
+    """Whether the factory wants a `state_dir`; UsageError unless it takes just these settings.
+
+    What is given is handed over with the settings and is none of them.
+    """
     if source.is_built:
-        if config:
+        if config or given:
             raise UsageError(
-                f"{source.where} is built already and takes no settings: {_list(config)}"
+                f"{source.where} is built already and takes no settings: {_list([*config, *given])}"
             )
         return False
     if not callable(source.subject):
@@ -82,10 +85,12 @@ def wants_folder(source: Source, config: Mapping[str, object]) -> bool:
         raise UsageError(
             f"{source.where}: state_dir is not a setting, every memory is given its own"
         )
+    if taken := set(config) & set(given):
+        raise UsageError(f"{source.where}: {min(taken)} is not a setting, every run brings its own")
     try:
-        signature.bind(**config, **({"state_dir": Path()} if is_wanted else {}))
+        signature.bind(**config, **given, **({"state_dir": Path()} if is_wanted else {}))
     except TypeError as error:
-        known = [name for name in signature.parameters if name != "state_dir"]
+        known = [name for name in signature.parameters if name not in {"state_dir", *given}]
         raise UsageError(
             f"{source.where} does not take these settings ({error}); it takes {_list(known)}"
         ) from error

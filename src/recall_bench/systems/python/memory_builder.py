@@ -15,12 +15,18 @@ from recall_bench.systems.python.worker_thread import WorkerThread
 class MemoryBuilder:
     """Makes memories that share nothing."""
 
-    def __init__(self, source: Source, config: Mapping[str, object], home: Path | None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        config: Mapping[str, object],
+        home: Path | None,
+        given: Mapping[str, object],
+    ) -> None:
         self._source = source
-        self._config = dict(config)
+        self._passes_folder = wants_folder(source, config, given)
+        self._arguments = {**config, **given}
         self._home = home
         self._root: TemporaryDirectory[str] | None = None
-        self._passes_folder = wants_folder(source, config)
         self._sets_folder = False
         self._spare: PythonMemory | None = None
 
@@ -111,4 +117,4 @@ class MemoryBuilder:
         subject = self._source.subject
         if self._source.is_built or not callable(subject):
             return subject
-        return subject(**self._config, **({"state_dir": folder} if self._passes_folder else {}))
+        return subject(**self._arguments, **({"state_dir": folder} if self._passes_folder else {}))

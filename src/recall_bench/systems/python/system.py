@@ -36,23 +36,32 @@ def load_system(
 
 
 def system_from(
-    subject: object, config: Mapping[str, object] | None = None, *, state_dir: Path | None = None
+    subject: object,
+    config: Mapping[str, object] | None = None,
+    *,
+    state_dir: Path | None = None,
+    given: Mapping[str, object] | None = None,
 ) -> "PythonSystem":
     """The system of an adapter class, of a function that makes adapters, or of one adapter.
 
-    A single adapter can hold one memory at a time.
+    A single adapter can hold one memory at a time. What is `given` goes to the factory like the
+    config but is no setting, and is left off the card: an address that is another in every run.
     """
-    return PythonSystem(source_of(subject), config or {}, state_dir)
+    return PythonSystem(source_of(subject), config or {}, state_dir, given or {})
 
 
 class PythonSystem:
     """An in-process system: every memory has its own adapter in its own thread."""
 
     def __init__(
-        self, source: Source, config: Mapping[str, object], state_dir: Path | None
+        self,
+        source: Source,
+        config: Mapping[str, object],
+        state_dir: Path | None,
+        given: Mapping[str, object] | None = None,
     ) -> None:
         self._source = source
-        self._builder = MemoryBuilder(source, config, state_dir)
+        self._builder = MemoryBuilder(source, config, state_dir, given or {})
         adapter = self._builder.first_adapter()
         try:
             self.card = _card(source, adapter, config)

@@ -1,0 +1,163 @@
+"""What each variant scored, found and cost, and how far it differs from the base."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from recall_bench.ablation.grid import BASE, Variant
+from recall_bench.ablation.runs import Ablation
+from recall_bench.core.event import Answered, Judged, NotAnswered, Result
+from recall_bench.core.plan import Trial
+from recall_bench.core.question import Expects
+from recall_bench.core.record import Record
+from recall_bench.core.tokens import tokens
+from recall_bench.metrics.agreement_clusters import LEVEL
+from recall_bench.metrics.pairs import Difference, paired
+from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.summary import Status, summarise
+
+
+class Row(Record, frozen=True, kw_only=True):
+    """One variant."""
+
+    variant: str
+    changes: dict[str, object]
+    mean: float | None
+    """Points of six a trial."""
+    trials: int
+    """Trials the mean is over."""
+    difference: Difference | None
+    """To the base, over the trials both have; None of the base itself."""
+    excludes_zero: bool
+    """Whether its 95 % interval lies on one side of zero,"""
+    survives: bool
+    """and still does when it is widened for the number of comparisons."""
+    hit_share: float | None
+    """The part of the questions whose evidence days are known and to which one of them was
+    delivered; None where none is known."""
+    tokens: float | None
+    """Delivered with an answer, on average and about."""
+    query_ms: float | None
+    """For an answer, on average."""
+    caveat: str | None = None
+    """Why the scores may not be quoted, if they may not."""
+
+
+class Comparison(Record, frozen=True, kw_only=True):
+    """Every variant beside the base."""
+
+    adapter: str
+    base: dict[str, object]
+    """What the base is set to."""
+    personas: tuple[str, ...]
+    checkpoints: tuple[str, ...]
+    judge: str
+    questions: int
+    comparisons: int
+    codes: tuple[str, ...]
+    """Versions of the harness that worked on the runs, each once."""
+    rows: tuple[Row, ...]
+    """The base first."""
+
+
+@dataclass(slots=True)
+class _Measured:
+    """What a run comes to, trial by trial where trials are paired."""
+
+    points: dict[Trial, int] = field(default_factory=dict)
+    hits: list[bool] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+
+def compare(ablation: Ablation, folders: Mapping[str, RunFolder]) -> Comparison:
+    """One row for each variant, its trials paired with the base's."""
+    base = folders[BASE]
+    baseline = _measured(base)
+    comparisons = len(ablation.variants) - 1
+    rows = [
+        _row(variant, folders[variant.name], baseline, comparisons) for variant in ablation.variants
+    ]
+    return Comparison(
+        adapter=ablation.settings.adapter,
+        base=dict(ablation.base),
+        personas=tuple(card.id for card in base.plan.scenarios),
+        checkpoints=tuple(checkpoint.label for checkpoint in base.plan.checkpoints),
+        judge=f"{base.plan.judge.name} {base.plan.judge.version}",
+        questions=len({(trial.scenario, trial.item) for trial in baseline.points}),
+        comparisons=comparisons,
+        codes=tuple(dict.fromkeys(code for folder in folders.values() for code in folder.codes)),
+        rows=tuple(rows),
+    )
+
+
+def _row(variant: Variant, folder: RunFolder, baseline: _Measured, comparisons: int) -> Row:
+    found = _measured(folder)
+    is_base = variant.name == BASE
+    difference = None if is_base else _difference(baseline, found, LEVEL)
+    # Bonferroni: each of n intervals may miss a n-th as often.
+    widened = None if is_base else _difference(baseline, found, 1 - (1 - LEVEL) / comparisons)
+    validity = summarise(folder).validity
+    return Row(
+        variant=variant.name,
+        changes=dict(variant.changes),
+        mean=_mean(list(found.points.values())),
+        trials=len(found.points),
+        difference=difference,
+        excludes_zero=difference is not None and difference.excludes_zero,
+        survives=widened is not None and widened.excludes_zero,
+        hit_share=_mean(found.hits),
+        tokens=_mean(found.tokens),
+        query_ms=None if not found.seconds else 1000 * sum(found.seconds) / len(found.seconds),
+        caveat=None if validity.status is Status.VALID else validity.reason,
+    )
+
+
+def _difference(base: _Measured, other: _Measured, level: float) -> Difference | None:
+    both = [trial for trial in base.points if trial in other.points]
+    return paired(
+        [other.points[trial] - base.points[trial] for trial in both],
+        [trial.item for trial in both],
+        [trial.scenario for trial in both],
+        level=level,
+    )
+
+
+def _measured(folder: RunFolder) -> _Measured:
+    found = _Measured()
+    for result in _results(folder):
+        match result.outcome:
+            case Judged(verdict=verdict):
+                found.points[result.trial] = verdict.composite
+            case NotAnswered():
+                found.points[result.trial] = 0
+        if result.answered is not None:
+            found.seconds.append(result.answered.seconds)
+            found.tokens.append(_delivered(result.answered))
+        if (hit := _is_hit(result)) is not None:
+            found.hits.append(hit)
+    return found
+
+
+def _results(folder: RunFolder) -> Iterator[Result]:
+    for scenario in folder.scenarios:
+        yield from folder.results(scenario)
+
+
+def _delivered(answered: Answered) -> int:
+    if answered.delivery is not None:
+        return answered.delivery.tokens
+    return sum(tokens(passage.text) for passage in answered.answer.passages)
+
+
+def _is_hit(result: Result) -> bool | None:
+    """Whether a day that supports the answer was delivered; None if no day is known to."""
+    truth = result.item.truth
+    if not truth.evidence or truth.expects is not Expects.ANSWER:
+        return None
+    delivered = result.answered.answer.passages if result.answered is not None else ()
+    days = {passage.day for passage in delivered}
+    return any(cited.day in days for cited in truth.evidence)
+
+
+def _mean(values: list[int] | list[bool]) -> float | None:
+    return sum(values) / len(values) if values else None

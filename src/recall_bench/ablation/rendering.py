@@ -1,0 +1,129 @@
+"""The comparison as a table: for a terminal, for a file, for a page."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from recall_bench.ablation.comparison import Comparison, Row
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+HEADS = (
+    "variant",
+    "mean of 6",
+    "difference",
+    "95 % interval",
+    "",
+    "right day",
+    "tokens",
+    "ms",
+)
+_NOTHING = "–"
+_GAP = "  "
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row as words, one for each head."""
+    difference = row.difference
+    interval = None if difference is None else difference.interval
+    return (
+        row.variant + (" !" if row.caveat else ""),
+        _NOTHING if row.mean is None else f"{row.mean:.2f}",
+        _NOTHING if difference is None else _signed(difference.mean),
+        _NOTHING if interval is None else f"{interval[0]:+.2f} to {interval[1]:+.2f}",
+        said(row),
+        _NOTHING if row.hit_share is None else f"{row.hit_share:.1%}",
+        _NOTHING if row.tokens is None else f"{row.tokens:,.0f}",
+        _NOTHING if row.query_ms is None else f"{row.query_ms:.1f}",
+    )
+
+
+def _signed(number: float) -> str:
+    shown = f"{number:+.2f}"
+    return shown if shown.strip("+-0.") else "0.00"
+
+
+def said(row: Row) -> str:
+    """What the interval shows, in a word."""
+    if row.difference is None or not row.excludes_zero:
+        return ""
+    return ("better" if row.difference.mean > 0 else "worse") + ("*" if row.survives else "")
+
+
+def title(comparison: Comparison) -> str:
+    """What was compared on what."""
+    personas, checkpoints = ", ".join(comparison.personas), " ".join(comparison.checkpoints)
+    return (
+        f"{comparison.adapter} on {personas} at {checkpoints} · "
+        f"{comparison.questions} questions, {comparison.rows[0].trials} trials, "
+        f"judge {comparison.judge}"
+    )
+
+
+def notes(comparison: Comparison) -> Iterator[str]:
+    """What a reader of the table must know."""
+    count = comparison.comparisons
+    yield (
+        "better, worse: the interval excludes zero; *: even when widened for all comparisons. "
+        "Trials are paired, questions drawn again. right day: questions with an evidence day "
+        "among the passages delivered."
+    )
+    one = "comparison" if count == 1 else "comparisons"
+    yield (
+        f"{count} {one}: where nothing makes a difference, {0.05 * count:.2g} of them would look "
+        "like one by chance; believe the stars, or try the others again on other data."
+    )
+    if len(comparison.codes) > 1:
+        yield (
+            f"{len(comparison.codes)} versions of the harness made these runs; "
+            "for one version, start again in another folder."
+        )
+    for row in comparison.rows:
+        if row.caveat:
+            yield f"! {row.variant}: {row.caveat}; its scores may not be quoted"
+        if row.difference is not None and row.difference.pairs < comparison.rows[0].trials:
+            yield f"{row.variant}: {row.difference.pairs} trials could be paired with the base's"
+
+
+def plain(comparison: Comparison) -> str:
+    """Columns of letters."""
+    table = [HEADS, *(cells(row) for row in comparison.rows)]
+    widths = [max(len(line[n]) for line in table) for n in range(len(HEADS))]
+    lines = [title(comparison), "═" * len(title(comparison))]
+    lines += [_line(line, widths) for line in table]
+    return "\n".join([*lines, "", *notes(comparison)])
+
+
+def _line(line: Sequence[str], widths: Sequence[int]) -> str:
+    parts = [
+        f"{word:<{width}}" if n in (0, 4) else f"{word:>{width}}"
+        for n, (word, width) in enumerate(zip(line, widths, strict=True))
+    ]
+    return _GAP.join(parts).rstrip()
+
+
+def markdown(comparison: Comparison) -> str:
+    """A Markdown table."""
+    rule = "|".join("---" if n in (0, 4) else "--:" for n in range(len(HEADS)))
+    lines = [f"{title(comparison)}.", "", f"| {' | '.join(HEADS)} |", f"|{rule}|"]
+    for row in comparison.rows:
+        words = (word.replace("|", "\\|").replace("*", "\\*") for word in cells(row))
+        lines.append(f"| {' | '.join(words)} |")
+    return "\n".join([*lines, "", *(note.replace("*", "\\*") for note in notes(comparison))])
+
+
+def coloured(comparison: Comparison) -> "Table":
+    """A table for a terminal."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title(comparison), title_justify="left", caption_justify="left")
+    for n, head in enumerate(HEADS):
+        table.add_column(head, justify="left" if n in (0, 4) else "right")
+    for row in comparison.rows:
+        words = [Text(word) for word in cells(row)]
+        if said(row):
+            words[4].stylize("green" if said(row).startswith("better") else "red")
+        table.add_row(*words)
+    table.caption = Text("\n".join(notes(comparison)))
+    return table

@@ -1,0 +1,102 @@
+"""`ablate`: what each part of a system is worth."""
+
+import contextlib
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recall_bench.cli.listed import ListedCommand
+from recall_bench.cli.options import COUNT, NUMBER, PATH, given, option
+
+if TYPE_CHECKING:
+    from recall_bench.ablation.comparison import Comparison
+
+
+@click.command("ablate", cls=ListedCommand)
+@option("--adapter", help="The system: a built-in by name, or as `run` takes it [hybrid].")
+@option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
+@option("--profile", type=PATH, help="YAML profile of the base; flags win over it.")
+@option("--personas", multiple=True, help="Personas to run [all of --data; harbour-office].")
+@option("--ranges", multiple=True, help="Checkpoints, as `run` takes them.")
+@option("--arcs", help="The story, by its arcs file [arcs-1000d.yaml, or the only one].")
+@option("--sample", type=NUMBER, help="Older questions at each checkpoint at most [all].")
+@option("--groups-enabled/--no-groups-enabled", help="Ask the two group categories too [no].")
+@option("--seed", type=int, help="Order and sample of the questions [42].")
+@option("--judge", help="Who judges, as `run` takes it [offline].")
+@click.option("--set", "set_to", multiple=True, metavar="KEY=VALUE", help="A setting of the base.")
+@click.option(
+    "--grid",
+    multiple=True,
+    metavar="KEY=VALUE,VALUE",
+    help="A setting to vary, and its values [each part of hybrid off or on].",
+)
+@click.option(
+    "--one-at-a-time/--full",
+    default=True,
+    help="Change one setting at a time, or run every combination of --grid [one at a time].",
+)
+@option("--into", type=PATH, help="Folder for the runs; the same one continues [by settings].")
+@option("--parallelism", type=COUNT, help="Questions, and verdicts, at a time [1].")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print a Markdown table.")
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+def ablate_command(
+    profile: Path | None,
+    set_to: tuple[str, ...],
+    grid: tuple[str, ...],
+    one_at_a_time: bool,
+    *,
+    as_markdown: bool,
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401 - one value for each option
+) -> None:
+    """Run variants of a system on the same questions, and print how far each differs.
+
+    Without --grid every part of the built-in hybrid is turned the other way round, one at a time.
+    Each variant is a run of its own; what is finished is not run again.
+    """
+    from recall_bench.ablation.comparison import compare
+    from recall_bench.ablation.grid import read_grid, read_settings_of
+    from recall_bench.ablation.runs import carry_out_ablation, plan_ablation
+    from recall_bench.cli.building import building
+    from recall_bench.cli.doing import doing
+    from recall_bench.errors import UsageError
+    from recall_bench.library import read_settings
+
+    if as_json and as_markdown:
+        raise UsageError("--json and --markdown are two shapes of one table; say one")
+    if not one_at_a_time and not grid:
+        raise UsageError("--full: combines what --grid names; name the settings to vary")
+    settings = read_settings(profile, given(flags))
+    settings = replace(settings, config={**settings.config, **read_settings_of(set_to)})
+    ablation = plan_ablation(settings, read_grid(grid) or None, full=not one_at_a_time)
+    for note in ablation.notes:
+        click.echo(f"note: {note}", err=True)
+    click.echo(f"runs: {ablation.folder}", err=True)
+    # stdout is the answer: what an adapter prints is commentary, whatever it meant.
+    with contextlib.redirect_stdout(sys.stderr), doing() as telling:
+        done = carry_out_ablation(ablation, telling, building)
+        telling("comparing")
+        comparison = compare(ablation, done.folders)
+    for warning in done.warnings:
+        click.echo(f"note: {warning}", err=True)
+    _print(comparison, "json" if as_json else "markdown" if as_markdown else "table")
+
+
+def _print(comparison: "Comparison", shape: str) -> None:
+    from recall_bench.ablation.rendering import coloured, markdown, plain
+
+    if shape == "json":
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode())
+    elif shape == "markdown":
+        click.echo(markdown(comparison))
+    elif sys.stdout.isatty():
+        from rich.console import Console
+
+        Console().print(coloured(comparison))
+    else:
+        click.echo(plain(comparison))

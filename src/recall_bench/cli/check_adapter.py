@@ -1,0 +1,111 @@
+"""`check-adapter`: whether a system keeps the contract that runs rely on."""
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from recall_bench.errors import UsageError
+
+if TYPE_CHECKING:
+    from recall_bench.core.memory import MemorySystem
+    from recall_bench.testing import ContractReport
+
+BROKEN = 1
+"""The exit code of a system that breaks the contract."""
+
+
+@click.command("check-adapter")
+@click.argument("adapter")
+@click.option(
+    "--config", multiple=True, metavar="KEY=VALUE", help="A setting of the system; may be repeated."
+)
+@click.option("--only", multiple=True, metavar="NAME", help="Make this check; may be repeated.")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(min=0, min_open=True),
+    default=120.0,
+    metavar="SECONDS",
+    help="What each call of the system may take [120].",
+)
+@click.option("--seed", type=int, default=42, metavar="N", help="Tell other facts [42].")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check_adapter_command(
+    *,
+    adapter: str,
+    config: tuple[str, ...],
+    only: tuple[str, ...],
+    timeout_s: float,
+    seed: int,
+    as_json: bool,
+) -> int:
+    """Check that a system keeps the contract that every run relies on.
+
+    ADAPTER is what `run --adapter` takes. The checks tell it facts whose values are made-up words,
+    ask about them, and look for the words in what comes back; no judge and no key is needed.
+    Exits with 1 if the contract is broken.
+    """
+    from recall_bench.cli.doing import doing
+    from recall_bench.profile import Settings
+    from recall_bench.resolve.systems import resolve_system
+
+    system = resolve_system(Settings(adapter=adapter, config=settings_of(config)))
+    with doing() as telling:
+        report = _checked(system, only, timeout_s, seed, lambda name: telling(f"checking {name}"))
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
+    else:
+        click.echo(report.rendered())
+    return _exit_code(report)
+
+
+def settings_of(config: tuple[str, ...]) -> dict[str, object]:
+    """`KEY=VALUE` words as settings; a value that reads as JSON is that, any other is text."""
+    settings: dict[str, object] = {}
+    for word in config:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--config {word} is no setting; write KEY=VALUE")
+        try:
+            settings[key] = json.loads(value)
+        except ValueError:
+            settings[key] = value
+    return settings
+
+
+def _checked(
+    system: "MemorySystem",
+    only: tuple[str, ...],
+    timeout_s: float,
+    seed: int,
+    telling: Callable[[str], None],
+) -> "ContractReport":
+    import anyio
+
+    from recall_bench.testing import check_system
+
+    async def checked() -> "ContractReport":
+        try:
+            return await check_system(
+                system, only=only, seed=seed, timeout_s=timeout_s, telling=telling
+            )
+        finally:
+            await system.close()
+
+    return anyio.run(checked)
+
+
+def _exit_code(report: "ContractReport") -> int:
+    broken = [check.name for check in report.failures]
+    if not broken:
+        return 0
+    click.echo(
+        f"error: {report.system.name} breaks the contract: {', '.join(broken)}; "
+        "see what each check says above",
+        err=True,
+    )
+    return BROKEN

@@ -1,0 +1,101 @@
+"""`doctor`: whether what a run would say about a system can be believed."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from recall_bench.core.diagnosis import Health
+
+if TYPE_CHECKING:
+    from recall_bench.doctor.examination import Examined
+
+UNHEALTHY = 1
+"""The exit code of a system whose numbers would mean nothing."""
+
+
+@click.command("doctor")
+@click.argument("adapter")
+@click.option(
+    "--config", multiple=True, metavar="KEY=VALUE", help="A setting of the system; may be repeated."
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(min=0, min_open=True),
+    default=120.0,
+    metavar="SECONDS",
+    help="What each call of the system may take [120].",
+)
+@click.option("--strict", is_flag=True, help="Exit with 1 for a suspect system too.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def doctor_command(
+    *, adapter: str, config: tuple[str, ...], timeout_s: float, strict: bool, as_json: bool
+) -> int:
+    """Examine a system before its numbers are believed.
+
+    ADAPTER is what `run --adapter` takes. It is put through the contract, asked about a story it
+    was never told, told a small one, told it with its days shuffled, and compared with controls
+    that know nothing, guess, and know everything. The verdict is `valid`, `suspect` or `invalid`;
+    later runs of the same system carry it. Exits with 1 if it is `invalid`.
+    """
+    from recall_bench.cli.check_adapter import settings_of
+    from recall_bench.diagnoses import keep
+
+    examined = _examined(adapter, settings_of(config), timeout_s)
+    path = keep(examined.diagnosis)
+    if as_json:
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(examined.diagnosis), indent=2).decode())
+    else:
+        click.echo(_rendered(examined))
+    click.echo(f"kept for later runs: {path}", err=True)
+    health = examined.diagnosis.health
+    is_bad = health is Health.INVALID or (strict and health is Health.SUSPECT)
+    return UNHEALTHY if is_bad else 0
+
+
+def _examined(adapter: str, config: dict[str, object], timeout_s: float) -> "Examined":
+    import anyio
+
+    from recall_bench.cli.doing import doing
+    from recall_bench.doctor.clinic import usual_clinic
+    from recall_bench.doctor.examination import examine
+    from recall_bench.doctor.footprint import footprint
+    from recall_bench.job import code_digest
+    from recall_bench.library import load_persona
+    from recall_bench.profile import Settings
+    from recall_bench.resolve.personas import SAMPLE
+    from recall_bench.resolve.systems import resolve_system
+    from recall_bench.shipped import SOURCES
+
+    clinic = usual_clinic(load_persona(SOURCES / SAMPLE), code_digest())
+    with footprint() as files, doing() as telling:
+        system = resolve_system(Settings(adapter=adapter, config=config))
+
+        async def examination() -> "Examined":
+            try:
+                return await examine(system, clinic, files, timeout_s=timeout_s, telling=telling)
+            finally:
+                await system.close()
+
+        return anyio.run(examination)
+
+
+def _rendered(examined: "Examined") -> str:
+    diagnosis, contract = examined.diagnosis, examined.contract
+    lines = [f"{contract.system.name} {contract.system.version}: {diagnosis.health.value}", ""]
+    lines += [
+        f"  {complaint.health.value:8} {complaint.check}: {complaint.message}"
+        for complaint in diagnosis.complaints
+    ]
+    if diagnosis.complaints:
+        lines.append("")
+    clock = "could not be told" if diagnosis.clock is None else diagnosis.clock.value
+    asker = "could not be told" if diagnosis.asker is None else diagnosis.asker.value
+    lines += [
+        f"  {'seen to know the date':34} {clock}",
+        f"  {'seen to take the asker as':34} {asker}",
+    ]
+    lines += [f"  {name:34} {value:,.2f}" for name, value in diagnosis.figures.items()]
+    return "\n".join(lines)

@@ -1,0 +1,69 @@
+"""`endpoint`: the model endpoint on its own, for products that are set up by hand."""
+
+import signal
+import threading
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+from recall_bench.cli.options import option
+
+if TYPE_CHECKING:
+    from recall_bench.core.usage import Usage
+
+
+@click.command("endpoint")
+@option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="Where to listen on 127.0.0.1 [any port that is free].",
+)
+@option("--model", metavar="MODEL", help="What chats are passed on to, as provider:model [none].")
+@option(
+    "--embedder",
+    metavar="MODEL",
+    help="What embeds: provider:model, sentence-transformers:MODEL or fastembed:MODEL "
+    "[the embedded word vectors].",
+)
+def endpoint_command(port: int | None, model: str | None, embedder: str | None) -> None:
+    """Serve embeddings and chats to products on this machine, until interrupted.
+
+    Prints the environment variables that a product needs, and what was spent in the end.
+    """
+    from recall_bench.endpoint.endpoint import UNUSED_KEY
+    from recall_bench.profile import Settings
+    from recall_bench.resolve.endpoints import own_endpoint
+
+    asked_to_stop = threading.Event()
+
+    def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - as called
+        asked_to_stop.set()
+
+    settings = Settings(system_model=model, system_embedder=embedder)
+    serving = own_endpoint(settings, port=port or 0, flags=("--model", "--embedder"))
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with serving:
+            click.echo(f"export OPENAI_BASE_URL={serving.url}")
+            click.echo(f"export OPENAI_API_KEY={UNUSED_KEY}")
+            size = f"{serving.dimensions} dimensions"
+            click.echo(f"embeds with {serving.embedder}, {size}", err=True)
+            click.echo(f"passes chats on to {serving.model or 'nobody'}", err=True)
+            # With a limit, because a wait without one holds up signals on Windows.
+            while not asked_to_stop.wait(0.5):
+                continue
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    click.echo(_spent(serving.meter.total), err=True)
+
+
+def _spent(usage: "Usage") -> str:
+    from recall_bench.reporting.money import dollars
+
+    tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+    price = dollars(usage)
+    if usage.unpriced:
+        price += f" and {usage.unpriced:,} calls whose price nobody knows"
+    return f"{usage.calls:,} calls · {tokens} · {price}"

@@ -1,0 +1,147 @@
+"""`serve`: any adapter as a server that other harnesses, and this one, can drive."""
+
+import contextlib
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from recall_bench.errors import UsageError
+
+if TYPE_CHECKING:
+    import anyio
+
+    from recall_bench.core.memory import MemorySystem
+    from recall_bench.serving.host import Host
+
+DEFAULT = "127.0.0.1:50052"
+
+Serve = Callable[["Host"], Awaitable[None]]
+
+
+@click.command("serve")
+@click.argument("adapter")
+@click.option("--stdio", is_flag=True, help="Lines of JSON on standard input and output.")
+@click.option(
+    "--grpc",
+    metavar="HOST:PORT",
+    help=f"The gRPC service, both versions of it [{DEFAULT}].",
+)
+@click.option("--http", metavar="HOST:PORT", help="JSON over HTTP.")
+@click.option(
+    "--config",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of the adapter; the value is read as YAML. Can be repeated.",
+)
+def serve_command(
+    adapter: str, stdio: bool, grpc: str | None, http: str | None, config: tuple[str, ...]
+) -> int:
+    """Serve ADAPTER, named as for `run`, until told to stop.
+
+    SIGINT and SIGTERM close its memories first, as does the end of standard input with --stdio.
+    """
+    import anyio
+
+    if sum((stdio, grpc is not None, http is not None)) > 1:
+        raise UsageError("--stdio, --grpc and --http exclude each other; give one")
+    serve = _over_stdio() if stdio else _over_http(http) if http else _over_grpc(grpc or DEFAULT)
+    # What an adapter prints is commentary, whatever it meant.
+    with contextlib.redirect_stdout(sys.stderr):
+        anyio.run(_served, _resolved(adapter, config), serve)
+    return 0
+
+
+def _resolved(adapter: str, config: tuple[str, ...]) -> "MemorySystem":
+    from recall_bench.profile import Settings
+    from recall_bench.resolve.systems import resolve_system
+
+    return resolve_system(Settings(adapter=adapter, config=dict(map(_setting, config))))
+
+
+def _setting(word: str) -> tuple[str, object]:
+    from recall_bench.yaml12 import Document
+
+    key, equals, value = word.partition("=")
+    if not equals or not key:
+        raise UsageError(f"--config {word!r} sets nothing; write KEY=VALUE")
+    return key, Document(f"--config {key}", value).content
+
+
+async def _served(system: "MemorySystem", serve: Serve) -> None:
+    """Serve until the end, or until a signal, and close everything in either case."""
+    import anyio
+
+    from recall_bench.serving.host import Host
+
+    host = Host(system)
+    try:
+        with anyio.CancelScope() as scope, _signals(scope):
+            await serve(host)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await host.close()
+
+
+@contextlib.contextmanager
+def _signals(scope: "anyio.CancelScope") -> Iterator[None]:
+    """Stop in good order at the first signal; a second one does what signals do."""
+    import asyncio
+    import signal
+    import threading
+
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    wanted = (signal.SIGINT, signal.SIGTERM)
+
+    def release() -> None:
+        for number in wanted:
+            loop.remove_signal_handler(number)
+
+    def stop() -> None:
+        scope.cancel()
+        release()
+
+    for number in wanted:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        release()
+
+
+def _over_stdio() -> Serve:
+    from recall_bench.serving.stdio import claimed_pipes, serve_stdio
+
+    pipes = claimed_pipes()
+
+    async def serve(host: "Host") -> None:
+        _say("standard input and output")
+        await serve_stdio(host, pipes)
+
+    return serve
+
+
+def _over_grpc(address: str) -> Serve:
+    async def serve(host: "Host") -> None:
+        from recall_bench.serving.grpc_server import serve_grpc
+
+        await serve_grpc(host, address, ready=_say)
+
+    return serve
+
+
+def _over_http(address: str) -> Serve:
+    async def serve(host: "Host") -> None:
+        from recall_bench.serving.http_server import serve_http
+
+        await serve_http(host, address, ready=_say)
+
+    return serve
+
+
+def _say(where: str) -> None:
+    click.echo(f"serving on {where}", err=True)

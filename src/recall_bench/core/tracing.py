@@ -1,0 +1,237 @@
+"""From a passage back to the episode it came from.
+
+What a system says of a passage, an episode's id or a day, is a claim. It holds if the text stands
+in that episode, word for word or for the greater part. If it does not, and the text is found in
+another episode, the text decides; if it is found nowhere, as the text of a summary, the claim is
+all there is and is believed. Without a claim the text alone decides. Only episodes up to the day
+of asking count: what was not fed cannot have been found.
+
+A text that stands in several episodes belongs to the first of them: that is where the system was
+told, and it stays the same at every later checkpoint.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from recall_bench.core.history import Episode
+from recall_bench.core.memory import Passage
+
+SHINGLE = 8
+"""So many words in a row are too many to coincide by chance,"""
+SHORT_SHINGLE = 4
+"""and of a passage under three times as long, so many: a date put before it must not hide it."""
+PROBES = 64
+"""Of a long passage so many rows of words are looked for, evenly spread."""
+REMEMBERED = 100_000
+"""So many passages are traced once; tens of megabytes."""
+
+_WORD = re.compile(r"\w+")
+
+_Found = int | None
+"""An episode's place in the scenario; None if there is none."""
+
+
+class Tracer:
+    """Traces the passages of one scenario. What it learns of the episodes it learns once."""
+
+    def __init__(self, episodes: Sequence[Episode]) -> None:
+        self._episodes = episodes
+        self._days = [episode.day for episode in episodes]
+        self._by_id = {episode.id: place for place, episode in enumerate(episodes)}
+        self._by_day = {day: place for place, day in enumerate(self._days)}
+        self._pages: dict[int, _Page] = {}
+        self._index = _WordIndex()
+        self._sure: dict[tuple[str, _Found], int] = {}
+        self._likely: dict[tuple[str, _Found], _Found] = {}
+        self._likely_fed = 0
+
+    def trace(self, passage: Passage, until: int) -> Passage:
+        """The passage with the day and the turn it came from, and with none if nobody can tell.
+
+        `until` is the last day the system was fed.
+        """
+        fed = bisect_right(self._days, until)
+        place = self._place(passage.text, self._claimed(passage, fed), fed)
+        day = turn = None
+        if place is not None:
+            episode = self._episodes[place]
+            day = episode.day
+            turn = self._page(place).turn_of(passage.text) if episode.turns else None
+        if day == passage.day and turn == passage.turn:
+            return passage
+        return passage.but(day=day, turn=turn)
+
+    def _claimed(self, passage: Passage, fed: int) -> _Found:
+        """The episode the system names, if that was fed: by its id, else by its day."""
+        for place in (
+            None if passage.id is None else self._by_id.get(passage.id),
+            None if passage.day is None else self._by_day.get(passage.day),
+        ):
+            if place is not None and place < fed:
+                return place
+        return None
+
+    def _place(self, text: str, claim: _Found, fed: int) -> _Found:
+        """Where the text belongs, which is asked again and again.
+
+        A claim that holds and the first episode with the very text stay right whatever else is
+        fed; which episode is most alike is decided anew at every checkpoint.
+        """
+        key = (text, claim)
+        sure = self._sure.get(key)
+        if sure is not None and sure < fed:
+            return sure
+        if fed != self._likely_fed:
+            self._likely, self._likely_fed = {}, fed
+        if key not in self._likely:
+            self._likely[key] = self._decided(key, fed)
+        return self._likely[key]
+
+    def _decided(self, key: tuple[str, _Found], fed: int) -> _Found:
+        text, claim = _Text(key[0]), key[1]
+        if claim is not None and self._page(claim).holds(text):
+            sure: _Found = claim
+        else:
+            sure = self._quoted(text, fed)
+        if sure is None:
+            alike = self._alike(text, fed)
+            return claim if alike is None else alike
+        if len(self._sure) >= REMEMBERED:
+            self._sure.clear()
+        self._sure[key] = sure
+        return sure
+
+    def _quoted(self, text: "_Text", fed: int) -> _Found:
+        """The first episode with the very text."""
+        for place in range(self._index.size, fed):
+            self._index.add(self._page(place).words)
+        for place in self._index.containing(text.whole_words, fed) if text.words else ():
+            if self._page(place).quotes(text):
+                return place
+        return None
+
+    def _alike(self, text: "_Text", fed: int) -> _Found:
+        """The episode with most of its rows of words; None if that is less than half of them."""
+        hits: dict[int, int] = {}
+        for row in text.rows:
+            for place in self._index.containing(row.split(), fed):
+                if row in self._page(place).words:
+                    hits[place] = hits.get(place, 0) + 1
+        best = max(hits, key=lambda place: (hits[place], -place), default=None)
+        return best if best is not None and 2 * hits[best] >= len(text.rows) else None
+
+    def _page(self, place: int) -> "_Page":
+        page = self._pages.get(place)
+        if page is None:
+            page = self._pages[place] = _Page(self._episodes[place])
+        return page
+
+
+class _Text:
+    """A passage's text, taken apart as far as it is asked for."""
+
+    def __init__(self, text: str) -> None:
+        self.plain = " ".join(text.split())
+
+    @cached_property
+    def words(self) -> list[str]:
+        return _WORD.findall(self.plain.lower())
+
+    @cached_property
+    def rows(self) -> tuple[str, ...]:
+        return _rows(self.words)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it is so short that it could stand inside other words by chance."""
+        return self.plain.count(" ") + 1 < SHINGLE
+
+    @property
+    def whole_words(self) -> list[str]:
+        """Its words, but for the outer ones where it may have been cut inside of a word."""
+        return self.words if self.is_short else self.words[1:-1]
+
+
+def _rows(words: list[str]) -> tuple[str, ...]:
+    """Some words in a row from every place, spelt as in a page; of a short text, all there are."""
+    if len(words) < SHINGLE:
+        return (_spelt(words),) if words else ()
+    size = SHINGLE if len(words) >= 3 * SHINGLE else SHORT_SHINGLE
+    count = len(words) - size + 1
+    starts = range(count) if count <= PROBES else (n * count // PROBES for n in range(PROBES))
+    return tuple(_spelt(words[start : start + size]) for start in starts)
+
+
+def _spelt(words: list[str]) -> str:
+    return f" {' '.join(words)} "
+
+
+class _Page:
+    """An episode's text, ready to be looked into."""
+
+    def __init__(self, episode: Episode) -> None:
+        self._turns = episode.turns
+        self._plain = " ".join(episode.text.split())
+
+    @cached_property
+    def words(self) -> str:
+        return _spelt(_WORD.findall(self._plain.lower()))
+
+    def quotes(self, text: _Text) -> bool:
+        """Whether the text stands here word for word; a short one, as words of its own."""
+        if not text.plain or text.plain not in self._plain:
+            return False
+        return not text.is_short or bool(text.words and _spelt(text.words) in self.words)
+
+    def holds(self, text: _Text) -> bool:
+        """Whether it does, or at least half of its rows of words do."""
+        if self.quotes(text):
+            return True
+        hits = sum(row in self.words for row in text.rows)
+        return hits > 0 and 2 * hits >= len(text.rows)
+
+    def turn_of(self, text: str) -> int | None:
+        """The one utterance the text is of; None if it is of several, or of none word for word."""
+        plain = " ".join(text.split())
+        for number, line in enumerate(self._lines):
+            if plain and plain in line:
+                return number
+        inside = [number for number, said in enumerate(self._said) if said and said in plain]
+        return inside[0] if len(inside) == 1 else None
+
+    @cached_property
+    def _said(self) -> list[str]:
+        return [" ".join(turn.text.split()) for turn in self._turns]
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return [" ".join(f"{turn.speaker}: {turn.text}".split()) for turn in self._turns]
+
+
+class _WordIndex:
+    """Which episodes hold a word: a bit for each. A thousand days take a few megabytes."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._holding: dict[str, int] = {}
+
+    def add(self, words: str) -> None:
+        """Take in the next episode, spelt as a page spells its words."""
+        bit, holding = 1 << self.size, self._holding
+        for word in set(words.split()):
+            holding[word] = holding.get(word, 0) | bit
+        self.size += 1
+
+    def containing(self, words: Sequence[str], fed: int) -> Iterator[int]:
+        """The episodes among the first `fed` that hold all of the words, in story order."""
+        left = (1 << fed) - 1
+        for word in words:
+            left &= self._holding.get(word, 0)
+            if not left:
+                return
+        while left:
+            lowest = left & -left
+            yield lowest.bit_length() - 1
+            left ^= lowest

@@ -1,0 +1,37 @@
+"""What `doctor` said of systems, kept so that later runs can say it too."""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from recall_bench.core.diagnosis import Diagnosis
+from recall_bench.core.memory import SystemCard
+from recall_bench.shipped import cache_folder
+
+_DECODER = msgspec.json.Decoder(Diagnosis)
+
+
+def keep(diagnosis: Diagnosis) -> Path:
+    """Put a diagnosis on record in place of an earlier one of the same system."""
+    path = _path(diagnosis.system)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}.partial")
+    partial.write_bytes(msgspec.json.format(msgspec.json.encode(diagnosis), indent=2))
+    partial.replace(path)
+    return path
+
+
+def last_of(card: SystemCard) -> Diagnosis | None:
+    """The last diagnosis of the very system a card describes; None if there is none to be read.
+
+    A system that was changed or set otherwise has another card, and is not examined yet.
+    """
+    try:
+        return _DECODER.decode(_path(card.digest).read_bytes())
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _path(digest: str) -> Path:
+    return cache_folder() / "diagnoses" / f"{digest[:32]}.json"

@@ -1,0 +1,344 @@
+"""Embedders as people write them, and what they give: one vector a text, and its tokens.
+
+    openai:text-embedding-3-small
+    openai:nomic-embed-text;http://127.0.0.1:8000/v1;price=0/0
+    ollama:nomic-embed-text
+    sentence-transformers:all-MiniLM-L6-v2
+    fastembed:BAAI/bge-small-en-v1.5
+
+The first three go by the grammar of `spec`; the others load a model into this process.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+from recall_bench.core.usage import Usage
+from recall_bench.errors import ModelBusy, ModelFault, ModelGone, UsageError
+from recall_bench.models.compatible import COMPATIBLE, CompatibleServer, compatible_server
+from recall_bench.models.faults import shortened
+from recall_bench.models.spec import parse_spec
+
+if TYPE_CHECKING:
+    import httpx
+    import numpy as np
+    from numpy.typing import NDArray
+
+TIMEOUT_S = 60.0
+"""How long a server may take for one batch."""
+
+_BATCH = 256
+"""Texts in one request: servers refuse more than a few hundred thousand tokens at once."""
+
+
+_NOTHING = Usage()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Embedded:
+    """Vectors and tokens, in the order of the texts, and what they really cost."""
+
+    vectors: NDArray[np.float32]
+    """One row a text."""
+    tokens: tuple[int, ...]
+    """One count a text, by the embedder's own tokenizer."""
+    usage: Usage = _NOTHING
+    """Calls of a server, and their price; nothing for a model of this process."""
+
+
+class Embedder(Protocol):
+    """Makes vectors of texts. Any thread may ask it, several at once."""
+
+    @property
+    def name(self) -> str:
+        """Precise enough to make the same vectors again, and free of secrets."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """What a client calls it: a plain word without an address."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """How long its vectors are; may ask the model to find out."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """One vector a text, or ModelBusy, ModelGone or another ModelFault."""
+        ...
+
+    def close(self) -> None:
+        """Release connections."""
+        ...
+
+
+def open_embedder(text: str, environ: Mapping[str, str] | None = None) -> Embedder:
+    """The embedder that the text names; UsageError if there is none, or something is missing."""
+    kind, _, model = (word.strip() for word in text.partition(":"))
+    if kind in _LOCAL:
+        if not model:
+            raise UsageError(f"{kind}: names no model; write {kind}:MODEL")
+        return _LOCAL[kind](model)
+    spec = parse_spec(text, environ)
+    server = compatible_server(spec, environ) if spec is not None else None
+    if server is None:
+        # Not repeated: it may hold a key.
+        raise UsageError(
+            "no embedder goes by this name; write openai:MODEL;URL for a compatible server (also "
+            f"{', '.join(sorted(COMPATIBLE - {'openai'}))}), or {', '.join(_LOCAL)} with :MODEL"
+        )
+    return ServedEmbedder(server)
+
+
+class ServedEmbedder:
+    """Asks an OpenAI-compatible server for its embeddings."""
+
+    def __init__(self, server: CompatibleServer, timeout_s: float = TIMEOUT_S) -> None:
+        try:
+            import httpx  # noqa: F401 - missed here rather than at the first request
+        except ImportError as missing:
+            raise UsageError(
+                f"{server.spec.name}: needs httpx; pip install 'recall-bench[http]'"
+            ) from missing
+        self._server = server
+        self._timeout_s = timeout_s
+        self._lock = threading.Lock()
+        self._open: httpx.Client | None = None
+        self._dimensions: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The spec's."""
+        return self._server.spec.name
+
+    @property
+    def model(self) -> str:
+        """As the server calls it."""
+        return self._server.spec.model or self._server.spec.provider
+
+    @property
+    def dimensions(self) -> int:
+        """Known from the first reply; embeds one word if there was none yet."""
+        if self._dimensions is None:
+            self.embed(["dimensions"])
+        return self._dimensions or 0
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """One vector a text, as the server makes them.
+
+        A server counts the tokens of a batch: they are shared out among its texts by length, so
+        the sum over a batch is exact and a single count may be off.
+        """
+        import numpy as np
+
+        parts = [self._batch(texts[at : at + _BATCH]) for at in range(0, len(texts), _BATCH)]
+        usage = Usage()
+        for part in parts:
+            usage += part.usage
+        return Embedded(
+            vectors=np.concatenate([part.vectors for part in parts]),
+            tokens=tuple(count for part in parts for count in part.tokens),
+            usage=usage,
+        )
+
+    def close(self) -> None:
+        """Hang up; the next text opens it again."""
+        with self._lock:
+            client, self._open = self._open, None
+        if client is not None:
+            client.close()
+
+    def _client(self) -> httpx.Client:
+        import httpx
+
+        with self._lock:
+            if self._open is None:
+                headers = dict(self._server.headers)
+                self._open = httpx.Client(headers=headers, timeout=self._timeout_s)
+            return self._open
+
+    def _batch(self, texts: Sequence[str]) -> Embedded:
+        body = self._asked({"model": self.model, "input": list(texts), "encoding_format": "float"})
+        vectors = _vectors(body, len(texts))
+        if vectors is None or self._dimensions not in (None, vectors.shape[1]):
+            raise ModelFault(f"{self.name}: replied with something that is no list of embeddings")
+        self._dimensions = vectors.shape[1]
+        usage = self._server.bill(body.get("usage"), body.get("model"))
+        return Embedded(vectors=vectors, tokens=_shared_out(usage.input_tokens, texts), usage=usage)
+
+    def _asked(self, request: dict[str, object]) -> dict[str, Any]:
+        import httpx
+
+        failure: ModelFault
+        try:
+            reply = self._client().post(self._server.url("embeddings"), json=request)
+            if reply.is_success:
+                found = reply.json()
+                if isinstance(found, dict):
+                    return found
+            failure = self._refused(reply)
+        except httpx.TimeoutException:
+            failure = ModelBusy(f"{self.name}: no reply within {self._timeout_s:g} s")
+        except httpx.HTTPError as error:
+            said = shortened(self._server.redact(str(error)))
+            failure = ModelBusy(f"{self.name}: the connection failed: {said}")
+        except ValueError:
+            failure = ModelFault(f"{self.name}: replied with something that is no JSON")
+        # Raised here, where no error of the library is being handled, it drags no headers along.
+        raise failure
+
+    def _refused(self, reply: httpx.Response) -> ModelFault:
+        status = reply.status_code
+        said = shortened(self._server.redact(reply.text)) or "no reason given"
+        message = f"{self.name}: it refuses to embed (status {status}): {said}"
+        if status in {408, 409, 425, 429} or status >= 500:
+            return ModelBusy(message, retry_after_s(reply.headers))
+        gone = status in {401, 402, 403, 404, 405, 410}
+        return ModelGone(message) if gone else ModelFault(message)
+
+
+def normalised(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Each vector brought to the length of one; zeros stay zeros."""
+    import numpy as np
+
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float:
+    """How long a reply asks to be left alone; 0 if it does not say, or says a date."""
+    try:
+        return max(0.0, float(headers.get("retry-after", "0")))
+    except ValueError:
+        return 0.0
+
+
+def _vectors(body: dict[str, Any], count: int) -> NDArray[np.float32] | None:
+    """One row a text, in the order of their indices; None if there is not one for each."""
+    import numpy as np
+
+    try:
+        rows = {entry["index"]: entry["embedding"] for entry in body["data"]}
+        vectors = np.asarray([rows[place] for place in range(count)], np.float32)
+    except (KeyError, TypeError, ValueError):
+        return None
+    is_sound = vectors.ndim == 2 and vectors.shape[1] > 0 and bool(np.isfinite(vectors).all())
+    return vectors if is_sound else None
+
+
+def _shared_out(total: int, texts: Sequence[str]) -> tuple[int, ...]:
+    """The total in proportion to the lengths, without losing one to rounding."""
+    lengths = [len(text.encode()) for text in texts]
+    whole = sum(lengths) or 1
+    shares, given, passed = [], 0, 0
+    for length in lengths:
+        passed += length
+        shares.append(total * passed // whole - given)
+        given += shares[-1]
+    return tuple(shares)
+
+
+class LocalEmbedder:
+    """A model loaded into this process. It works for one thread at a time."""
+
+    def __init__(
+        self,
+        *,
+        kind: str,
+        model: str,
+        vectors: Callable[[list[str]], Any],
+        count: Callable[[list[str]], Sequence[int]],
+    ) -> None:
+        self._kind = kind
+        self._model = model
+        self._vectors = vectors
+        self._count = count
+        self._lock = threading.Lock()
+        self._dimensions: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Library and model."""
+        return f"{self._kind}:{self._model}"
+
+    @property
+    def model(self) -> str:
+        """As the library calls it."""
+        return self._model
+
+    @property
+    def dimensions(self) -> int:
+        """Known from the first vectors; embeds one word if there were none yet."""
+        if self._dimensions is None:
+            self.embed(["dimensions"])
+        return self._dimensions or 0
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """One unit vector a text."""
+        import numpy as np
+
+        with self._lock:
+            vectors = np.asarray(self._vectors(list(texts)), np.float32)
+            tokens = tuple(self._count(list(texts)))
+        self._dimensions = vectors.shape[1]
+        return Embedded(vectors=normalised(vectors), tokens=tokens)
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+def _sentence_transformers(model: str) -> Embedder:
+    kind = "sentence-transformers"
+    try:
+        library = import_module("sentence_transformers")
+    except ImportError as missing:
+        raise UsageError(
+            f"{kind}:{model}: needs packages that are not installed; pip install {kind}"
+        ) from missing
+    loaded = _loaded(f"{kind}:{model}", lambda: library.SentenceTransformer(model))
+
+    def count(texts: list[str]) -> list[int]:
+        return [len(ids) for ids in loaded.tokenizer(texts, truncation=True)["input_ids"]]
+
+    def vectors(texts: list[str]) -> Any:  # noqa: ANN401 - an array of an untyped library
+        return loaded.encode(texts, convert_to_numpy=True, show_progress_bar=False)
+
+    return LocalEmbedder(kind=kind, model=model, vectors=vectors, count=count)
+
+
+def _fastembed(model: str) -> Embedder:
+    try:
+        library = import_module("fastembed")
+    except ImportError as missing:
+        raise UsageError(
+            f"fastembed:{model}: needs packages that are not installed; pip install fastembed"
+        ) from missing
+    loaded = _loaded(f"fastembed:{model}", lambda: library.TextEmbedding(model_name=model))
+
+    def count(texts: list[str]) -> list[int]:
+        return [loaded.token_count([text]) for text in texts]
+
+    def vectors(texts: list[str]) -> Any:  # noqa: ANN401 - an array of an untyped library
+        return list(loaded.embed(texts))
+
+    return LocalEmbedder(kind="fastembed", model=model, vectors=vectors, count=count)
+
+
+def _loaded(name: str, load: Callable[[], Any]) -> Any:  # noqa: ANN401
+    """The library's model. What it may raise on a name it does not know is its own affair."""
+    try:
+        return load()
+    except Exception as error:
+        said = shortened(str(error) or type(error).__name__)
+        raise UsageError(f"{name}: cannot be loaded: {said}") from error
+
+
+_LOCAL: dict[str, Callable[[str], Embedder]] = {
+    "sentence-transformers": _sentence_transformers,
+    "fastembed": _fastembed,
+}

@@ -1,0 +1,78 @@
+"""From `--system-model` and `--system-embedder` to the endpoint that products call."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from recall_bench.endpoint.endpoint import VARIABLE, BorrowedEndpoint, Endpoint
+from recall_bench.errors import UsageError
+from recall_bench.profile import Settings
+
+if TYPE_CHECKING:
+    from recall_bench.endpoint.chat import Chat
+    from recall_bench.models.embedders import Embedder
+
+BUILT_IN = "wordllama"
+"""What the embedded word vectors are called."""
+
+
+def resolve_endpoint(
+    settings: Settings, environ: Mapping[str, str] | None = None, *, port: int = 0
+) -> Endpoint | BorrowedEndpoint:
+    """The endpoint that the settings ask for, not started; UsageError if it could not be.
+
+    In a process that was started by another one with an endpoint, that one.
+    """
+    environ = os.environ if environ is None else environ
+    if above := environ.get(VARIABLE, "").strip():
+        if settings.system_model is not None or settings.system_embedder is not None:
+            raise UsageError(
+                "--system-model, --system-embedder: the endpoint that RECALL_BENCH_ENDPOINT names "
+                "has its own; leave them out, or unset the variable"
+            )
+        return BorrowedEndpoint(above)
+    return own_endpoint(settings, environ, port=port)
+
+
+def own_endpoint(
+    settings: Settings,
+    environ: Mapping[str, str] | None = None,
+    *,
+    port: int = 0,
+    flags: tuple[str, str] = ("--system-model", "--system-embedder"),
+) -> Endpoint:
+    """An endpoint of this process, not started. The flags are what a mistake is told by."""
+    return Endpoint(
+        embedder=_embedder(settings.system_embedder, environ, flags[1]),
+        chat=_chat(settings.system_model, environ, flags[0]),
+        port=port,
+    )
+
+
+def _embedder(
+    target: str | None, environ: Mapping[str, str] | None, flag: str
+) -> "Embedder | None":
+    if target is None or target.strip() == BUILT_IN:
+        return None
+    from recall_bench.models.embedders import open_embedder
+
+    try:
+        return open_embedder(target, environ)
+    except UsageError as error:
+        raise UsageError(f"{flag}: {error}") from error
+
+
+def _chat(target: str | None, environ: Mapping[str, str] | None, flag: str) -> "Chat | None":
+    if target is None:
+        return None
+    from recall_bench.endpoint.chat import open_chat
+    from recall_bench.models.spec import parse_spec
+
+    try:
+        spec = parse_spec(target, environ)
+        if spec is not None:
+            return open_chat(spec, environ)
+    except UsageError as error:
+        raise UsageError(f"{flag}: {error}") from error
+    # Not repeated: it may hold a key.
+    raise UsageError(f"{flag}: names no language model; write provider:model")

@@ -1,0 +1,84 @@
+"""The program an `--adapter` target names: found once, started in any folder."""
+
+import os
+import shlex
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from recall_bench.errors import UsageError
+
+STATE_DIR = "RECALL_BENCH_STATE_DIR"
+"""The variable that tells a program its own folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A program and its arguments."""
+
+    name: str
+    """What messages call it, as in `python search.py`."""
+    spelled: tuple[str, ...]
+    """The words as they were given."""
+    command: tuple[str, ...]
+    """The words to start it with, wherever it is started."""
+    version: str
+    """Changes with the files that are named; `undeclared` if none is."""
+
+
+def program_of(target: str) -> Program:
+    """The program behind `command:PROGRAM ARGS…` or `once:PROGRAM ARGS…`, split like a shell does.
+
+    It will run in a folder of its own, so a word that names a file here becomes that file's full
+    path. UsageError if there is no such program.
+    """
+    form, _, line = target.partition(":")
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise UsageError(
+            f"{target!r} cannot be split into words ({error}); quote it as for a shell"
+        ) from None
+    if not words:
+        raise UsageError(f"{target!r} names no program; write '{form}:PROGRAM ARGS…'")
+    found = shutil.which(words[0])
+    if found is None:
+        raise UsageError(
+            f"there is no program {words[0]!r} that can be run; check its path, and that it may be "
+            "executed"
+        )
+    rest = tuple(str(Path(word).absolute()) if _is_file(word) else word for word in words[1:])
+    script = next((f" {Path(word).name}" for word in words[1:] if _is_file(word)), "")
+    return Program(
+        name=f"{Path(words[0]).name}{script}",
+        spelled=tuple(words),
+        command=(str(Path(found).absolute()), *rest),
+        version=_version(words),
+    )
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Our environment, and where the program's own folder is."""
+    return {**os.environ, STATE_DIR: str(folder)}
+
+
+def _is_file(word: str) -> bool:
+    try:
+        return Path(word).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _version(words: Sequence[str]) -> str:
+    """A digest of the files that are named; a program from the search path is not among them."""
+    files = [word for word in words if _is_file(word) and (word != words[0] or os.sep in word)]
+    if not files:
+        return "undeclared"
+    digest = sha256()
+    for word in files:
+        with Path(word).open("rb") as file:
+            while piece := file.read(1 << 20):
+                digest.update(piece)
+    return digest.hexdigest()[:12]

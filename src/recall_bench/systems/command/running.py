@@ -1,0 +1,89 @@
+"""One program run to its end."""
+
+import errno
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+from anyio.abc import ByteReceiveStream
+
+from recall_bench.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout
+from recall_bench.systems.command.lines import LastWords
+from recall_bench.systems.command.program import Program, environment
+from recall_bench.systems.remote.child import DEVNULL, Child, start_child
+
+_OUTPUT_LIMIT = 64 * 1024 * 1024
+
+_DRAINING_S = 1.0
+"""How long a program that ended may leave its output open, which what it started may hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a program ended, and what it said."""
+
+    code: int
+    out: bytes
+    last_words: LastWords
+
+
+async def run_program(
+    program: Program, words: Sequence[str], *, folder: Path, timeout_s: float | None
+) -> Ended:
+    """Run a program with these words in a folder, with nothing on its standard input.
+
+    However this ends, nothing of its process group outlives it. SystemTimeout when it takes
+    longer than it may.
+    """
+    child = await _started(program, words, folder)
+    out, last_words = bytearray(), LastWords()
+    overran = False
+    try:
+        with anyio.move_on_after(timeout_s) as limit:
+            async with anyio.create_task_group() as readers:
+                readers.start_soon(_collect, child.process.stdout, out)
+                readers.start_soon(_overhear, child.process.stderr, last_words)
+                await child.process.wait()
+                readers.cancel_scope.deadline = anyio.current_time() + _DRAINING_S
+        overran = limit.cancelled_caught
+    finally:
+        await child.end(grace_s=0)
+    if overran:
+        raise SystemTimeout(
+            f"{program.name} found nothing within {timeout_s:g} s{last_words.last()}"
+        )
+    if len(out) > _OUTPUT_LIMIT:
+        raise NotAnAnswer(f"{program.name} printed more than {_OUTPUT_LIMIT >> 20} MB")
+    return Ended(code=child.process.returncode or 0, out=bytes(out), last_words=last_words)
+
+
+async def _started(program: Program, words: Sequence[str], folder: Path) -> Child:
+    try:
+        return await start_child(
+            (program.command[0], *words), folder=folder, environ=environment(folder), stdin=DEVNULL
+        )
+    except (OSError, ValueError) as error:
+        # Text that no argument can hold is this question's trouble; all else is every question's.
+        if isinstance(error, ValueError) or error.errno == errno.E2BIG:
+            message = f"{program.name} cannot be given this question as an argument: {error}"
+            raise SystemFault(message) from error
+        raise SystemGone(
+            f"{program.name} cannot be started ({error.strerror}); when that is mended, run the "
+            "same command again"
+        ) from error
+
+
+async def _collect(stream: ByteReceiveStream | None, out: bytearray) -> None:
+    if stream is None:
+        return
+    async for piece in stream:
+        # The rest is read and thrown away: a program that cannot write does not end.
+        out += piece[: max(0, _OUTPUT_LIMIT + 1 - len(out))]
+
+
+async def _overhear(stream: ByteReceiveStream | None, last_words: LastWords) -> None:
+    if stream is None:
+        return
+    async for piece in stream:
+        last_words.feed(piece)

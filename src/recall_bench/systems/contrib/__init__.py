@@ -1,0 +1,1 @@
+"""Real memory products, each behind an ordinary Python adapter."""

@@ -1,0 +1,133 @@
+"""Plain markdown files and grep: what an agent has that was given nothing but a folder.
+
+True limits: a note is found only by the very words of the question, in whatever order and case;
+"paid" does not find "pays". Rare words count for more, and nothing else counts. A date counts as
+far as the question spells it as the lines do: 2026-01-31.
+"""
+
+import math
+import os
+import re
+import subprocess
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from recall_bench.systems.contrib.notes import NO_SESSION, Note, notes_of, sessions_seen
+from recall_bench.systems.contrib.product import Product
+from recall_bench.systems.python.adapter import DayMetadata, QueryContext
+
+_WORD = re.compile(r"\w+")
+_VERSION = re.compile(r"\d+\.\d[\w.-]*")
+_NOTE = re.compile(r"- (?P<quoted>On \S{10}(?: \((?P<session>\S+)\))?: .*?)(?: <!-- .* -->)?")
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    day: int
+    line: int
+    quoted: str
+    session: str
+    words: frozenset[str]
+
+
+class Files:
+    """A markdown file a day, searched with grep: finds notes by their words."""
+
+    name = "files"
+    clock = "native"
+    answers = False
+
+    def __init__(self, *, state_dir: Path, k: int = 10, respect_sessions: bool = False) -> None:
+        self.version = _version()
+        self.honours_sessions = respect_sessions
+        self._folder = state_dir
+        self._k = k
+
+    def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
+        """Write the day's file, a line a note."""
+        lines = [f"# {metadata.date}", "", *map(_written, notes_of(day, content, metadata))]
+        path = self._folder / f"day-{day:04}.md"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def query(self, question: str, context: QueryContext) -> dict[str, object]:
+        """The notes with most of the question's words, rare ones first; of equals the later."""
+        words = frozenset(_WORD.findall(question.lower()))
+        hits = self._hits(words)
+        rarity = self._rarity(hits)
+        seen = sessions_seen(context) if self.honours_sessions else None
+        ranked = sorted(
+            (
+                (math.fsum(rarity[word] for word in hit.words), hit.day, hit.line, hit.quoted)
+                for hit in hits
+                if seen is None or hit.session in seen
+            ),
+            reverse=True,
+        )
+        return {
+            "passages": [
+                {"text": quoted, "day": day, "source": f"day-{day:04}.md:{line}", "score": score}
+                for score, day, line, quoted in ranked[: context.top_k or self._k]
+            ]
+        }
+
+    def days_ingested(self) -> int:
+        """How many files there are."""
+        return sum(1 for _ in self._folder.glob("day-*.md"))
+
+    def _hits(self, words: frozenset[str]) -> list[_Hit]:
+        """The notes with any of the words, as grep finds them."""
+        if not words:
+            return []
+        wanted = [option for word in sorted(words) for option in ("-e", word)]
+        hits: list[_Hit] = []
+        for found in _grep(self._folder, "-n", "-i", "-w", "-F", *wanted):
+            file, line, text = found.split(":", 2)
+            if note := _NOTE.fullmatch(text):
+                matched = words.intersection(_WORD.findall(text.lower()))
+                day = int(Path(file).stem.removeprefix("day-"))
+                session = note["session"] or NO_SESSION
+                hits.append(_Hit(day, int(line), note["quoted"], session, matched))
+        return hits
+
+    def _rarity(self, hits: list[_Hit]) -> dict[str, float]:
+        """What each word is worth: nothing if it is in every note, more the fewer have it."""
+        counts = (int(line.rpartition(":")[2]) for line in _grep(self._folder, "-c", "-e", "^- On"))
+        notes = sum(counts)
+        having = Counter(word for hit in hits for word in hit.words)
+        return {word: math.log(notes / count) for word, count in having.items()}
+
+
+def _written(note: Note) -> str:
+    """A list entry; the headings it stood under follow as a comment, for grep to see."""
+    context = " — ".join(note.context.replace("--", "—").splitlines())
+    return f"- {note.quoted}" + (f" <!-- {context} -->" if context else "")
+
+
+def _grep(folder: Path, *options: str) -> list[str]:
+    """The lines grep prints for the files below a folder."""
+    done = subprocess.run(  # noqa: S603
+        ["grep", "-r", *options, "."],  # noqa: S607
+        cwd=folder,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode > 1:
+        raise RuntimeError(f"grep failed: {done.stderr.decode('utf-8', 'replace').strip()}")
+    return done.stdout.decode("utf-8", "replace").splitlines()
+
+
+def _version() -> str:
+    """Which grep it is."""
+    done = subprocess.run(
+        ["grep", "--version"],  # noqa: S607
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = _VERSION.search(done.stdout)
+    return found[0] if found else "undeclared"
+
+
+product = Product(Files, programs=("grep",))

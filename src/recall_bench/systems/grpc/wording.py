@@ -1,0 +1,95 @@
+"""The messages of `systems.remote.wire` as those of the second version of the service, and back.
+
+Fields have the same names on both sides, so the two are translated field by field. What the other
+side left out is left out here too, and takes the default it has in `wire`.
+"""
+
+import math
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+
+from recall_bench.errors import NotAnAnswer
+from recall_bench.systems.grpc.messages import SERVICE_2, Method, Protobuf, messages, methods
+from recall_bench.systems.remote import wire
+
+M = TypeVar("M", bound=wire.Message)
+
+RETRY_AFTER = "retry-after"
+"""The trailing metadata in which a busy server says how many seconds it wants to be left alone."""
+
+_NAMES: dict[type[wire.Message], str] = {
+    wire.Health: "HealthReply",
+    wire.WirePassage: "Passage",
+    wire.WireUsage: "Usage",
+}
+"""Messages that are called otherwise in the `.proto` file."""
+
+_NESTED: dict[tuple[type[wire.Message], str], type[wire.Message]] = {
+    (wire.IngestRequest, "turns"): wire.Turn,
+    (wire.Told, "passages"): wire.WirePassage,
+    (wire.Told, "usage"): wire.WireUsage,
+}
+
+_JSON = {(wire.Told, "tool_calls")}
+"""Fields whose elements travel as JSON text."""
+
+
+def method_of(request: type[wire.Request]) -> Method:
+    """The method that takes a request."""
+    return methods(SERVICE_2)[wire.VERB_OF[request].capitalize()]
+
+
+def written(message: wire.Message) -> Protobuf:
+    """A message as it is sent."""
+    kind = type(message)
+    values = {}
+    for name in message.__struct_fields__:
+        value = getattr(message, name)
+        if value is None:
+            continue
+        if (kind, name) in _NESTED:
+            value = [written(each) for each in value] if type(value) is tuple else written(value)
+        elif (kind, name) in _JSON:
+            value = [msgspec.json.encode(each).decode() for each in value]
+        values[name] = value
+    return _counterpart(kind)(**values)
+
+
+def read(received: Protobuf, kind: type[M]) -> M:
+    """What was received, as a message; NotAnAnswer if something in it cannot be meant."""
+    values: dict[str, Any] = {}
+    for name, has_presence in _fields(kind):
+        if has_presence and not received.HasField(name):
+            continue
+        value = getattr(received, name)
+        nested = _NESTED.get((kind, name))
+        if nested is not None:
+            value = read(value, nested) if has_presence else tuple(read(v, nested) for v in value)
+        elif (kind, name) in _JSON:
+            value = tuple(_object(each, name) for each in value)
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise NotAnAnswer(f"{name} is {value}, which is not a number")
+        elif not isinstance(value, str | int | float):
+            value = tuple(value)
+        values[name] = value
+    return kind(**values)
+
+
+def _object(text: str, name: str) -> dict[str, object]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, object])
+    except msgspec.MsgspecError as error:
+        raise NotAnAnswer(f"{name} holds what is not a JSON object: {error}") from error
+
+
+def _counterpart(kind: type[wire.Message]) -> Protobuf:
+    return messages(SERVICE_2)[_NAMES.get(kind, kind.__name__)]
+
+
+@cache
+def _fields(kind: type[wire.Message]) -> tuple[tuple[str, bool], ...]:
+    """The names of its fields, each with whether one can tell that it was left out."""
+    described = _counterpart(kind).DESCRIPTOR.fields_by_name
+    return tuple((name, described[name].has_presence) for name in kind.__struct_fields__)

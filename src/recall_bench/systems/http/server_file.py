@@ -1,0 +1,170 @@
+"""The YAML file that says how to start a server for one run, and the carrier that does."""
+
+import re
+from hashlib import sha256
+from pathlib import Path, PurePath
+from typing import TypeVar
+
+import anyio
+import msgspec
+from msgspec import field
+
+from recall_bench.errors import SystemGone, UsageError
+from recall_bench.systems.http.address import address_of
+from recall_bench.systems.http.carrier import HttpCarrier
+from recall_bench.systems.http.ephemeral import READY_TIMEOUT_S, EphemeralServer
+from recall_bench.systems.remote.wire import Reply, Request
+from recall_bench.yaml12 import Document, read_document
+
+R = TypeVar("R", bound=Reply)
+
+_DYING_S = 1.0
+
+
+class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class ServerSpec(_Section, frozen=True, kw_only=True):
+    """How to start a server."""
+
+    command: tuple[str, ...]
+    """The program and its arguments; no shell is involved."""
+    env: dict[str, str] = field(default_factory=dict)
+    """Laid over our own environment."""
+    health: str = "/health"
+    """Answered with a status of 200 to 299 once the server is ready."""
+    ready_timeout_s: float = READY_TIMEOUT_S
+    config: dict[str, str] = field(default_factory=dict)
+    """Files to write before the start, by their path in the folder that the server runs in."""
+
+
+class _File(_Section, frozen=True, kw_only=True):
+    transport: str
+    server: ServerSpec
+
+
+def read_server_file(path: Path) -> ServerSpec:
+    """How to start the server, `{here}` filled in; UsageError names the file, line and key."""
+    document = read_document(path)
+    try:
+        spec = msgspec.convert(document.content, _File).server
+    except msgspec.ValidationError as error:
+        raise _in_words(document, error) from None
+    _check(document, spec)
+    here = str(path.resolve().parent)
+    return msgspec.structs.replace(
+        spec,
+        command=tuple(word.replace("{here}", here) for word in spec.command),
+        env={name: text.replace("{here}", here) for name, text in spec.env.items()},
+        config={name: text.replace("{here}", here) for name, text in spec.config.items()},
+    )
+
+
+def digest_of(path: Path) -> str:
+    """Twelve digits that change with the file: all that is recorded of it, as it may hold keys."""
+    return sha256(path.read_bytes()).hexdigest()[:12]
+
+
+def _check(document: Document, spec: ServerSpec) -> None:
+    def refuse(key: str, problem: str) -> None:
+        raise UsageError(f"{document.where('server', key)}: server.{key} {problem}")
+
+    texts = (*spec.command, *spec.env.values(), *spec.config.values())
+    if not spec.command or not spec.command[0]:
+        refuse("command", "is empty; write the program and its arguments as a list")
+    if not any("{port}" in text for text in texts):
+        refuse("command", 'has no "{port}", nor has env or config; say where the port belongs')
+    if any("{config}" in text for text in texts) and not spec.config:
+        refuse("config", 'is missing but "{config}" is used; write the file\'s path and text there')
+    if not spec.health.startswith("/"):
+        refuse("health", f"is {spec.health!r}; write a path that begins with /")
+    if not spec.ready_timeout_s > 0:
+        refuse("ready_timeout_s", "is not above 0; write a number of seconds")
+    for name in spec.config:
+        if not name or PurePath(name).is_absolute() or ".." in PurePath(name).parts:
+            refuse("config", f"has the path {name!r}; write one inside the server's own folder")
+
+
+def _in_words(document: Document, error: msgspec.ValidationError) -> UsageError:
+    problem, _, place = str(error).replace("`", "").partition(" - at ")
+    # msgspec says [...] for any place in a mapping or a list.
+    key = re.sub(r"\[.*", "", place.removeprefix("$").removeprefix("."))
+    keys = [*filter(None, key.split("."))]
+    unknown = re.search(r"unknown field (\S+)", problem)
+    if unknown is not None:
+        known = _File if not keys else ServerSpec
+        names = ", ".join(each.name for each in msgspec.structs.fields(known))
+        return UsageError(
+            f"{document.where(*keys, unknown[1])}: {'.'.join([*keys, unknown[1]])} is no key here; "
+            f"there are {names}"
+        )
+    hint = "correct it"
+    if problem.endswith("got object") and keys[-1:] in (["command"], ["env"], ["config"]):
+        hint = 'put what has braces in quotes, as in "{port}"'
+    elif problem.startswith("Expected str"):
+        hint = "put it in quotes"
+    elif "missing required field" in problem:
+        hint = "add it"
+    subject = ".".join(keys) or "the file"
+    return UsageError(f"{document.where(*keys)}: {subject}: {problem.lower()}; {hint}")
+
+
+class ServerCarrier:
+    """Starts a server at the first call and ends it at `close`; a dead one is not replaced."""
+
+    def __init__(self, spec: ServerSpec) -> None:
+        self._spec = spec
+        self._server: EphemeralServer | None = None
+        self._carrier: HttpCarrier | None = None
+        self._starting = anyio.Lock()
+        self._lost: str | None = None
+
+    async def call(self, request: Request, reply: type[R]) -> R:
+        """The server's reply; SystemGone quotes its log if it has died."""
+        if self._lost is not None:
+            raise SystemGone(self._lost)
+        carrier = await self._connected()
+        try:
+            return await carrier.call(request, reply)
+        except SystemGone as gone:
+            server = self._server
+            if server is None or not await _has_ended(server):
+                raise
+            self._lost = f"the server died under way: {server.last_words()}"
+            raise SystemGone(self._lost) from gone
+
+    async def close(self) -> None:
+        """End the server with everything it started."""
+        server, carrier = self._server, self._carrier
+        self._server = self._carrier = self._lost = None
+        self._starting = anyio.Lock()
+        try:
+            if carrier is not None:
+                await carrier.close()
+        finally:
+            if server is not None:
+                await server.__aexit__(None, None, None)
+
+    async def _connected(self) -> HttpCarrier:
+        async with self._starting:
+            if self._carrier is None:
+                spec = self._spec
+                server = EphemeralServer(
+                    spec.command,
+                    env=spec.env,
+                    files=spec.config,
+                    health=spec.health,
+                    ready_timeout_s=spec.ready_timeout_s,
+                )
+                self._server = await server.__aenter__()
+                self._carrier = HttpCarrier(address_of(server.base_url))
+            return self._carrier
+
+
+async def _has_ended(server: EphemeralServer) -> bool:
+    """Whether it has; a process loses its connections a moment before it is seen to end."""
+    with anyio.move_on_after(_DYING_S):
+        while server.is_running:  # noqa: ASYNC110 - another process has no event
+            await anyio.sleep(0.02)
+    return not server.is_running

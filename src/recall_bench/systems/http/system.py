@@ -1,0 +1,51 @@
+"""Systems that speak our messages over HTTP: one that runs, or one that is started for the run."""
+
+from importlib import import_module
+from pathlib import Path
+
+from recall_bench.errors import UsageError
+from recall_bench.systems.http.address import address_of
+from recall_bench.systems.http.carrier import HttpCarrier
+from recall_bench.systems.remote.system import READY_TIMEOUT_S, RemoteSystem, greeted
+from recall_bench.systems.remote.wire import PROTOCOL
+
+
+async def http_system(
+    target: str, *, timeout_s: float | None = None, ready_timeout_s: float = READY_TIMEOUT_S
+) -> RemoteSystem:
+    """The system at `http://host:port[/path]`, once it says that it is ready."""
+    _require_library()
+    address = address_of(target)
+    return await greeted(
+        HttpCarrier(address, timeout_s=timeout_s),
+        where=address.url,
+        config={"transport": "http", "protocol": PROTOCOL},
+        ready_timeout_s=ready_timeout_s,
+    )
+
+
+async def started_http_system(path: Path) -> RemoteSystem:
+    """The system whose server this YAML file says how to start; it is started twice.
+
+    Once to hear who it is, and again, with nothing left of the first time, when a memory is opened.
+    """
+    from recall_bench.systems.http.server_file import ServerCarrier, digest_of, read_server_file
+
+    _require_library()
+    spec = read_server_file(path)
+    return await greeted(
+        ServerCarrier(spec),
+        where=path.name,
+        config={"transport": "http", "protocol": PROTOCOL, "server": digest_of(path)},
+        # The start has a deadline of its own, which knows the log.
+        ready_timeout_s=spec.ready_timeout_s + READY_TIMEOUT_S,
+    )
+
+
+def _require_library() -> None:
+    try:
+        import_module("httpx")
+    except ImportError as error:
+        raise UsageError(
+            "a system behind HTTP needs one more library: pip install 'recall-bench[http]'"
+        ) from error

@@ -1,0 +1,192 @@
+"""A program started for us, which dies with everything it started: when told to, or with us."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+import anyio
+from anyio.abc import Process
+
+GRACE_S = 1.0
+"""How long a program may take to end once it is asked to."""
+
+PIPE = subprocess.PIPE
+DEVNULL = subprocess.DEVNULL
+
+Channel = int | IO[bytes]
+"""`PIPE`, `DEVNULL` or an open file."""
+
+_GUARD = 'trap "" HUP INT TERM; read -r group && { read -r _; kill -KILL -"$group"; }'
+"""Learns the group from the first line and ends it once nobody holds the other end of the pipe.
+
+The kernel can do this too (PR_SET_PDEATHSIG), but only on Linux, only for the child itself and
+not for what it started, and already when the thread ends that started it.
+"""
+
+
+class Child:
+    """A program in a session of its own, without a terminal, for those with an event loop."""
+
+    def __init__(self, process: Process, guard: "_Guard") -> None:
+        self.process = process
+        """Its pid, its return code, its pipes. End it through `end` alone."""
+        self._guard = guard
+
+    async def end(self, *, grace_s: float = GRACE_S) -> None:
+        """Ask the whole group to end, make it end, and close its pipes. Can be called twice.
+
+        Nothing cancels this. With no grace it is not asked.
+        """
+        with anyio.CancelScope(shield=True):
+            if self.process.returncode is None and grace_s > 0:
+                _ask(self.process.pid)
+                with anyio.move_on_after(grace_s):
+                    await self.process.wait()
+            if self._guard.is_on:
+                _kill(self.process.pid)
+            await self.process.wait()
+            await self.process.aclose()
+            self._guard.dismiss()
+
+
+class BlockingChild:
+    """The same for a thread without an event loop."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", guard: "_Guard") -> None:
+        self.process = process
+        """Its pid, its return code, its pipes. End it through `end` alone."""
+        self._guard = guard
+
+    def end(self, *, grace_s: float = GRACE_S) -> None:
+        """Ask the whole group to end, make it end, and close its pipes. Can be called twice."""
+        if self.process.poll() is None and grace_s > 0:
+            _ask(self.process.pid)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(grace_s)
+        if self._guard.is_on:
+            _kill(self.process.pid)
+        with self.process:  # closes the pipes and waits
+            pass
+        self._guard.dismiss()
+
+
+async def start_child(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    environ: Mapping[str, str],
+    stdin: Channel = PIPE,
+    stdout: Channel = PIPE,
+    stderr: Channel = PIPE,
+) -> Child:
+    """Start a program, no shell involved, in this folder and with this environment alone.
+
+    OSError if it cannot be started. On Windows a group dies when told to, but not with us.
+    """
+    guard = _Guard()
+    try:
+        process = await anyio.open_process(
+            command,
+            cwd=folder,
+            env=environ,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=sys.platform != "win32",
+            creationflags=_creation_flags(),
+        )
+    except BaseException:
+        guard.dismiss()
+        raise
+    guard.watch(process.pid)
+    return Child(process, guard)
+
+
+def start_blocking_child(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    environ: Mapping[str, str],
+    stdin: Channel = PIPE,
+    stdout: Channel = PIPE,
+    stderr: Channel = PIPE,
+) -> BlockingChild:
+    """What `start_child` does, for a thread without an event loop."""
+    guard = _Guard()
+    try:
+        process = subprocess.Popen(  # noqa: S603 - running it is the purpose
+            command,
+            cwd=folder,
+            env=environ,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=sys.platform != "win32",
+            creationflags=_creation_flags(),
+        )
+    except BaseException:
+        guard.dismiss()
+        raise
+    guard.watch(process.pid)
+    return BlockingChild(process, guard)
+
+
+class _Guard:
+    """A tiny process that outlives us for as long as it takes to end a group."""
+
+    def __init__(self) -> None:
+        self.is_on = True
+        """Whether the group is still ours to end; its number may mean another one later."""
+        self._process: subprocess.Popen[bytes] | None = None
+        if sys.platform != "win32":
+            # Started before what it guards, so that there is no moment without it.
+            self._process = subprocess.Popen(  # noqa: S603
+                ("/bin/sh", "-c", _GUARD),
+                cwd="/",
+                env={},
+                stdin=PIPE,
+                stdout=DEVNULL,
+                stderr=DEVNULL,
+                start_new_session=True,
+            )
+
+    def watch(self, group: int) -> None:
+        """End this group if we die."""
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.write(b"%d\n" % group)
+            self._process.stdin.flush()
+
+    def dismiss(self) -> None:
+        """Nothing is left to guard."""
+        self.is_on = False
+        if self._process is not None:
+            self._process.kill()
+            with self._process:  # closes the pipe and waits
+                pass
+
+
+def _creation_flags() -> int:
+    if sys.platform == "win32":
+        return subprocess.CREATE_NEW_PROCESS_GROUP
+    return 0
+
+
+def _ask(group: int) -> None:
+    if sys.platform != "win32":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGTERM)
+
+
+def _kill(group: int) -> None:
+    if sys.platform == "win32":
+        # Exits with an error if they are all gone already, which is what is wanted.
+        command = ("taskkill", "/T", "/F", "/PID", str(group))
+        subprocess.run(command, check=False, capture_output=True)  # noqa: S603
+    else:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)

@@ -1,0 +1,293 @@
+"""The bench a system is checked on: it opens memories, feeds them, and listens to the replies."""
+
+import unicodedata
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+import anyio
+
+from recall_bench.core.history import Episode
+from recall_bench.core.memory import Answer, Asker, Attesting, Clock, Found, Memory, MemorySystem
+from recall_bench.core.question import PRINCIPAL, Question, opaque_id
+from recall_bench.errors import BenchError, SystemBusy
+from recall_bench.testing.report import Seen
+from recall_bench.testing.story import Fact, change, date_of, day_text, episode, fact
+
+T = TypeVar("T")
+
+CLOSING_S = 10.0
+"""How long a memory may take to close after its check is over."""
+
+PAUSES_S = (0.5, 1.0, 2.0)
+"""How long a busy system is left alone before each further attempt, or as long as it asks."""
+
+_INVISIBLE = dict.fromkeys(
+    (
+        *(code for code in range(32) if chr(code) not in "\t\n\r"),
+        *range(0x7F, 0xA0),
+        *(0x200E, 0x200F, 0x061C, 0xFE0F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
+    )
+)
+"""Control characters, marks of direction and the selector of an emoji's looks: a system may drop
+them, and has still said the same."""
+
+
+class Broken(Exception):
+    """The system breaks a clause; the message is the whole sentence."""
+
+
+class DoesNotApply(Exception):
+    """The clause asks nothing of this system; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A reply as one hears it: the answer, then the passages, best first."""
+
+    said: str
+    """The answer's own text; empty if the system only found."""
+    passages: tuple[str, ...]
+
+    @property
+    def whole(self) -> str:
+        """Everything that reaches the reader, the comparable way."""
+        return "\n".join((comparable(self.said), *map(comparable, self.passages)))
+
+    def tells(self, words: str) -> bool:
+        """Whether the words occur anywhere in it, letter case aside."""
+        return comparable(words) in self.whole
+
+    def told_of(self, facts: Collection[Fact]) -> list[Fact]:
+        """The facts whose canaries occur in it, in the order in which they do."""
+        whole = self.whole
+        places = {each: whole.find(comparable(each.canary)) for each in facts}
+        return sorted((each for each in facts if places[each] >= 0), key=places.__getitem__)
+
+
+def comparable(text: str) -> str:
+    """Text without what a system may change and still say the same."""
+    return unicodedata.normalize("NFC", text).translate(_INVISIBLE).casefold()
+
+
+@dataclass
+class Sight:
+    """What was seen so far. Checks write into it."""
+
+    clock: Clock | None = None
+    asker: Asker | None = None
+    questions_at_once: int | None = None
+    memories_at_once: bool | None = None
+    streams: bool | None = None
+    answered: bool = False
+    replied: bool = False
+    recall: float | None = None
+
+    def seen(self, system: MemorySystem) -> Seen:
+        """The same, for the report."""
+        return Seen(
+            clock=self.clock,
+            asker=self.asker,
+            questions_at_once=self.questions_at_once,
+            memories_at_once=self.memories_at_once,
+            snapshots=system.snapshots is not None,
+            streams=self.streams,
+            answers=self.answered if self.replied else None,
+            recall=self.recall,
+        )
+
+
+class Bench:
+    """One check's view of the system: its own facts, its own memories, and what it is doing."""
+
+    def __init__(
+        self, system: MemorySystem, *, name: str, seed: int, timeout_s: float, sight: Sight
+    ) -> None:
+        self.system = system
+        self.name = name
+        self.seed = seed
+        self.sight = sight
+        self._timeout_s = timeout_s
+        self.step = "beginning"
+        """What the system was asked to do last, as a gerund."""
+        self._open: list[Subject] = []
+        self._has_opened = False
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether the system has not opened a memory for this check yet."""
+        return not self._has_opened
+
+    def fact(self, thing: int) -> Fact:
+        """A fact that no other check tells."""
+        return fact(self.seed, self.name, thing)
+
+    def change(self, thing: int) -> Fact:
+        """A later value of the same."""
+        return change(self.seed, self.name, thing)
+
+    async def open(self, scenario: str = "") -> "Subject":
+        """A new memory; closed with the check at the latest."""
+        place = f"check-{self.name}{'-' * bool(scenario)}{scenario}"
+        memory = await self.call("opening a memory", partial(self.system.open, place))
+        return self.hold(memory, place)
+
+    def hold(self, memory: Memory, scenario: str) -> "Subject":
+        """A memory that was opened elsewhere, closed with the check at the latest."""
+        self._has_opened = True
+        subject = Subject(self, memory, scenario)
+        self._open.append(subject)
+        return subject
+
+    def release(self, subject: "Subject") -> None:
+        """It was closed."""
+        self._open.remove(subject)
+
+    async def close(self) -> None:
+        """Close what is open; Broken if that takes too long, and what closing raises."""
+        while self._open:
+            with anyio.move_on_after(CLOSING_S, shield=True) as scope:
+                await self._open[-1].close()
+            if scope.cancelled_caught:
+                raise Broken(
+                    f"expected a memory to close, but it had not after {CLOSING_S:.0f} s; "
+                    "see what close or teardown waits for"
+                )
+
+    async def abandon(self) -> None:
+        """Close what is open as far as that can be done, for a check that failed already."""
+        step = self.step
+        while self._open:
+            with suppress(Broken, BenchError):
+                await self.close()
+        self.step = step
+
+    async def call(self, step: str, call: Callable[[], Awaitable[T]]) -> T:
+        """What the system returns; asked again while it is busy, as a run would.
+
+        What it raises passes if it is one of ours; anything else is against the contract, and so
+        is taking longer than its time.
+        """
+        self.step = step
+        try:
+            with anyio.move_on_after(self._timeout_s):
+                return await _persistently(call)
+        except BenchError:
+            raise
+        except Exception as error:
+            raise Broken(
+                f"expected {step} to succeed or to raise SystemFault, but it raised "
+                f"{type(error).__name__}: {error}; translate what the system raises"
+            ) from error
+        raise Broken(
+            f"expected {step} to be over within {self._timeout_s:g} s, but it was not; see what "
+            "it waits for, or allow it more time"
+        )
+
+
+async def _persistently(call: Callable[[], Awaitable[T]]) -> T:
+    for pause in PAUSES_S:
+        try:
+            return await call()
+        except SystemBusy as busy:
+            await anyio.sleep(max(pause, busy.retry_after_s))
+    return await call()
+
+
+class Subject:
+    """A memory on the bench."""
+
+    def __init__(self, bench: Bench, memory: Memory, scenario: str) -> None:
+        self.memory = memory
+        self.scenario = scenario
+        self.last_day = 0
+        self._bench = bench
+
+    async def live(self, *days: Episode) -> None:
+        """Take in the days one by one, and settle."""
+        for day in days:
+            await self.feed(day)
+        await self.settle()
+
+    async def note(self, facts: Sequence[Fact]) -> None:
+        """Live through as many more days as there are facts, one told on each."""
+        await self.live(
+            *(
+                episode(day, day_text(day, each.said))
+                for day, each in enumerate(facts, start=self.last_day + 1)
+            )
+        )
+
+    async def feed(self, day: Episode) -> None:
+        """Take in one day."""
+        self.last_day = day.day
+        await self._bench.call(f"taking in day {day.day}", partial(self.memory.ingest, day))
+
+    async def settle(self) -> None:
+        """Wait until everything can be asked about."""
+        await self._bench.call("settling", self.memory.settle)
+
+    async def ask(self, text: str, session: str = PRINCIPAL) -> Heard:
+        """The reply to a question put on the last day lived."""
+        question = Question(
+            id=opaque_id(self.scenario, f"{session}\0{text}"),
+            text=text,
+            asked_at=date_of(max(self.last_day, 1)),
+            scenario=self.scenario,
+            session=session,
+        )
+        shown = text if len(text) <= 60 else f"{text[:57]}…"
+        reply = await self._bench.call(
+            f"answering {shown!r}", partial(self.memory.answer, question)
+        )
+        return self._heard(reply)
+
+    async def found(self, facts: Sequence[Fact]) -> list[Fact]:
+        """Those of the facts that are told when they are asked about, one after another."""
+        return [each for each in facts if (await self.ask(each.asked)).tells(each.canary)]
+
+    async def must_know(self, known: Fact, when: str) -> None:
+        """Broken unless the fact is found: without it the rest of a check would prove nothing."""
+        if not await self.found([known]):
+            raise Broken(
+                f"expected {known.canary!r} to be found {when}, but it was not, so nothing can be "
+                "said of what comes after; see that a day told is stored and found"
+            )
+
+    async def attest(self) -> int | None:
+        """How many days it says it has lived; None if it does not say."""
+        if not isinstance(self.memory, Attesting):
+            return None
+        return await self._bench.call("counting its days", self.memory.attest)
+
+    async def close(self) -> None:
+        """Release the memory."""
+        self._bench.release(self)
+        await self._bench.call("closing a memory", self.memory.close)
+
+    def _heard(self, reply: Answer | Found) -> Heard:
+        sight = self._bench.sight
+        sight.replied = True
+        if isinstance(reply, Answer):
+            sight.answered = True
+            return Heard(reply.text, tuple(each.text for each in reply.passages))
+        if not isinstance(reply, Found):
+            raise Broken(
+                f"expected an Answer or a Found, but answering gave a {type(reply).__name__}; "
+                "return one of the two"
+            )
+        return Heard("", tuple(each.text for each in reply.passages))
+
+
+def listed(days: Collection[int]) -> str:
+    """`day 2`, or `days 2, 5–9, 11`."""
+    runs: list[list[int]] = []
+    for day in sorted(days):
+        if runs and day == runs[-1][-1] + 1:
+            runs[-1].append(day)
+        else:
+            runs.append([day])
+    words = [str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs]
+    return f"{'day' if len(days) == 1 else 'days'} {', '.join(words)}"

@@ -1,0 +1,263 @@
+"""Adapters that are broken on purpose, each in one way and named for it.
+
+All of them are one small honest memory with one thing wrong, so whatever catches one has caught
+that fault and nothing else: `recall-bench check-adapter recall_bench.testing:DropsWrites`.
+`caught_by` names the checks of the contract that catch it; where it names none, only the battery
+of `recall-bench doctor` can, as `battery` says.
+"""
+
+import re
+import time
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import ClassVar, Literal
+
+from recall_bench.core.question import PRINCIPAL
+from recall_bench.testing.honest import Asked, Day, Honest, Line
+
+_VALUE = re.compile(r"\w+")
+
+
+class Faulty(Honest):
+    """An honest memory with one thing wrong."""
+
+    battery: ClassVar[Literal["contract", "doctor"]] = "contract"
+    """Which battery is there to catch it."""
+    caught_by: ClassVar[tuple[str, ...]] = ()
+    """The checks of the contract that catch it, each by itself."""
+
+    def __init_subclass__(cls) -> None:
+        cls.name = cls.__name__
+
+
+class DropsWrites(Faulty):
+    """Loses three days in ten, by lot; the same for the same seed."""
+
+    caught_by = ("round-trip",)
+
+    def __init__(self, seed: int = 42, share: float = 0.3) -> None:
+        super().__init__()
+        self._seed = seed
+        self._share = share
+
+    def ingest_day(self, day: int, content: str, metadata: Day) -> None:
+        """Take the day in, unless its lot says otherwise."""
+        lot = int.from_bytes(sha256(f"{self._seed}\0{day}".encode()).digest()[:4], "big")
+        if lot / 2**32 >= self._share:
+            super().ingest_day(day, content, metadata)
+        else:
+            self.days += 1
+
+
+class MixesTenants(Faulty):
+    """Finds in every memory that is open, whoever's it is."""
+
+    caught_by = ("isolation",)
+    _open: ClassVar[list["MixesTenants"]] = []
+
+    def setup(self) -> None:
+        """Join the others."""
+        super().setup()
+        self._open.append(self)
+
+    def teardown(self) -> None:
+        """Leave them."""
+        if self in self._open:
+            self._open.remove(self)
+
+    def visible(self, context: Asked) -> Iterable[Line]:
+        """Everybody's lines."""
+        for memory in (self, *(other for other in self._open if other is not self)):
+            yield from Honest.visible(memory, context)
+
+
+class IgnoresDates(Faulty):
+    """Claims to know the dates of days, and does not keep them."""
+
+    caught_by = ("dates",)
+
+    def ingest_day(self, day: int, content: str, metadata: Day) -> None:
+        """Take the text in, and nothing beside it."""
+        super().ingest_day(day, content, metadata)
+        self.lines = [line.undated() for line in self.lines]
+
+
+class NeverSettles(Faulty):
+    """Says it is settled, and knows a day only after so many more questions."""
+
+    caught_by = ("readiness",)
+
+    def __init__(self, after: int = 12) -> None:
+        super().__init__()
+        self._after = after
+        self._asked = 0
+        self._known_from: dict[int, int] = {}
+
+    def ingest_day(self, day: int, content: str, metadata: Day) -> None:
+        """Take the day in for later."""
+        super().ingest_day(day, content, metadata)
+        self._known_from[day] = self._asked + self._after
+
+    def query(self, question: str, context: Asked) -> object:
+        """Answer, and be a little further on."""
+        self._asked += 1
+        return super().query(question, context)
+
+    def visible(self, context: Asked) -> Iterable[Line]:
+        """What has got through by now."""
+        return (
+            line for line in super().visible(context) if self._known_from[line.day] < self._asked
+        )
+
+
+class LeaksSessions(Faulty):
+    """Claims to keep sessions apart, and does not."""
+
+    caught_by = ("sessions",)
+
+    def visible(self, context: Asked) -> Iterable[Line]:  # noqa: ARG002
+        """Everything, whoever asks."""
+        return self.lines
+
+
+class SlowsDown(Faulty):
+    """Takes a little longer to answer for every day it has lived."""
+
+    battery = "doctor"
+
+    def __init__(self, step_s: float = 0.002) -> None:
+        super().__init__()
+        self._step_s = step_s
+
+    def query(self, question: str, context: Asked) -> object:
+        """Answer, in time."""
+        time.sleep(self.days * self._step_s)
+        return super().query(question, context)
+
+
+class CrashesOnSeventh(Faulty):
+    """Fails at the seventh question of every memory."""
+
+    caught_by = ("round-trip",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked = 0
+
+    def query(self, question: str, context: Asked) -> object:
+        """Answer, but for once."""
+        self._asked += 1
+        if self._asked == 7:
+            raise RuntimeError("the seventh question is too much")
+        return super().query(question, context)
+
+
+class KeepsOldMemories(Faulty):
+    """Keeps everything it was ever told in one place, and never empties it."""
+
+    caught_by = ("reset", "empty-memory")
+    can_snapshot = False
+    _kept: ClassVar[list[Line]] = []
+
+    def setup(self) -> None:
+        """Open what is there."""
+        self.days = 0
+        self.lines = self._kept
+
+
+class AnswersErrors(Faulty):
+    """Writes what went wrong into its answer, where it should raise."""
+
+    caught_by = ("errors",)
+
+    def query(self, question: str, context: Asked) -> object:
+        """Answer, or apologise."""
+        if not _VALUE.search(question):
+            return "Error: the query contains no search terms (status 400)"
+        return super().query(question, context)
+
+
+class ForgetsUnicode(Faulty):
+    """Keeps what a typewriter can write."""
+
+    caught_by = ("unicode",)
+
+    def ingest_day(self, day: int, content: str, metadata: Day) -> None:
+        """Take in what is left of the text."""
+        super().ingest_day(day, content.encode("ascii", "replace").decode(), metadata)
+
+
+class RemembersQuestions(Faulty):
+    """Takes every question for something it was told."""
+
+    caught_by = ("asking",)
+
+    def query(self, question: str, context: Asked) -> object:
+        """Answer, and remember having been asked."""
+        reply = super().query(question, context)
+        date = context.date.isoformat()
+        self.lines.append(Line(question, day=0, date=date, session=PRINCIPAL))
+        return reply
+
+
+class LosesTail(Faulty):
+    """Never writes the day it was told last before it settles."""
+
+    caught_by = ("readiness",)
+
+    def finalize_ingestion(self) -> None:
+        """Drop what is still in hand."""
+        self.lines = [line for line in self.lines if line.day != self.last_day]
+
+
+class CountsWrong(Faulty):
+    """Says it has lived more days than it was told."""
+
+    caught_by = ("count",)
+
+    def days_ingested(self) -> int:
+        """As many, and three more."""
+        return self.days + 3
+
+
+class Hallucinates(Faulty):
+    """Answers in full confidence when it knows nothing."""
+
+    battery = "doctor"
+
+    def unknown(self, question: str) -> object:
+        """Something that sounds right."""
+        number = int.from_bytes(sha256(question.encode()).digest()[:2], "big")
+        return f"It is Vandermeer, number {number}; that was settled on the 12th at a quarter past."
+
+
+class ReversesTime(Faulty):
+    """Takes the first value it was told for the latest."""
+
+    caught_by = ("order",)
+
+    def ranked(self, question: str, context: Asked) -> Sequence[Line]:
+        """The earliest of the lines that fit, alone."""
+        found = super().ranked(question, context)
+        best = [line for line in found if line.shares(question) >= 3]
+        return [min(best, key=lambda line: line.day)] if best else found
+
+
+FAULTS: tuple[type[Faulty], ...] = (
+    DropsWrites,
+    MixesTenants,
+    IgnoresDates,
+    NeverSettles,
+    LeaksSessions,
+    SlowsDown,
+    CrashesOnSeventh,
+    KeepsOldMemories,
+    AnswersErrors,
+    ForgetsUnicode,
+    RemembersQuestions,
+    LosesTail,
+    CountsWrong,
+    Hallucinates,
+    ReversesTime,
+)
+"""Every fault there is, each to be caught by name."""

@@ -1,0 +1,143 @@
+"""A small made-up history whose every fact can be recognised again.
+
+A fact is a plain sentence about a plain thing, so that any search by words or by meaning can find
+it, and its value is a canary: a word that exists nowhere else. Whoever says the canary has been
+told it. The same seed writes the same history.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from hashlib import sha256
+
+from recall_bench.core.history import Episode, story_day
+from recall_bench.core.question import PRINCIPAL
+
+EPOCH = date(2025, 3, 3)
+"""Story day 1 of every history told here."""
+
+_ONSETS = "b d f g k l m n p r s t v z".split()
+_VOWELS = "aeiou"
+_ENDS = "l m n r x".split()
+
+_THINGS = (
+    ("padlock code", "boathouse"),
+    ("seed supplier", "greenhouse"),
+    ("tuner", "harmonium"),
+    ("first mate", "car ferry"),
+    ("favourite flour", "bakery"),
+    ("landlord", "watermill"),
+    ("spare key holder", "museum"),
+    ("winning horse", "village derby"),
+    ("paint colour", "lighthouse"),
+    ("new nickname", "goalkeeper"),
+    ("insurance broker", "fishing fleet"),
+    ("wireless password", "public library"),
+    ("head gardener", "botanical park"),
+    ("brand", "espresso machine"),
+    ("sponsor", "chess tournament"),
+    ("caterer", "wedding"),
+    ("vaccine maker", "veterinary clinic"),
+    ("street name", "dentist"),
+    ("engine builder", "vintage tractor"),
+    ("middle name", "violin teacher"),
+    ("hiding place", "treasure map"),
+    ("main ingredient", "soup of the day"),
+    ("serial number", "snow plough"),
+    ("best-selling novel", "train station kiosk"),
+)
+
+_FILLER = (
+    "It rained until noon and then cleared from the west.",
+    "We answered the usual letters and filed the rest.",
+    "Two visitors asked for directions and stayed for tea.",
+    "The printer jammed again, so the minutes went out late.",
+    "Lunch was bread, cheese and the last of the pears.",
+    "Somebody left an umbrella in the hall; nobody has claimed it.",
+    "The budget meeting ran over by twenty minutes without a decision.",
+    "A delivery came for the neighbours and was signed for.",
+    "The heating makes its old noise, and we have stopped hearing it.",
+    "We agreed to talk about the holiday rota another time.",
+    "The phone rang twice and went dead both times.",
+    "The new chairs are lower than the old ones and no softer.",
+    "An invoice was paid that should have been paid last month.",
+    "The cat from next door slept on the radiator all afternoon.",
+    "Nothing else happened worth a line.",
+    "We moved the plants away from the window before the frost.",
+    "The bus was late, and so was everybody who came on it.",
+    "The minutes were read out and nobody objected.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that is told once and can be asked about without naming its value."""
+
+    canary: str
+    said: str
+    asked: str
+
+
+def canary(seed: int, name: str) -> str:
+    """A word that nothing but this name and this seed gives. All are of one length."""
+    digest = sha256(f"canary\0{seed}\0{name}".encode()).digest()
+    word = "".join(
+        _ONSETS[digest[2 * i] % len(_ONSETS)] + _VOWELS[digest[2 * i + 1] % len(_VOWELS)]
+        for i in range(4)
+    )
+    return word.capitalize() + _ENDS[digest[8] % len(_ENDS)]
+
+
+def fact(seed: int, name: str, thing: int) -> Fact:
+    """A fact about one of the things there are, numbered from 0."""
+    kind, owner = _THINGS[thing % len(_THINGS)]
+    word = canary(seed, f"{name}\0{thing}")
+    return Fact(
+        canary=word,
+        said=f"The {kind} of the {owner} is {word}.",
+        asked=f"What is the {kind} of the {owner}?",
+    )
+
+
+def change(seed: int, name: str, thing: int) -> Fact:
+    """The same thing with a later value."""
+    kind, owner = _THINGS[thing % len(_THINGS)]
+    word = canary(seed, f"{name}\0{thing}\0later")
+    return Fact(
+        canary=word,
+        said=f"The {kind} of the {owner} has changed: from today it is {word}.",
+        asked=f"What is the {kind} of the {owner} now?",
+    )
+
+
+def day_text(number: int, *said: str, session: str = PRINCIPAL) -> str:
+    """One day's log of one session: what is said in it stands between everyday lines."""
+    return (
+        "---\ntype: daily\n---\n\n"
+        f"# session: {session}\n\n### In the morning\n{_everyday(number, 3)}\n\n"
+        "### Noted down\n" + "\n\n".join(said) + f"\n\n### Later\n{_everyday(number + 7, 3)}\n"
+    )
+
+
+def large_text(size: int, facts: tuple[Fact, Fact, Fact]) -> str:
+    """At least so many bytes of everyday lines, with a fact at the start, middle and end."""
+    entries = [f"Entry {n}. {_everyday(n, 4)}" for n in range(1, size // 200)]
+    while sum(map(len, entries)) < size:
+        entries.append(f"Entry {len(entries) + 1}. {_everyday(len(entries), 4)}")
+    start, middle, end = (each.said for each in facts)
+    half = len(entries) // 2
+    body = "\n\n".join([start, *entries[:half], middle, *entries[half:], end])
+    return f"---\ntype: daily\n---\n\n# session: {PRINCIPAL}\n\n### A long day\n{body}\n"
+
+
+def episode(day: int, text: str) -> Episode:
+    """A day's log as a system is handed it."""
+    return Episode(id=f"day-{day:04}", day=day, at=date_of(day), text=text)
+
+
+def date_of(day: int) -> datetime:
+    """The calendar day of a story day."""
+    return story_day(EPOCH, day)
+
+
+def _everyday(number: int, count: int) -> str:
+    return " ".join(_FILLER[(number * 5 + i * 7) % len(_FILLER)] for i in range(count))

@@ -1,0 +1,260 @@
+"""Variants are compared on the same trials, and every number can be counted by hand."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recall_bench.ablation.comparison import Comparison, Row, compare
+from recall_bench.ablation.grid import read_grid
+from recall_bench.ablation.rendering import cells, markdown, plain, said
+from recall_bench.ablation.runs import carry_out_ablation, folder_name, plan_ablation
+from recall_bench.core.tokens import tokens
+from recall_bench.errors import UsageError
+from recall_bench.metrics.pairs import Difference
+from recall_bench.profile import Settings
+from tests.gardener import PLANTS, write_persona
+
+FORGETFUL = """
+class Adapter:
+    name = "forgetful"
+
+    def __init__(self, keeps=10, crashes=False):
+        self.keeps, self.crashes = keeps, crashes
+
+    def setup(self):
+        self.days = []
+
+    def ingest_day(self, day, content, metadata):
+        if day <= self.keeps:
+            self.days.append((day, content.splitlines()[-1]))
+
+    def finalize_ingestion(self):
+        pass
+
+    def query(self, question):
+        if self.crashes:
+            raise KeyError("gone")
+        plant = question.split()[-1].strip("?")
+        found = [(day, line) for day, line in self.days if plant in line]
+        return {
+            "answer": found[0][1] if found else "There is no record of that.",
+            "passages": [{"text": line, "day": day} for day, line in found],
+        }
+
+    def teardown(self):
+        pass
+"""
+
+EXACT = """
+def judge(exhibit):
+    bed = exhibit.item.truth.reference.split()[-1]
+    right = exhibit.answer.text.endswith(f"number {bed}")
+    return {"correctness": 3 if right else 0, "completeness": 2 if right else 0, "grounded": 1}
+"""
+
+Compared = Callable[..., Comparison]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """The gardener, an adapter that keeps as many days as it is told, a judge that is exact."""
+    write_persona(tmp_path / "data")
+    (tmp_path / "forgetful.py").write_text(FORGETFUL)
+    (tmp_path / "exact.py").write_text(EXACT)
+    return Settings(
+        adapter=f"{tmp_path / 'forgetful.py'}:Adapter",
+        data=tmp_path / "data",
+        ranges=("5d", "10d"),
+        judge=str(tmp_path / "exact.py"),
+        into=tmp_path / "runs",
+    )
+
+
+@pytest.fixture
+def compared(settings: Settings) -> Compared:
+    def run(*grid: str, full: bool = False) -> Comparison:
+        ablation = plan_ablation(settings, read_grid(grid), full=full)
+        return compare(ablation, carry_out_ablation(ablation, lambda _: None).folders)
+
+    return run
+
+
+def row(comparison: Comparison, name: str) -> Row:
+    return next(row for row in comparison.rows if row.variant == name)
+
+
+def test_each_number_is_what_counting_by_hand_gives(compared: Compared) -> None:
+    """Five questions at 5d and ten at 10d: with four days kept, four at either can be answered."""
+    found = compared("keeps=4")
+
+    base, four = found.rows
+    assert (base.mean, base.trials, base.hit_share) == (6.0, 15, 1.0)
+    assert four.mean == pytest.approx((8 * 6 + 7 * 1) / 15)
+    assert four.hit_share == pytest.approx(8 / 15)
+    assert four.difference is not None
+    assert four.difference.mean == pytest.approx(-5 * 7 / 15)
+    assert (four.difference.pairs, four.difference.questions) == (15, 10)
+    assert four.excludes_zero
+    assert said(four).startswith("worse")
+
+
+def test_the_base_is_first_and_compared_with_nothing(compared: Compared) -> None:
+    found = compared("keeps=4,9")
+
+    assert [row.variant for row in found.rows] == ["base", "keeps=4", "keeps=9"]
+    assert found.rows[0].difference is None
+    assert found.comparisons == 2
+
+
+def test_tokens_are_of_the_passages_delivered(compared: Compared) -> None:
+    lines = [f"I planted {plant} in bed number {7 * n}." for n, plant in enumerate(PLANTS, start=1)]
+    delivered = [tokens(line) for line in lines]
+
+    found = compared("keeps=4")
+
+    assert found.rows[0].tokens == pytest.approx((sum(delivered[:5]) + sum(delivered)) / 15)
+    assert found.rows[1].tokens == pytest.approx(2 * sum(delivered[:4]) / 15)
+
+
+def test_a_small_loss_is_not_called_one(compared: Compared) -> None:
+    nine = row(compared("keeps=9"), "keeps=9")
+
+    assert nine.difference is not None
+    assert nine.difference.mean == pytest.approx(-5 / 15)
+    assert not nine.excludes_zero
+    assert said(nine) == ""
+
+
+def test_a_variant_that_fails_scores_nothing_and_says_so(compared: Compared) -> None:
+    crashed = row(compared("crashes=true"), "crashes=true")
+
+    assert crashed.mean == 0
+    assert crashed.hit_share == 0
+    assert (crashed.tokens, crashed.query_ms) == (None, None)
+    assert crashed.caveat is not None
+    assert "15 of 15 trials failed" in crashed.caveat
+
+
+def test_a_value_that_is_the_bases_own_is_not_run_twice(settings: Settings) -> None:
+    ablation = plan_ablation(
+        Settings(adapter="hybrid", into=settings.into), read_grid(["weight=0.5,0.7"])
+    )
+
+    assert [variant.name for variant in ablation.variants] == ["base", "weight=0.5"]
+
+
+def test_a_grid_of_the_base_alone_is_refused() -> None:
+    with pytest.raises(UsageError, match="weight as given leave hybrid as it is"):
+        plan_ablation(Settings(), read_grid(["weight=0.7"]))
+
+
+def test_a_value_the_system_refuses_is_refused_before_anything_runs() -> None:
+    for full in (False, True):
+        with pytest.raises(UsageError, match="chunking"):
+            plan_ablation(Settings(), read_grid(["chunking=turn,word"]), full=full)
+
+
+def test_of_all_combinations_those_refused_are_left_out_with_a_note() -> None:
+    ablation = plan_ablation(
+        Settings(), read_grid(["keyword=true,false", "vector=true,false"]), full=True
+    )
+
+    assert [variant.name for variant in ablation.variants] == [
+        "base",
+        "keyword=true, vector=false",
+        "keyword=false, vector=true",
+    ]
+    (note,) = ablation.notes
+    assert note.startswith("keyword=false, vector=false is left out")
+
+
+def test_the_usual_grid_leaves_out_what_the_base_rules_out() -> None:
+    ablation = plan_ablation(Settings(config={"keyword": False}), None)
+
+    names = [variant.name for variant in ablation.variants]
+    assert "keyword=true" in names
+    assert "vector=false" not in names
+    assert any("vector=false is left out" in note for note in ablation.notes)
+
+
+@pytest.mark.parametrize(
+    ("variant", "folder"),
+    [("base", "base"), ("weight=0.3, rerank=true", "weight=0.3,rerank=true")],
+)
+def test_a_folder_is_named_after_its_variant(variant: str, folder: str) -> None:
+    assert folder_name(variant) == folder
+
+
+def test_names_that_no_folder_can_have_are_told_apart() -> None:
+    odd = folder_name("path=/a/b"), folder_name("path=a/b"), folder_name("path=ab")
+
+    assert len(set(odd)) == 3
+    assert all("/" not in name for name in odd)
+
+
+def a_row(name: str, difference: Difference | None, *, survives: bool = False) -> Row:
+    return Row(
+        variant=name,
+        changes={},
+        mean=2.5,
+        trials=40,
+        difference=difference,
+        excludes_zero=difference is not None and difference.excludes_zero,
+        survives=survives,
+        hit_share=None,
+        tokens=1234.4,
+        query_ms=0.52,
+    )
+
+
+def a_table(*rows: Row) -> Comparison:
+    return Comparison(
+        adapter="hybrid",
+        base={},
+        personas=("ada",),
+        checkpoints=("5d",),
+        judge="offline 2",
+        questions=20,
+        comparisons=len(rows) - 1,
+        codes=("1",),
+        rows=rows,
+    )
+
+
+BETTER = Difference(mean=0.4, interval=(0.1, 0.7), pairs=40, questions=20)
+SAME = Difference(mean=-0.001, interval=(-0.2, 0.2), pairs=38, questions=20)
+
+
+def test_a_row_says_plainly_what_its_interval_shows() -> None:
+    assert cells(a_row("rerank=true", BETTER, survives=True)) == (
+        "rerank=true", "2.50", "+0.40", "+0.10 to +0.70", "better*", "–", "1,234", "0.5",
+    )  # fmt: skip
+    assert said(a_row("x", BETTER)) == "better"
+    assert cells(a_row("x", SAME))[2:5] == ("0.00", "-0.20 to +0.20", "")
+
+
+def test_the_table_warns_how_many_comparisons_were_made() -> None:
+    text = plain(a_table(a_row("base", None), *(a_row(f"v{n}", BETTER) for n in range(10))))
+
+    assert "10 comparisons" in text
+    assert "0.5 of them would look like one by chance" in text
+
+
+def test_trials_that_could_not_be_paired_are_told() -> None:
+    assert "v: 38 trials could be paired" in plain(a_table(a_row("base", None), a_row("v", SAME)))
+
+
+def test_runs_by_several_versions_are_told() -> None:
+    table = a_table(a_row("base", None), a_row("v", BETTER))
+
+    assert "versions of the harness" not in plain(table)
+    assert "2 versions of the harness" in plain(table.but(codes=("1", "2")))
+
+
+def test_markdown_has_a_cell_for_every_head() -> None:
+    text = markdown(a_table(a_row("base", None), a_row("a|b", BETTER, survives=True)))
+
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert len({line.replace("\\|", "").count("|") for line in lines}) == 1
+    assert "better\\*" in text

@@ -1,0 +1,110 @@
+"""`check-adapter` says whether a system keeps the contract, in a table and in its exit code."""
+
+import json
+from pathlib import Path
+
+from tests.commands import Invoke
+
+QUIET = ("--only", "sessions", "--only", "count")
+
+
+def test_a_system_that_keeps_the_contract_exits_with_0(invoke: Invoke) -> None:
+    shown = invoke("check-adapter", "recall_bench.testing:Honest", *QUIET)
+
+    assert shown.code == 0
+    assert "✓ sessions  what one session said is told there" in shown.out
+    assert "how it knows the date" in shown.out
+
+
+def test_a_system_that_breaks_it_exits_with_1_and_says_how(invoke: Invoke) -> None:
+    shown = invoke("check-adapter", "recall_bench.testing:LeaksSessions", *QUIET)
+
+    assert shown.code == 1
+    assert "✗ sessions  expected what the session 'boardroom' said" in shown.out
+    assert "✓ count" in shown.out
+    assert "error: LeaksSessions breaks the contract: sessions;" in shown.err
+
+
+def test_what_does_not_apply_is_no_failure(invoke: Invoke) -> None:
+    shown = invoke("check-adapter", "bm25", "--only", "count")
+
+    assert shown.code == 0
+    assert "– count  it does not say" in shown.out
+
+
+def test_settings_reach_the_system(invoke: Invoke) -> None:
+    shown = invoke(
+        *("check-adapter", "hybrid", "--config", "respect_sessions=true"),
+        *("--config", "fusion=rank", "--only", "sessions", "--json"),
+    )
+
+    report = json.loads(shown.out)
+    assert shown.code == 0
+    assert report["system"]["config"]["fusion"] == "rank"
+    assert report["seen"]["asker"] == "honoured"
+
+
+def test_settings_of_an_adapter_keep_their_types(invoke: Invoke) -> None:
+    shown = invoke(
+        *("check-adapter", "recall_bench.testing:DropsWrites", "--config", "share=0"),
+        *("--only", "round-trip"),
+    )
+
+    assert shown.code == 0
+
+
+def test_json_holds_every_check(invoke: Invoke) -> None:
+    shown = invoke("check-adapter", "recall_bench.testing:LeaksSessions", *QUIET, "--json")
+
+    report = json.loads(shown.out)
+    assert shown.code == 1
+    assert [(check["name"], check["outcome"]) for check in report["checks"]] == [
+        ("count", "passed"),
+        ("sessions", "failed"),
+    ]
+
+
+def test_an_adapter_in_a_file_is_checked(invoke: Invoke, tmp_path: Path) -> None:
+    Path(tmp_path, "mine.py").write_text(
+        "from recall_bench.testing import Honest\n\n\n"
+        "class Adapter(Honest):\n    name = 'mine'\n    clock = None\n"
+    )
+
+    shown = invoke("check-adapter", "mine.py", "--only", "dates")
+
+    assert shown.code == 0
+    assert "so declare clock = 'native'" in " ".join(shown.out.split())
+
+
+def test_a_system_that_does_not_exist_is_a_usage_error(invoke: Invoke) -> None:
+    shown = invoke("check-adapter", "bm52")
+
+    assert shown.code == 2
+    assert "no systems plugin named 'bm52'" in shown.err
+
+
+def test_a_system_that_is_not_there_exits_with_4(invoke: Invoke, tmp_path: Path) -> None:
+    Path(tmp_path, "gone.py").write_text(
+        "from recall_bench.testing import Honest\n\n\n"
+        "class Adapter(Honest):\n    def setup(self):\n"
+        "        raise ConnectionRefusedError('nobody listens')\n"
+    )
+
+    shown = invoke("check-adapter", "gone.py")
+
+    assert shown.code == 4
+    assert "nobody listens" in shown.err
+
+
+def test_a_check_that_does_not_exist_is_a_usage_error(invoke: Invoke) -> None:
+    shown = invoke("check-adapter", "bm25", "--only", "ordre")
+
+    assert shown.code == 2
+    assert "there is no check 'ordre'" in shown.err
+
+
+def test_a_setting_without_a_value_is_a_usage_error(invoke: Invoke) -> None:
+    shown = invoke("check-adapter", "bm25", "--config", "k")
+
+    assert shown.code == 2
+    assert "--config k is no setting; write KEY=VALUE" in shown.err

@@ -1,0 +1,230 @@
+"""A passage belongs to the episode its text stands in; a claim is checked, and believed if need be.
+
+Only what was fed counts. Of several episodes with the same text the first is meant, because that
+is where the system was told, and because it stays the same however many days follow.
+"""
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall_bench.core.history import Episode, Turn, story_day
+from recall_bench.core.memory import Passage
+from recall_bench.core.tracing import PROBES, SHINGLE, Tracer
+
+EPOCH = date(2024, 1, 1)
+
+HARBOUR = (
+    "The harbour master closed the north basin after the storm and moved both ferries to the old "
+    "quay, where the pilots had to wait until the divers had cleared the anchor chain from it."
+)
+KITCHEN = (
+    "Lunch was lentil soup with bread that Marta had baked before dawn, and nobody in the whole "
+    "kitchen crew wanted to talk about the broken oven or about who was going to pay for it."
+)
+RAIN = "Rain."
+
+
+def episode(day: int, text: str, *turns: Turn) -> Episode:
+    return Episode(
+        id=f"day-{day:04}", day=day, at=story_day(EPOCH, day), text=text, turns=tuple(turns)
+    )
+
+
+def story(*texts: str) -> Tracer:
+    return Tracer([episode(day, text) for day, text in enumerate(texts, start=1)])
+
+
+def day_of(tracer: Tracer, passage: Passage, until: int = 99) -> int | None:
+    return tracer.trace(passage, until).day
+
+
+def test_a_claimed_id_is_confirmed_by_the_text() -> None:
+    tracer = story(KITCHEN, HARBOUR)
+
+    assert day_of(tracer, Passage(text=HARBOUR, id="day-0002")) == 2
+
+
+def test_an_id_comes_before_a_day() -> None:
+    tracer = story(HARBOUR, HARBOUR)
+
+    assert day_of(tracer, Passage(text=HARBOUR, id="day-0002", day=1)) == 2
+
+
+@pytest.mark.parametrize(
+    "passage",
+    [
+        pytest.param(Passage(text=HARBOUR, id="day-0001"), id="an id"),
+        pytest.param(Passage(text=HARBOUR, day=1), id="a day"),
+        pytest.param(Passage(text=HARBOUR, id="row 17", day=1), id="a day beside a strange id"),
+    ],
+)
+def test_the_text_decides_against_a_claim(passage: Passage) -> None:
+    tracer = story(KITCHEN, HARBOUR)
+
+    assert day_of(tracer, passage) == 2
+
+
+def test_a_claim_is_believed_where_the_text_stands_nowhere() -> None:
+    """Summaries and extracted facts are in nobody's words but the system's."""
+    tracer = story(KITCHEN, HARBOUR)
+
+    assert day_of(tracer, Passage(text="Ferries were relocated for safety.", day=2)) == 2
+
+
+@pytest.mark.parametrize(
+    "passage",
+    [
+        pytest.param(Passage(text="Ferries were relocated.", id="day-0003"), id="an id"),
+        pytest.param(Passage(text="Ferries were relocated.", day=3), id="a day"),
+    ],
+)
+def test_a_claim_of_a_day_that_was_not_fed_yet_counts_for_nothing(passage: Passage) -> None:
+    tracer = story(KITCHEN, HARBOUR, "Something else altogether.")
+
+    assert day_of(tracer, passage, until=2) is None
+
+
+def test_a_text_that_was_fed_only_after_the_checkpoint_is_not_found() -> None:
+    tracer = story(KITCHEN, RAIN, HARBOUR)
+    passage = Passage(text=HARBOUR)
+
+    before, after = day_of(tracer, passage, until=2), day_of(tracer, passage, until=3)
+
+    assert (before, after) == (None, 3)
+
+
+def test_what_was_found_at_a_late_checkpoint_is_forgotten_at_an_early_one() -> None:
+    tracer = story(KITCHEN, RAIN, HARBOUR)
+    passage = Passage(text=HARBOUR)
+
+    late, early = day_of(tracer, passage, until=3), day_of(tracer, passage, until=2)
+
+    assert (late, early) == (3, None)
+
+
+def test_of_two_days_with_the_same_text_the_first_is_meant() -> None:
+    tracer = story(RAIN, HARBOUR, KITCHEN, HARBOUR)
+
+    days = [day_of(tracer, Passage(text=HARBOUR), until=until) for until in (2, 3, 4)]
+
+    assert days == [2, 2, 2]
+
+
+def test_a_claim_tells_two_days_with_the_same_text_apart() -> None:
+    tracer = story(RAIN, HARBOUR, KITCHEN, HARBOUR)
+
+    assert day_of(tracer, Passage(text=HARBOUR, day=4)) == 4
+
+
+def test_line_breaks_and_blanks_do_not_matter() -> None:
+    tracer = story(KITCHEN, HARBOUR)
+
+    assert day_of(tracer, Passage(text=HARBOUR.replace(" ", "\n  "))) == 2
+
+
+def test_a_passage_cut_inside_of_a_word_is_found() -> None:
+    tracer = story(KITCHEN, HARBOUR)
+
+    assert day_of(tracer, Passage(text=HARBOUR[6:-6])) == 2
+
+
+def test_the_day_that_shares_most_of_the_words_wins() -> None:
+    first_half = " ".join(HARBOUR.split()[:20])
+    tracer = story(f"{first_half} and so on.", f"{HARBOUR} The end.", KITCHEN)
+    passage = Passage(text=f"From my notes: {HARBOUR} That is all.")
+
+    assert day_of(tracer, passage) == 2
+
+
+def test_less_than_half_of_the_words_is_not_enough() -> None:
+    words = HARBOUR.split()
+    tracer = story(" ".join(words[:12]), KITCHEN)
+
+    assert day_of(tracer, Passage(text=HARBOUR)) is None
+
+
+def test_a_date_before_a_short_passage_does_not_hide_it() -> None:
+    text = "Marta baked the bread for lunch before dawn again."
+    tracer = story(RAIN, text, KITCHEN)
+
+    assert day_of(tracer, Passage(text=f"On 2024-01-02: {text}")) == 2
+
+
+def test_a_short_passage_is_not_found_inside_of_other_words() -> None:
+    tracer = story("Figures were late.", "The cat is Fig.")
+
+    assert day_of(tracer, Passage(text="Fig")) == 2
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "— … !"])
+def test_a_passage_without_a_word_has_no_place_of_its_own(text: str) -> None:
+    tracer = story(RAIN, "— … !")
+
+    assert day_of(tracer, Passage(text=text)) is None
+
+
+def test_a_long_passage_is_probed_and_not_read_word_by_word() -> None:
+    many = " ".join(f"w{n}" for n in range(PROBES * SHINGLE * 4))
+    tracer = story(RAIN, f"{many}!")
+
+    assert day_of(tracer, Passage(text=f"so: {many} (end)")) == 2
+
+
+ADA = Turn(speaker="Ada", text="The boat leaves at noon, and not before the tide has turned.")
+BO = Turn(speaker="Bo", text="Then I shall bring the charts and the two lamps we bought.")
+
+
+def chat() -> Tracer:
+    text = "\n".join(f"{turn.speaker}: {turn.text}" for turn in (ADA, BO))
+    return Tracer([episode(1, RAIN), episode(2, text, ADA, BO)])
+
+
+@pytest.mark.parametrize(
+    ("text", "turn"),
+    [
+        pytest.param(BO.text, 1, id="an utterance"),
+        pytest.param(f"Bo: {BO.text}", 1, id="with its speaker"),
+        pytest.param("bring the charts and the two lamps", 1, id="a part of one"),
+        pytest.param(f"[2024-01-02] Ada said: {ADA.text}", 0, id="with something added"),
+        pytest.param(f"Ada: {ADA.text}\nBo: {BO.text}", None, id="several"),
+    ],
+)
+def test_the_turn_is_told_where_the_passage_is_of_one(text: str, turn: int | None) -> None:
+    found = chat().trace(Passage(text=text), 2)
+
+    assert (found.day, found.turn) == (2, turn)
+
+
+WORDS = st.lists(st.sampled_from([f"w{n:02}" for n in range(40)]), min_size=1, max_size=40)
+STORIES = st.lists(WORDS, min_size=1, max_size=6)
+
+
+@given(STORIES, st.data())
+def test_any_stretch_of_a_fed_day_is_traced_to_the_first_day_that_has_it(
+    told: list[list[str]], data: st.DataObject
+) -> None:
+    tracer = story(*(" ".join(words) for words in told))
+    until = data.draw(st.integers(1, len(told)))
+    source = told[data.draw(st.integers(0, until - 1))]
+    start = data.draw(st.integers(0, len(source) - 1))
+    end = data.draw(st.integers(start + 1, len(source)))
+    text = f" {' '.join(source[start:end])} "
+
+    found = day_of(tracer, Passage(text=text), until)
+
+    first = next(day for day, words in enumerate(told, 1) if text in f" {' '.join(words)} ")
+    assert found == first
+
+
+@given(STORIES, WORDS, st.integers(0, 7), st.integers(0, 7))
+def test_no_passage_is_ever_traced_to_a_day_after_the_checkpoint(
+    told: list[list[str]], words: list[str], claim: int, until: int
+) -> None:
+    tracer = story(*(" ".join(each) for each in told))
+
+    found = tracer.trace(Passage(text=" ".join(words), day=claim), until)
+
+    assert found.day is None or found.day <= min(until, len(told))

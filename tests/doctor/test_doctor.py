@@ -1,0 +1,216 @@
+"""Whatever would make a system's numbers mean nothing is found before they are believed."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+import pytest
+from click.testing import CliRunner
+
+import recall_bench
+from recall_bench.cli.main import cli
+from recall_bench.core.diagnosis import Diagnosis, Health
+from recall_bench.core.memory import Answer, MemorySystem, SystemCard
+from recall_bench.core.question import Question, Scenario
+from recall_bench.diagnoses import keep, last_of
+from recall_bench.doctor.clinic import usual_clinic
+from recall_bench.doctor.complaints import of_growth, of_pace
+from recall_bench.doctor.examination import examine
+from recall_bench.doctor.footprint import footprint
+from recall_bench.library import load_persona
+from recall_bench.profile import Settings
+from recall_bench.resolve.systems import resolve_system
+from recall_bench.shipped import SOURCES
+from recall_bench.systems.python.system import system_from
+from recall_bench.testing import (
+    CrashesOnSeventh,
+    Faulty,
+    Hallucinates,
+    Honest,
+    ScriptedMemory,
+    SlowsDown,
+)
+
+
+@pytest.fixture(scope="module")
+def story() -> Scenario:
+    return load_persona(SOURCES / "harbour-office")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("RECALL_BENCH_CACHE", str(folder))
+    return folder
+
+
+def examined(made: Callable[[], MemorySystem], story: Scenario, timeout_s: float = 30) -> Diagnosis:
+    async def examination() -> Diagnosis:
+        with footprint() as files:
+            system = made()
+            try:
+                clinic = usual_clinic(story, "code")
+                return (await examine(system, clinic, files, timeout_s=timeout_s)).diagnosis
+            finally:
+                await system.close()
+
+    return anyio.run(examination)
+
+
+def checks(diagnosis: Diagnosis) -> set[str]:
+    return {complaint.check for complaint in diagnosis.complaints}
+
+
+def test_an_honest_memory_is_valid_and_seen_for_what_it_is(story: Scenario) -> None:
+    found = examined(lambda: system_from(Honest), story)
+
+    assert found.complaints == ()
+    assert found.health is Health.VALID
+    assert (found.clock, found.asker) == ("native", "honoured")
+    assert (
+        found.figures["score of random"] < found.figures["score"] < found.figures["score of oracle"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("fault", "check"), [(SlowsDown, "latency"), (Hallucinates, "empty-control")]
+)
+def test_what_the_contract_cannot_see_is_caught_all_the_same(
+    fault: type[Faulty], check: str, story: Scenario
+) -> None:
+    found = examined(lambda: system_from(fault), story)
+
+    assert found.health is Health.SUSPECT
+    assert checks(found) == {check}
+
+
+def test_a_broken_contract_makes_every_number_invalid(story: Scenario) -> None:
+    found = examined(lambda: system_from(CrashesOnSeventh), story)
+
+    assert found.health is Health.INVALID
+    assert {"round-trip", "answers"} <= checks(found)
+
+
+class Cheats(Honest):
+    """Has read the questions beforehand."""
+
+    key: dict[str, str]
+
+    def query(self, question: str, context: object) -> object:
+        known = self.key.get(question)
+        return known if known is not None else super().query(question, context)  # type: ignore[arg-type]
+
+
+def test_one_who_knows_the_references_is_found_out_by_the_empty_control(story: Scenario) -> None:
+    Cheats.key = {item.text: item.truth.reference for item in story.items}
+
+    found = examined(lambda: system_from(Cheats), story)
+
+    assert found.health is Health.INVALID
+    assert "empty-control" in checks(found)
+
+
+def test_the_floor_is_not_above_suspicion(story: Scenario) -> None:
+    found = examined(lambda: resolve_system(Settings(adapter="none")), story)
+
+    assert {"round-trip", "random-control"} <= checks(found)
+
+
+class Hangs(ScriptedMemory):
+    """Never answers."""
+
+    async def answer(self, question: Question) -> Answer:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+
+@pytest.mark.anyio
+async def test_a_system_that_hangs_does_not_hang_the_doctor(story: Scenario) -> None:
+    clinic = usual_clinic(story, "code")
+    room = clinic.room(SystemCard(name="hangs", version="1"), timeout_s=0.01)
+
+    sat = await room.ask(Hangs(lambda lived, question: ""), story.episodes)
+
+    assert sat.replies == [None] * len(room.items)
+    assert {fault.partition(":")[0] for fault in sat.faults} == {"SystemTimeout"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_slow"),
+    [((0.001, 0.002), False), ((0.1, 0.11), False), ((0.01, 0.06), True), ((1.0, 3.0), True)],
+)
+def test_only_growth_beyond_the_noise_of_a_machine_is_growth(
+    seconds: tuple[float, float], is_slow: bool
+) -> None:
+    assert bool(list(of_pace(seconds))) is is_slow
+
+
+def test_an_index_that_grows_with_the_story_is_none_that_outgrows_it() -> None:
+    assert not list(of_growth([1_000_000, 2_000_000, 3_000_000]))
+    assert list(of_growth([1_000_000, 2_000_000, 9_000_000]))
+
+
+def diagnosis(card: SystemCard, health: Health = Health.VALID) -> Diagnosis:
+    return Diagnosis(health=health, system=card.digest, at=datetime.now(UTC), code="1")
+
+
+def test_the_last_word_on_a_system_is_kept_and_another_system_has_none() -> None:
+    card = SystemCard(name="mine", version="1")
+    keep(diagnosis(card))
+    keep(diagnosis(card, Health.SUSPECT))
+
+    assert getattr(last_of(card), "health", None) is Health.SUSPECT
+    assert last_of(card.but(version="2")) is None
+
+
+def test_a_record_that_cannot_be_read_is_no_diagnosis(cache: Path) -> None:
+    card = SystemCard(name="mine", version="1")
+    keep(diagnosis(card)).write_text("{torn")
+
+    assert last_of(card) is None
+
+
+def test_a_run_carries_what_the_doctor_said_of_its_system(tmp_path: Path) -> None:
+    card = resolve_system(Settings(adapter="bm25")).card
+    keep(diagnosis(card, Health.SUSPECT))
+
+    seen = recall_bench.run(adapter="bm25", ranges="5d", into=tmp_path / "a", heatmap_png=False)
+    unseen = recall_bench.run(adapter="none", ranges="5d", into=tmp_path / "b", heatmap_png=False)
+
+    assert getattr(seen.folder.diagnosis, "health", None) is Health.SUSPECT
+    assert unseen.folder.diagnosis is None
+
+
+def invoked(*words: str) -> tuple[int, str]:
+    done = CliRunner().invoke(cli, ["doctor", *words], standalone_mode=False)
+    assert done.exception is None, done.exception
+    return done.return_value, done.stdout
+
+
+def test_the_command_says_what_is_wrong_and_exits_with_one() -> None:
+    code, said = invoked("recall_bench.testing:DropsWrites")
+
+    assert code == 1
+    assert "DropsWrites" in said
+    assert "invalid  round-trip: " in said
+
+
+def test_a_healthy_system_exits_with_zero_and_is_told_as_json() -> None:
+    code, said = invoked("bm25", "--json")
+
+    assert code == 0
+    assert json.loads(said)["health"] == "valid"
+
+
+class Silent(Honest):
+    """Finds nothing in a story, and so is suspect and no more."""
+
+    def unknown(self, question: str) -> object:
+        return f"It is {len(question)} o'clock, I am sure; Vandermeer said so himself."
+
+
+@pytest.mark.parametrize(("words", "code"), [((), 0), (("--strict",), 1)])
+def test_suspicion_fails_a_gate_only_if_it_is_strict(words: tuple[str, ...], code: int) -> None:
+    assert invoked(f"{__name__}:Silent", *words)[0] == code

@@ -1,0 +1,36 @@
+"""One endpoint for all tests that change nothing about it, and nobody's keys in the environment."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from recall_bench.endpoint.endpoint import Endpoint
+from tests.models.conftest import _nobodys_environment
+
+__all__ = ["_nobodys_environment"]
+
+for needed in ("starlette", "uvicorn", "httpx", "openai"):
+    pytest.importorskip(needed)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Iterator[Endpoint]:
+    """The embedded word vectors, and no language model."""
+    with Endpoint() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def endpoint(shared: Endpoint) -> Endpoint:
+    """The shared one, with nothing on its meter that was not counted."""
+    shared.meter.drain()
+    return shared
+
+
+@pytest.fixture
+def threads() -> Iterator[set[threading.Thread]]:
+    """The threads that ran before the test; afterwards there are no others."""
+    before = set(threading.enumerate())
+    yield before
+    assert set(threading.enumerate()) <= before

@@ -1,0 +1,85 @@
+"""Every product is given the same notes, cut as the built-in systems cut their passages."""
+
+from datetime import date, datetime
+
+import pytest
+
+from recall_bench.core.history import Episode
+from recall_bench.systems.builtin.passages import excerpts
+from recall_bench.systems.builtin.shelf import quote
+from recall_bench.systems.contrib.notes import NO_SESSION, Note, notes_of, passage, sessions_seen
+from recall_bench.systems.python.adapter import DayMetadata, QueryContext
+
+DAY = """---
+title: a day
+---
+Rain all day.
+
+# session: principal
+
+## Money
+
+The rent is 900 euros. It is due on Friday.
+
+# session: team
+
+- Ship it
+- Then rest
+"""
+
+
+def cut(day: int = 7, content: str = DAY) -> tuple[Note, ...]:
+    return notes_of(day, content, DayMetadata(day_number=day, date="2026-01-31", persona_id="ada"))
+
+
+def asked_from(session: str) -> QueryContext:
+    return QueryContext(
+        date=date(2026, 2, 1), session=session, persona="ada", question_id="q", top_k=3
+    )
+
+
+def test_a_note_is_what_the_built_ins_search_and_quote() -> None:
+    episode = Episode(id="e", day=7, at=datetime(2026, 1, 31), text=DAY)
+
+    notes = cut()
+
+    assert [note.searched for note in notes] == [found.searched for found in excerpts(episode)]
+    assert [note.quoted for note in notes] == [
+        quote(found.text, date(2026, 1, 31), found.session) for found in excerpts(episode)
+    ]
+
+
+def test_a_note_knows_its_day_its_session_and_its_headings() -> None:
+    rain, rent, *_ = cut()
+
+    assert (rain.day, rain.date, rain.session, rain.context) == (7, "2026-01-31", None, "")
+    assert (rent.session, rent.context) == ("principal", "principal\nMoney")
+    assert rent.quoted.startswith("On 2026-01-31 (principal): The rent is 900 euros.")
+
+
+def test_ids_are_the_same_for_the_same_day_and_differ_between_days() -> None:
+    assert [note.id for note in cut()] == [note.id for note in cut()]
+    assert not {note.id for note in cut(7)} & {note.id for note in cut(8)}
+
+
+def test_what_is_kept_fits_any_store_and_is_enough_to_give_the_note_back() -> None:
+    rain, rent, *_ = cut()
+
+    assert rain.kept["session"] == NO_SESSION
+    assert all(isinstance(value, str | int) for value in rain.kept.values())
+    assert passage(rent.kept, 0.5) == {
+        "text": rent.quoted,
+        "day": 7,
+        "source": rent.id,
+        "score": 0.5,
+    }
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "---\ntitle: x\n---\n"])
+def test_a_day_without_a_sentence_has_no_notes(content: str) -> None:
+    assert cut(content=content) == ()
+
+
+def test_the_principal_sees_all_and_others_their_own_session_and_none() -> None:
+    assert sessions_seen(asked_from("principal")) is None
+    assert sessions_seen(asked_from("team")) == (NO_SESSION, "team")

@@ -1,0 +1,385 @@
+"""What a system returns is cut and traced for everyone alike, and read where it is no answer.
+
+The budget holds whatever the system makes of it. A reader's failures are ours: they end the run,
+cost the system nothing, and the same command goes on.
+"""
+
+from collections.abc import Sequence
+
+import anyio
+import anyio.lowlevel
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall_bench.core.event import Answered, NotAnswered, Postponed
+from recall_bench.core.history import Episode
+from recall_bench.core.memory import Answer, Found, Passage
+from recall_bench.core.plan import Plan
+from recall_bench.core.question import Question
+from recall_bench.core.reader import Delivery
+from recall_bench.core.standing import State
+from recall_bench.core.tokens import tokens
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import JudgeCard
+from recall_bench.errors import BudgetSpent, ModelBusy, ReaderFault
+from recall_bench.running import desk, patience, sitting
+from recall_bench.running.desk import within_budget
+from tests.running.conftest import Rehearsal
+from tests.running.finders import Finder, ScriptedReader, everything, latest_word
+from tests.running.many import many
+
+CALL = Usage(calls=1, input_tokens=10, output_tokens=2, cost_usd=0.25)
+
+
+def answered(rehearsal: Rehearsal) -> list[Answered]:
+    return [event for event in rehearsal.journal if isinstance(event, Answered)]
+
+
+def passages(*texts: str) -> tuple[Passage, ...]:
+    return tuple(Passage(text=text) for text in texts)
+
+
+@pytest.fixture
+def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "PAUSES_S", (0.0, 0.0, 0.0))
+
+
+@pytest.mark.anyio
+async def test_a_reader_answers_for_a_system_that_only_finds(rehearsal: Rehearsal) -> None:
+    standings = await rehearsal.run(Finder(everything), reader=ScriptedReader(latest_word))
+
+    assert [event.answer.text for event in answered(rehearsal)] == ["Rain", "Plum"]
+    assert all(event.reading_s is not None for event in answered(rehearsal))
+    assert standings.ended
+
+
+@pytest.mark.anyio
+async def test_the_days_of_what_was_found_are_recorded_and_counted(rehearsal: Rehearsal) -> None:
+    def find(lived: Sequence[Episode], _: Question) -> Found:
+        return Found(passages=passages("The cat is Fig.", "The dog is Bo."))
+
+    await rehearsal.run(Finder(find), reader=ScriptedReader(latest_word))
+
+    first = answered(rehearsal)[0]
+    assert [passage.day for passage in first.answer.passages] == [1, None]
+    assert first.delivery == Delivery(offered=2, kept=2, tokens=8, traced=1)
+
+
+@pytest.mark.anyio
+async def test_what_is_fed_after_the_checkpoint_cannot_be_traced(rehearsal: Rehearsal) -> None:
+    def clairvoyant(_: Sequence[Episode], question: Question) -> Found:
+        return Found(passages=passages("The cat is now Plum."))
+
+    await rehearsal.run(Finder(clairvoyant), reader=ScriptedReader(latest_word))
+
+    days = [event.answer.passages[0].day for event in answered(rehearsal)]
+    assert days == [None, 3]
+
+
+@pytest.mark.anyio
+async def test_a_system_is_told_how_many_passages_count_and_no_more_are_kept(
+    rehearsal: Rehearsal,
+) -> None:
+    told: list[int | None] = []
+
+    def find(lived: Sequence[Episode], question: Question) -> Found:
+        told.append(question.top_k)
+        return everything(lived, question)
+
+    reader = ScriptedReader(latest_word)
+    await rehearsal.run(Finder(find), reader=reader, top_k=1)
+
+    assert told == [1, 1]
+    assert [len(shown) for shown in reader.shown] == [1, 1]
+    assert [event.delivery for event in answered(rehearsal)] == [
+        Delivery(offered=2, kept=1, tokens=2, traced=1),
+        Delivery(offered=3, kept=1, tokens=5, traced=1),
+    ]
+
+
+@pytest.mark.anyio
+async def test_a_system_that_answers_keeps_its_words_and_its_passages_are_cut_alike(
+    rehearsal: Rehearsal,
+) -> None:
+    def reply(lived: Sequence[Episode], question: Question) -> Answer:
+        return Answer(text="mine", passages=everything(lived, question).passages)
+
+    await rehearsal.run(Finder(reply, answers=True), top_k=2)
+
+    for event in answered(rehearsal):
+        assert event.answer.text == "mine"
+        assert len(event.answer.passages) == 2
+        assert all(passage.day is not None for passage in event.answer.passages)
+        assert event.reading_s is None
+
+
+@pytest.mark.anyio
+async def test_a_reader_speaks_for_a_system_that_answers_where_there_are_passages(
+    rehearsal: Rehearsal,
+) -> None:
+    def reply(lived: Sequence[Episode], question: Question) -> Answer:
+        return Answer(text="mine", passages=passages("It is Fig.") if len(lived) == 2 else ())
+
+    reader = ScriptedReader(latest_word)
+    await rehearsal.run(Finder(reply, answers=True), reader=reader)
+
+    assert [event.answer.text for event in answered(rehearsal)] == ["Fig", "mine"]
+    assert [event.delivery is None for event in answered(rehearsal)] == [False, True]
+
+
+@pytest.mark.anyio
+async def test_finding_nothing_is_read_too(rehearsal: Rehearsal) -> None:
+    await rehearsal.run(Finder(lambda lived, question: Found()), reader=ScriptedReader(latest_word))
+
+    assert [event.answer.text for event in answered(rehearsal)] == ["nothing", "nothing"]
+
+
+@pytest.mark.anyio
+async def test_passages_without_an_answer_and_without_a_reader_end_the_run(
+    rehearsal: Rehearsal,
+) -> None:
+    with pytest.raises(ReaderFault, match="answers = False, or name a --reader"):
+        await rehearsal.run(Finder(everything, answers=True))
+
+    assert not rehearsal.of(NotAnswered)
+
+
+@pytest.mark.anyio
+async def test_what_reading_cost_is_recorded_with_what_the_system_says_it_spent(
+    rehearsal: Rehearsal,
+) -> None:
+    def find(lived: Sequence[Episode], question: Question) -> Found:
+        return everything(lived, question).but(usage=Usage(calls=2, input_tokens=5))
+
+    reader = ScriptedReader(latest_word, usage=CALL, model="m")
+    standings = await rehearsal.run(Finder(find), reader=reader)
+
+    both = Usage(calls=3, input_tokens=15, output_tokens=2, cost_usd=0.25)
+    assert [event.answer.usage for event in answered(rehearsal)] == [both, both]
+    assert standings.reading_usage == both + both
+    assert standings.usage == Usage()
+
+
+class StoppedClock:
+    """Goes on only when told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+@pytest.mark.anyio
+async def test_the_time_of_the_reader_is_not_the_systems(
+    rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = StoppedClock()
+    monkeypatch.setattr(sitting, "time", clock)
+    monkeypatch.setattr(desk, "time", clock)
+
+    def find(lived: Sequence[Episode], question: Question) -> Found:
+        clock.now += 2
+        return everything(lived, question)
+
+    def read(found: Sequence[Passage]) -> str:
+        clock.now += 5
+        return latest_word(found)
+
+    standings = await rehearsal.run(Finder(find), reader=ScriptedReader(read))
+
+    assert [(event.seconds, event.reading_s) for event in answered(rehearsal)] == [(2, 5), (2, 5)]
+    clocks = standings.scenarios["ada"].clocks
+    assert [(each.query_s, each.reading_s) for each in clocks] == [(2, 5), (2, 5)]
+
+
+class Slow(ScriptedReader):
+    async def read(self, question: Question, passages: Sequence[Passage]) -> Answer:
+        await anyio.sleep(0.05)
+        return await super().read(question, passages)
+
+
+@pytest.mark.anyio
+async def test_the_time_allowed_for_an_answer_is_the_systems_alone(rehearsal: Rehearsal) -> None:
+    await rehearsal.run(Finder(everything), reader=Slow(latest_word), answer_timeout_s=0.01)
+
+    assert not rehearsal.of(NotAnswered)
+
+
+class BusyReader(ScriptedReader):
+    """Asks to come back so many times before it reads."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__(latest_word)
+        self._left = times
+
+    async def read(self, question: Question, passages: Sequence[Passage]) -> Answer:
+        if self._left:
+            self._left -= 1
+            raise ModelBusy("slow down")
+        return await super().read(question, passages)
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("_no_pauses")
+async def test_a_busy_reader_is_asked_again_and_the_system_is_not(rehearsal: Rehearsal) -> None:
+    asked: list[str] = []
+
+    def find(lived: Sequence[Episode], question: Question) -> Found:
+        asked.append(question.id)
+        return everything(lived, question)
+
+    await rehearsal.run(Finder(find), reader=BusyReader(3))
+
+    assert len(answered(rehearsal)) == len(asked) == 2
+    assert [event.fault for event in rehearsal.journal if isinstance(event, Postponed)] == [
+        "ModelBusy"
+    ] * 3
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("_no_pauses")
+async def test_a_reader_that_stays_busy_costs_the_run_and_not_the_system(
+    rehearsal: Rehearsal,
+) -> None:
+    with pytest.raises(ReaderFault, match="slow down; the same command goes on"):
+        await rehearsal.run(Finder(everything), reader=BusyReader(4))
+
+    assert not rehearsal.of(NotAnswered)
+    assert rehearsal.standings().scenarios["ada"].count(State.OPEN) == 2
+
+    standings = await rehearsal.run(Finder(everything), reader=BusyReader(0))
+
+    assert standings.scenarios["ada"].count(State.JUDGED) == 2
+
+
+class Hung(ScriptedReader):
+    async def read(self, question: Question, passages: Sequence[Passage]) -> Answer:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("_no_pauses")
+async def test_a_reader_that_hangs_is_given_up(rehearsal: Rehearsal) -> None:
+    with pytest.raises(ReaderFault, match="no answer within"):
+        await rehearsal.run(Finder(everything), reader=Hung(latest_word), judge_timeout_s=0.01)
+
+
+class BreaksOnce(ScriptedReader):
+    """Fails at one reading while others are under way."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: "r")
+        self.begun = 0
+
+    async def read(self, question: Question, passages: Sequence[Passage]) -> Answer:
+        self.begun += 1
+        is_first = self.begun == 1
+        while self.begun < 4:
+            await anyio.lowlevel.checkpoint()
+        if is_first:
+            raise ReaderFault("broken")
+        await anyio.sleep(0.01)
+        return await super().read(question, passages)
+
+
+@pytest.mark.anyio
+async def test_readings_under_way_are_finished_when_another_fails(plan: Plan) -> None:
+    rehearsal, reader = many(plan), BreaksOnce()
+
+    with pytest.raises(ReaderFault, match="broken"):
+        await rehearsal.run(Finder(everything, max_concurrency=4), reader=reader, parallelism=4)
+
+    assert len(answered(rehearsal)) == len(reader.shown) == reader.begun - 1 == 3
+
+
+@pytest.mark.anyio
+async def test_reading_stops_when_the_money_is_spent_and_goes_on_with_more(plan: Plan) -> None:
+    rehearsal = many(plan)
+    rehearsal.plan = rehearsal.plan.but(judge=JudgeCard(name="exact", version="1"))
+    reader = ScriptedReader(lambda _: "r", usage=CALL, model="m")
+
+    with pytest.raises(BudgetSpent, match=r"reading and judging have cost \$1\.0000"):
+        await rehearsal.run(Finder(everything), reader=reader, max_cost_usd=1.0)
+    assert len(reader.shown) == 4
+    with pytest.raises(BudgetSpent):
+        await rehearsal.run(Finder(everything), reader=reader, max_cost_usd=1.0)
+    assert len(reader.shown) == 4
+    standings = await rehearsal.run(Finder(everything), reader=reader, max_cost_usd=100.0)
+
+    assert len(reader.shown) == 12
+    assert standings.reading_usage.cost_usd == 3.0
+
+
+@pytest.mark.anyio
+async def test_a_reader_whose_price_nobody_knows_ends_a_run_with_a_limit(plan: Plan) -> None:
+    reader = ScriptedReader(lambda _: "r", usage=Usage(calls=1, unpriced=1), model="m")
+
+    with pytest.raises(BudgetSpent, match="the reader's server does not say"):
+        await many(plan).run(Finder(everything), reader=reader, max_cost_usd=1.0)
+
+
+@pytest.mark.anyio
+async def test_answers_judged_again_are_not_paid_for_again(plan: Plan) -> None:
+    rehearsal = many(plan)
+    reader = ScriptedReader(lambda _: "r", usage=CALL, model="m")
+    await rehearsal.run(Finder(everything), reader=reader)
+    rehearsal.journal = [e for e in rehearsal.journal if type(e).__name__ != "Judged"][:-1]
+
+    standings = await rehearsal.run(Finder(everything), asks=False, max_cost_usd=1.0)
+
+    assert standings.scenarios["many"].count(State.JUDGED) == 12
+
+
+def kept(plan: Plan, *texts: str) -> list[str]:
+    return [passage.text for passage in within_budget(passages(*texts), plan)]
+
+
+def test_passages_are_whole_and_the_first_that_does_not_fit_ends_it(plan: Plan) -> None:
+    budget = plan.but(max_context_tokens=5)
+
+    assert kept(budget, "a" * 12, "b" * 12, "c") == ["a" * 12]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        pytest.param("one two three", "one two", id="inside of a word"),
+        pytest.param("one more three", "one more", id="at the end of a word"),
+        pytest.param("one\ntwo-three", "one", id="at a line break"),
+        pytest.param("onetwothree", "onetwoth", id="where there is no other place"),
+    ],
+)
+def test_a_first_passage_beyond_the_whole_budget_is_cut_at_a_word(
+    plan: Plan, text: str, left: str
+) -> None:
+    assert kept(plan.but(max_context_tokens=2), text, "x") == [left]
+
+
+@given(
+    texts=st.lists(st.text(max_size=40), max_size=12),
+    top_k=st.integers(1, 12),
+    budget=st.none() | st.integers(1, 30),
+)
+def test_the_budget_holds_for_any_passages(
+    texts: list[str], top_k: int, budget: int | None
+) -> None:
+    plan = PLAN.but(top_k=top_k, max_context_tokens=budget)
+
+    left = kept(plan, *texts)
+
+    assert len(left) <= top_k
+    assert budget is None or sum(map(tokens, left)) <= budget
+    assert bool(left) == bool(texts)
+    assert left[1:] == texts[1 : len(left)]
+    assert not left or texts[0].startswith(left[0])
+
+
+PLAN = Plan(
+    scenarios=(),
+    checkpoints=(),
+    system=Finder(everything).card,
+    judge=JudgeCard(name="exact", version="1"),
+)

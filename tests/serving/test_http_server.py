@@ -1,0 +1,383 @@
+"""Our HTTP server answers every message by the contract, and stops without a trace."""
+
+import json
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import msgspec
+import pytest
+import uvicorn
+
+from recall_bench.errors import (
+    BenchError,
+    SystemBusy,
+    SystemFault,
+    SystemGone,
+    SystemTimeout,
+    UsageError,
+)
+from recall_bench.serving.host import Host
+from recall_bench.serving.http_server import address_of, serve_http
+from recall_bench.systems.http.address import Address
+from recall_bench.systems.http.carrier import HttpCarrier
+from recall_bench.systems.http.contract import ENDPOINTS, MAX_BODY_BYTES, read, written
+from recall_bench.systems.http.openapi import text
+from recall_bench.systems.remote import wire
+from recall_bench.testing.fakes import ScriptedMemory, ScriptedSystem
+from tests.systems.http_servers import hosting, serving
+
+pytestmark = pytest.mark.anyio
+
+ROOT = Path(__file__).parents[2]
+
+REQUESTS: dict[str, wire.Request] = {
+    "health": wire.HealthRequest(),
+    "open": wire.OpenRequest(scenario="ada / æ"),
+    "ingest": wire.IngestRequest(
+        memory="m/1 ?#%2F",
+        day=2,
+        id="day-0002",
+        date="2026-01-02",
+        time="13:56:00",
+        content="Fig 🐈\n\u2028\0",
+        arcs=("cat",),
+        turns=(wire.Turn(speaker="Ada", text="Fig."),),
+    ),
+    "settle": wire.SettleRequest(memory="m/1"),
+    "ask": wire.AskRequest(
+        memory="m/1",
+        question="Who?",
+        id="0f",
+        date="2026-01-09",
+        session="crew",
+        choices=("a", "b"),
+        top_k=3,
+    ),
+    "attest": wire.AttestRequest(memory="m/1"),
+    "save": wire.SaveRequest(memory="m/1"),
+    "restore": wire.RestoreRequest(snapshot="/tmp/s 1"),
+    "drop": wire.DropRequest(snapshot="/tmp/s 1"),
+    "close": wire.CloseRequest(memory="m/1"),
+}
+REPLIES: dict[str, wire.Reply] = {
+    "health": wire.Health(name="n", version="3", max_concurrency=7, clock="native", answers=False),
+    "open": wire.Opened(memory="m/1 ?#%2F"),
+    "ask": wire.Told(
+        answer="Fig 🐈",
+        passages=(wire.WirePassage(text="t", id="day-0002", day=2, source="s", score=0.5),),
+        tool_calls=({"tool": "search", "n": [1, None]},),
+        usage=wire.WireUsage(calls=1, input_tokens=2, output_tokens=3, cost_usd=0.25),
+    ),
+    "attest": wire.Attested(days=9),
+    "save": wire.Saved(snapshot="/tmp/s 1"),
+    "restore": wire.Opened(memory="copy"),
+}
+
+
+class Recorded(Host):
+    """A host that notes what it is asked and replies from a list."""
+
+    def __init__(self, reply: wire.Reply | BenchError) -> None:
+        super().__init__(ScriptedSystem(lambda lived, question: ""))
+        self.reply = reply
+        self.asked: list[wire.Request] = []
+
+    async def handle(self, request: wire.Request) -> wire.Reply:
+        self.asked.append(request)
+        if isinstance(self.reply, BenchError):
+            raise self.reply
+        return self.reply
+
+
+@pytest.mark.parametrize("verb", wire.VERBS)
+async def test_every_message_arrives_as_it_was_sent(verb: str) -> None:
+    request, kind = REQUESTS[verb], wire.VERBS[verb][1]
+    reply = REPLIES.get(verb, wire.Done())
+    host = Recorded(reply)
+
+    async with hosting(host) as url:
+        carrier = HttpCarrier(Address(url))
+        came = await carrier.call(request, kind)
+        await carrier.close()
+
+    assert host.asked == [request]
+    assert came == reply
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (SystemFault("no"), 500),
+        (SystemTimeout("no"), 504),
+        (SystemGone("no"), 404),
+        (UsageError("no"), 501),
+        (SystemBusy("no"), 429),
+    ],
+)
+async def test_an_error_has_its_status_and_comes_back_as_it_was(
+    error: BenchError, status: int
+) -> None:
+    if isinstance(error, SystemBusy):
+        error.retry_after_s = 1.5
+    expected = SystemFault if isinstance(error, UsageError) else type(error)
+
+    async with hosting(Recorded(error)) as url:
+        async with httpx.AsyncClient(trust_env=False) as client:
+            response = await client.post(f"{url}/memories/m/settle")
+        carrier = HttpCarrier(Address(url))
+        with pytest.raises(expected) as raised:
+            await carrier.call(wire.SettleRequest(memory="m"), wire.Done)
+        await carrier.close()
+
+    assert response.status_code == status
+    assert response.json()["message"] == "no"
+    assert type(raised.value) is expected
+    assert "POST /memories/m/settle: no" in str(raised.value)
+    if isinstance(raised.value, SystemBusy):
+        assert response.headers["Retry-After"] == "2"
+        assert raised.value.retry_after_s == 1.5
+
+
+NONSENSE = [
+    ("GET", "/", b"", 404, "nothing at /"),
+    ("POST", "/memories/m/ask/", b"{}", 404, "nothing at"),
+    ("POST", "/memories//settle", b"", 404, "nothing at"),
+    ("GET", "/memories", b"", 405, "understands POST"),
+    ("PUT", "/memories/m", b"", 405, "understands DELETE"),
+    ("POST", "/memories", b"", 400, "no OpenRequest"),
+    ("POST", "/memories", b"[]", 400, "no OpenRequest"),
+    ("POST", "/memories", b'{"scenario": "\xff"}', 400, "no OpenRequest"),
+    ("POST", "/memories", b"[" * 100_000, 400, "no OpenRequest"),
+    ("POST", "/memories", b'{"scenario": 1}', 400, "Expected `str`, got `int`"),
+    ("POST", "/memories/m/episodes", b'{"day": 1}', 400, "missing required field"),
+]
+
+
+async def test_what_is_none_of_our_messages_is_refused_with_the_reason() -> None:
+    host = Recorded(wire.Done())
+
+    async with hosting(host) as url, httpx.AsyncClient(trust_env=False) as client:
+        for method, path, body, status, said in NONSENSE:
+            response = await client.request(method, url + path, content=body)
+
+            assert response.status_code == status
+            assert said in response.json()["message"]
+            if status == 405:
+                assert response.headers["Allow"] in said
+    assert host.asked == []
+
+
+async def test_a_body_may_have_64_megabytes_and_not_one_more() -> None:
+    host = Recorded(wire.Done())
+    _, path, body = written(
+        wire.IngestRequest(memory="m", day=1, id="d", date="2026-01-01", content="")
+    )
+    assert body is not None
+    room = MAX_BODY_BYTES - len(body)
+    full = body.replace(b'"content":""', b'"content":"' + b"x" * room + b'"')
+    assert len(full) == MAX_BODY_BYTES
+
+    async with hosting(host) as url, httpx.AsyncClient(trust_env=False, timeout=30) as client:
+        taken = await client.post(url + path, content=full)
+        refused = await client.post(url + path, content=full + b" ")
+
+    assert taken.status_code == 204
+    assert len(host.asked) == 1
+    assert refused.status_code == 413
+    assert "send less" in refused.json()["message"]
+
+
+async def test_a_call_is_given_up_with_the_client() -> None:
+    class Slow(ScriptedMemory):
+        async def settle(self) -> None:
+            begun.set()
+            try:
+                await anyio.sleep_forever()
+            finally:
+                given_up.set()
+
+    class System(ScriptedSystem):
+        async def open(self, scenario: str) -> ScriptedMemory:
+            return Slow(self._reply)
+
+    begun, given_up = anyio.Event(), anyio.Event()
+    async with serving(System(lambda lived, question: "")) as url:
+        carrier = HttpCarrier(Address(url))
+        name = (await carrier.call(wire.OpenRequest(scenario="s"), wire.Opened)).memory
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(carrier.call, wire.SettleRequest(memory=name), wire.Done)
+            await begun.wait()
+            tasks.cancel_scope.cancel()
+        with anyio.fail_after(10):
+            await given_up.wait()
+        still = await carrier.call(wire.AttestRequest(memory=name), wire.Attested)
+        await carrier.close()
+
+    assert still == wire.Attested()
+
+
+async def test_a_call_under_way_when_the_server_stops_is_told_that_it_is_gone() -> None:
+    class Endless(Recorded):
+        async def handle(self, request: wire.Request) -> wire.Reply:
+            begun.set()
+            await anyio.sleep_forever()
+            raise AssertionError
+
+    async def call() -> None:
+        try:
+            await carrier.call(wire.SettleRequest(memory="m"), wire.Done)
+        except SystemGone as gone:
+            told.append(str(gone))
+
+    begun = anyio.Event()
+    told: list[str] = []
+    async with anyio.create_task_group() as tasks, hosting(Endless(wire.Done())) as url:
+        carrier = HttpCarrier(Address(url))
+        tasks.start_soon(call)
+        await begun.wait()
+    await carrier.close()
+
+    assert len(told) == 1
+    assert "the server is stopping" in told[0]
+
+
+async def test_nothing_waits_for_small_packets_to_be_collected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    servers: list[Any] = []
+    startup = uvicorn.Server.startup
+
+    async def noted(self: uvicorn.Server, sockets: list[socket.socket] | None = None) -> None:
+        servers.append(self)
+        await startup(self, sockets)
+
+    monkeypatch.setattr(uvicorn.Server, "startup", noted)
+    async with hosting(Recorded(wire.Health())) as url:
+        carrier = HttpCarrier(Address(url))
+        await carrier.call(wire.HealthRequest(), wire.Health)
+        (connection,) = servers[0].server_state.connections
+        kept = connection.transport.get_extra_info("socket")
+        delay_is_off = kept.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        await carrier.close()
+
+    assert delay_is_off
+
+
+async def test_signals_stay_with_whoever_had_them_and_stdout_stays_silent(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+
+    async with hosting(Recorded(wire.Health())) as url:
+        during = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+        async with httpx.AsyncClient(trust_env=False) as client:
+            await client.get(f"{url}/health")
+
+    assert during == before
+    assert capfd.readouterr() == ("", "")
+
+
+async def test_the_port_is_free_again_once_the_server_stopped() -> None:
+    async with hosting(Recorded(wire.Done())) as url:
+        port = int(url.rpartition(":")[2])
+        with pytest.raises(UsageError, match="choose another address"):
+            await serve_http(Recorded(wire.Done()), f"127.0.0.1:{port}")
+
+    socket.create_server(("127.0.0.1", port)).close()
+
+
+async def test_a_token_in_the_environment_is_asked_of_everyone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RECALL_BENCH_HTTP_TOKEN", "s3cret")
+    host = Recorded(wire.Health())
+
+    async with hosting(host) as url, httpx.AsyncClient(trust_env=False) as client:
+        without = await client.get(f"{url}/health")
+        wrong = await client.get(f"{url}/health", headers={"Authorization": "Bearer s3cre"})
+        right = await client.get(f"{url}/health", headers={"Authorization": "Bearer s3cret"})
+
+    assert [without.status_code, wrong.status_code, right.status_code] == [401, 401, 200]
+    assert without.headers["WWW-Authenticate"] == "Bearer"
+    assert len(host.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ("8000", ("127.0.0.1", 8000)),
+        (":9", ("127.0.0.1", 9)),
+        ("0.0.0.0:0", ("0.0.0.0", 0)),
+        ("localhost", ("localhost", 8000)),
+        ("[::1]:7", ("::1", 7)),
+        ("http://h:7/", ("h", 7)),
+    ],
+)
+def test_an_address_is_on_loopback_unless_it_says_where(
+    address: str, place: tuple[str, int]
+) -> None:
+    assert address_of(address) == place
+
+
+@pytest.mark.parametrize("address", ["https://h:7", "h:x", "h:70000", "h:7/path", "u@h:7"])
+def test_anything_else_is_refused_with_what_to_write(address: str) -> None:
+    with pytest.raises(UsageError, match="write host:port"):
+        address_of(address)
+
+
+@pytest.mark.parametrize("missing", ["starlette", "uvicorn"])
+async def test_a_missing_library_is_named_with_the_remedy(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+
+    with pytest.raises(UsageError, match=r"pip install 'recall-bench\[http\]'"):
+        await serve_http(Recorded(wire.Done()), "0")
+
+
+def test_the_contract_has_a_place_for_every_message_and_one_message_for_every_place() -> None:
+    for verb, request in REQUESTS.items():
+        method, path, body = written(request)
+        endpoint, again = read(method, path, body or b"")
+        assert (endpoint.verb, again) == (verb, request)
+
+    assert sorted(endpoint.verb for endpoint in ENDPOINTS) == sorted(wire.VERBS)
+    assert len({(e.method, e.path) for e in ENDPOINTS}) == len(wire.VERBS)
+
+
+def test_the_committed_contract_is_made_from_the_messages() -> None:
+    committed = (ROOT / "docs/reference/openapi.json").read_text(encoding="utf-8")
+
+    assert committed == text(), "write the text() of recall_bench.systems.http.openapi there"
+
+
+def test_the_committed_contract_declares_every_path_and_field() -> None:
+    document = json.loads(text())
+    schemas = document["components"]["schemas"]
+
+    assert {(path, method.upper()) for path, at in document["paths"].items() for method in at} == {
+        (e.path, e.method) for e in ENDPOINTS
+    }
+    for endpoint in ENDPOINTS:
+        if endpoint.has_body:
+            declared = set(schemas[endpoint.request.__name__]["properties"])
+            fields = {f.name for f in msgspec.structs.fields(endpoint.request)}
+            assert declared == fields - set(endpoint.named)
+    for reference in set(_references(document)):
+        part = document
+        for step in reference.removeprefix("#/").split("/"):
+            part = part[step]
+
+
+def _references(part: object) -> list[str]:
+    if isinstance(part, dict):
+        own = [str(part["$ref"])] if "$ref" in part else []
+        return own + [each for value in part.values() for each in _references(value)]
+    if isinstance(part, list):
+        return [each for value in part for each in _references(value)]
+    return []

@@ -1,0 +1,62 @@
+"""Looking at processes from outside: whether they run, and which a program started."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic, sleep
+
+PATIENCE_S = 10.0
+
+SPAWNS = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = os.fork()
+if child:
+    with open("pids.tmp", "w") as file:
+        file.write(f"{os.getpid()} {child}")
+    os.rename("pids.tmp", "pids")
+time.sleep(600)
+"""
+"""Ignores the request to end, and so does the child it starts; `pids` names both."""
+
+SPAWNING = (sys.executable, "-c", SPAWNS)
+
+
+def runs(pid: int) -> bool:
+    """Whether there is such a process that has not ended."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/stat")
+    # A zombie has ended; whoever inherited it has just not noticed.
+    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def until(holds: Callable[[], bool], what: str) -> None:
+    """Return as soon as something holds; the test fails if it never does."""
+    deadline = monotonic() + PATIENCE_S
+    while not holds():
+        assert monotonic() < deadline, f"waited in vain for {what}"
+        sleep(0.01)
+
+
+def noted_pids(folder: Path) -> list[int]:
+    """What `SPAWNS` wrote down, once it did."""
+    until((folder / "pids").exists, "the program's note of its processes")
+    return [int(word) for word in (folder / "pids").read_text().split()]
+
+
+def all_end(pids: list[int]) -> None:
+    """Return once none of them runs."""
+    until(lambda: not any(map(runs, pids)), f"the end of {pids}")
+
+
+def children() -> set[str]:
+    """The processes that this one has started and not seen end, where the system lists them."""
+    return {
+        pid
+        for listed in Path("/proc/self/task").glob("*/children")
+        for pid in listed.read_text().split()
+    }

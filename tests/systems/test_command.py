@@ -1,0 +1,373 @@
+"""A system may be a program that reads requests and writes replies as lines of JSON."""
+
+import shlex
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import anyio
+import pytest
+
+from recall_bench.core.memory import Memory
+from recall_bench.errors import (
+    BenchError,
+    NotAnAnswer,
+    SystemBusy,
+    SystemFault,
+    SystemGone,
+    SystemStuck,
+    UsageError,
+)
+from recall_bench.systems.command.system import command_system
+from recall_bench.systems.remote import child
+from recall_bench.systems.remote.system import RemoteSystem
+from tests.conftest import episode
+from tests.systems import command_child
+from tests.systems.asking import answered
+from tests.systems.diary import question
+from tests.systems.processes import all_end, runs
+
+pytestmark = pytest.mark.anyio
+
+CHILD = shlex.join([sys.executable, "-I", "-S", command_child.__file__])
+Q = question("Where is the cat?")
+
+
+@asynccontextmanager
+async def started(*faults: str, grace_s: float = 30) -> AsyncIterator[RemoteSystem]:
+    """The program with these faults, closed at the end."""
+    system = await command_system(f"command:{CHILD} {' '.join(faults)}", {}, grace_s=grace_s)
+    try:
+        yield system
+    finally:
+        await system.close()
+
+
+async def opened(system: RemoteSystem) -> Memory:
+    """A memory of one day."""
+    memory = await system.open("ada")
+    await memory.ingest(episode(1, "The cat is in the garden."))
+    return memory
+
+
+@pytest.fixture
+def pids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
+    """The processes that were started since, children and grandchildren."""
+    noted = tmp_path / "pids"
+    monkeypatch.setenv("PIDS", str(noted))
+    return lambda: [int(word) for word in noted.read_text().split()]
+
+
+async def test_what_it_was_fed_it_can_be_asked_about() -> None:
+    async with started() as system:
+        memory = await opened(system)
+        await memory.settle()
+
+        answer = await answered(memory, Q)
+
+    assert answer.text == "The cat is in the garden."
+    assert system.card.name == "child"
+    assert system.card.config["command"][-1] == command_child.__file__  # type: ignore[index]
+
+
+async def test_two_memories_are_two() -> None:
+    async with started() as system:
+        one, two = await opened(system), await system.open("bo")
+        await two.ingest(episode(1, "The cat is on the roof."))
+
+        assert (await answered(one, Q)).text == "The cat is in the garden."
+        assert (await answered(two, Q)).text == "The cat is on the roof."
+
+
+async def test_a_saved_state_is_not_touched_by_what_comes_later() -> None:
+    async with started() as system:
+        assert system.snapshots is not None
+        memory = await opened(system)
+        token = await system.snapshots.save(memory)
+        await memory.ingest(episode(2, "Where is the cat? The cat is gone."))
+
+        copy = await system.snapshots.open(token)
+
+        assert (await answered(copy, Q)).text == "The cat is in the garden."
+
+
+async def test_many_questions_may_be_under_way_while_one_hangs() -> None:
+    async with started("hang:1") as system:
+        memory = await opened(system)
+        said: list[str] = []
+
+        async def ask() -> None:
+            said.append((await answered(memory, Q)).text)
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(memory.answer, Q)
+            await anyio.wait_all_tasks_blocked()
+            async with anyio.create_task_group() as others:
+                for _ in range(5):
+                    others.start_soon(ask)
+            group.cancel_scope.cancel()
+
+    assert said == ["The cat is in the garden."] * 5
+
+
+async def test_a_day_of_megabytes_and_every_script_arrives_whole() -> None:
+    day = '\N{CAT}\u2028\x85ß\0中\n"' * 100_000
+    async with started() as system:
+        memory = await system.open("ada")
+        async with anyio.create_task_group() as group:
+            for number in range(1, 4):
+                group.start_soon(memory.ingest, episode(number, day))
+
+        answer = await answered(memory, question("everything"))
+
+    assert answer.text == day * 3
+
+
+async def test_it_lives_in_a_folder_of_its_own_that_goes_with_it(tmp_path: Path) -> None:
+    noted = tmp_path / "folders"
+    told = (
+        "import os, sys\n"
+        "told = os.getcwd(), os.environ['RECALL_BENCH_STATE_DIR']\n"
+        f"print(*told, file=open({str(noted)!r}, 'a'))\n"
+        "open('mine', 'w').close()\n"
+        f"sys.argv[1:] = []\nexec(open({command_child.__file__!r}).read())\n"
+    )
+    (tmp_path / "program.py").write_text(told)
+
+    system = await command_system(f"command:{sys.executable} {tmp_path}/program.py", {})
+    await system.open("ada")
+    greeted, working = (line.split() for line in noted.read_text().splitlines())
+    assert Path(working[0], "mine").exists()
+    await system.close()
+
+    assert working[0] == working[1] != greeted[0]
+    assert Path.cwd() != Path(working[0])
+    assert not Path(working[0]).exists()
+    assert not Path(greeted[0]).exists()
+
+
+async def test_files_named_beside_us_are_found_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "child.py").write_text(Path(command_child.__file__).read_text())
+    monkeypatch.chdir(tmp_path)
+
+    system = await command_system(f"command:{sys.executable} child.py", {})
+
+    assert system.card.config == {"command": [sys.executable, "child.py"]}
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("die:1", r"ended with signal 9; when that"),
+        (
+            "exit:1",
+            r"code 3, and its last words were: loading the index \| no such index: ärger; when",
+        ),
+        ("say:1", r"what is not a reply: 'Loading the model …'; commentary belongs on standard"),
+        ("stray:1", r'not a reply: \'{"id": 4711.*, with an id that no open request has'),
+    ],
+)
+async def test_a_child_that_is_lost_is_gone_and_says_why(fault: str, message: str) -> None:
+    async with started(fault) as system:
+        memory = await opened(system)
+
+        with pytest.raises(SystemGone, match=message):
+            await memory.answer(Q)
+        with pytest.raises(SystemGone, match=message):
+            await system.open("another")
+
+
+async def test_every_question_under_way_learns_of_the_end() -> None:
+    faults: list[type[BenchError]] = []
+    async with started("hang:1", "hang:2", "die:3") as system:
+        memory = await opened(system)
+
+        async def ask() -> None:
+            try:
+                await memory.answer(Q)
+            except BenchError as error:
+                faults.append(type(error))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(3):
+                group.start_soon(ask)
+
+    assert faults == [SystemGone] * 3
+
+
+async def test_what_was_written_by_its_end_still_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recall_bench.systems.command.conversation._DRAINING_S", 30)
+    async with started("heir:1") as system:
+        memory = await opened(system)
+
+        assert (await answered(memory, Q)).text == "The cat is in the garden."
+
+
+async def test_a_child_that_closes_its_output_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recall_bench.systems.command.conversation._FAREWELL_S", 0.1)
+    async with started("close:1") as system:
+        memory = await opened(system)
+
+        with pytest.raises(SystemGone, match="closed its standard output"):
+            await memory.answer(Q)
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"), [("busy:1", SystemBusy), ("odd:1", NotAnAnswer)], ids=["busy", "odd"]
+)
+async def test_what_it_says_went_wrong_costs_that_question_alone(
+    fault: str, kind: type[SystemFault]
+) -> None:
+    async with started(fault) as system:
+        memory = await opened(system)
+
+        with pytest.raises(kind):
+            await memory.answer(Q)
+        assert (await answered(memory, Q)).text == "The cat is in the garden."
+
+
+async def test_a_question_that_overruns_leaves_the_others_alone() -> None:
+    """The child is asked for its health then; it replies, and goes on with its memories."""
+    async with started("hang:1") as system:
+        memory = await opened(system)
+
+        with anyio.move_on_after(0.1) as overrun:
+            await memory.answer(Q)
+
+        assert overrun.cancelled_caught
+        assert (await answered(memory, Q)).text == "The cat is in the garden."
+
+
+async def test_a_reply_that_comes_too_late_is_nobodys() -> None:
+    async with started("late:1") as system:
+        memory = await opened(system)
+        await memory.ingest(episode(2, "The otter is out."))
+        with anyio.move_on_after(0.1):
+            await memory.answer(Q)
+
+        answer = await answered(memory, question("Where is the otter?"))
+
+    assert answer.text == "The otter is out."
+
+
+async def test_a_child_that_ignores_everything_is_ended_and_another_started(
+    pids: Callable[[], list[int]],
+) -> None:
+    async with started("freeze:1", grace_s=0.1) as system:
+        assert system.snapshots is not None
+        memory = await opened(system)
+        token = await system.snapshots.save(memory)
+        with anyio.move_on_after(0.1) as overrun:
+            await memory.answer(Q)
+        assert overrun.cancelled_caught
+        all_end(pids())
+
+        with pytest.raises(SystemStuck, match="did not answer any more and was ended"):
+            await memory.answer(Q)
+        with pytest.raises(SystemGone, match="snapshot was lost; run the same command again"):
+            await system.snapshots.open(token)
+        replacement = await system.open("ada")
+        with pytest.raises(SystemStuck):
+            await memory.answer(Q)
+        await memory.close()
+        await replacement.ingest(episode(1, "The cat is back."))
+        await replacement.settle()
+
+
+async def test_a_full_pipe_to_a_child_that_froze_is_no_obstacle() -> None:
+    async with started("freeze:1", grace_s=0.1) as system:
+        memory = await opened(system)
+
+        with anyio.move_on_after(0.1):
+            async with anyio.create_task_group() as group:
+                group.start_soon(memory.answer, Q)
+                await anyio.wait_all_tasks_blocked()
+                group.start_soon(memory.ingest, episode(2, "x" * 1_000_000))
+                group.start_soon(memory.ingest, episode(3, "x" * 1_000_000))
+
+        with pytest.raises(SystemStuck):
+            await memory.answer(Q)
+
+
+async def test_closing_ends_the_child_and_all_it_started(
+    pids: Callable[[], list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recall_bench.systems.command.conversation._FAREWELL_S", 0.1)
+    async with started("spawn", "deaf") as system:
+        await opened(system)
+        assert all(map(runs, pids()[-2:]))
+
+    all_end(pids())
+
+
+async def test_a_cancelled_run_ends_them_too(pids: Callable[[], list[int]]) -> None:
+    async with started("spawn") as system:
+        with anyio.CancelScope() as scope:
+            await opened(system)
+            scope.cancel()
+            await system.close()
+
+        all_end(pids())
+
+
+async def test_what_a_dead_child_left_behind_holds_nobody_up(pids: Callable[[], list[int]]) -> None:
+    """The grandchild has the pipes; their end would never come."""
+    async with started("spawn", "die:1") as system:
+        memory = await opened(system)
+
+        with pytest.raises(SystemGone, match="ended with signal 9"):
+            await memory.answer(Q)
+
+    all_end(pids())
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("command:", "names no program; write 'command:PROGRAM ARGS…'"),
+        ("command:no-such-program --x", "there is no program 'no-such-program'"),
+        ("command:./no/such/program", "there is no program './no/such/program'"),
+        ("command:python 'x", "cannot be split into words"),
+    ],
+)
+async def test_a_program_that_is_not_there_is_said_at_once(target: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        await command_system(target, {})
+
+
+async def test_settings_it_could_not_be_given_are_refused() -> None:
+    with pytest.raises(UsageError, match="cannot be given the settings depth"):
+        await command_system(f"command:{CHILD}", {"depth": 3})
+
+
+async def test_a_program_of_another_kind_is_told_apart() -> None:
+    with pytest.raises(SystemGone, match="echo wrote to its standard output what is not a reply"):
+        await command_system("command:echo hello", {})
+    with pytest.raises(SystemGone, match="true ended with exit code 0"):
+        await command_system("command:true", {})
+
+
+async def test_the_program_gets_its_words_and_no_shell_sees_them(tmp_path: Path) -> None:
+    told = f"import json, sys; json.dump(sys.argv[1:], open({str(tmp_path / 'words')!r}, 'w'))"
+
+    with pytest.raises(SystemGone):
+        await command_system(
+            f"command:{shlex.join([sys.executable, '-c', told])} 'a b' $HOME ';' '*'", {}
+        )
+
+    assert (tmp_path / "words").read_text() == '["a b", "$HOME", ";", "*"]'
+
+
+def test_on_windows_the_whole_tree_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[tuple[str, ...]] = []
+    monkeypatch.setattr(child, "sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: ran.append(command))
+
+    child._kill(4711)
+
+    assert ran == [("taskkill", "/T", "/F", "/PID", "4711")]

@@ -1,0 +1,213 @@
+"""A run does not care whether its system is in this process or in another."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from recall_bench.systems.command.carrier import LineCarrier
+from recall_bench.systems.command.program import Program
+from tests.commands import Invoke, Shown
+from tests.gardener import ADAPTER, write_persona
+from tests.systems import command_child
+from tests.systems.finder import GREP
+from tests.systems.processes import all_end, runs, until
+
+PYTHON = shlex.quote(sys.executable)
+CHILD = f"command:{PYTHON} -I -S {command_child.__file__}"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    write_persona(tmp_path / "data")
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def pids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file in which children note who they are."""
+    monkeypatch.setenv("PIDS", str(tmp_path / "pids"))
+    return tmp_path / "pids"
+
+
+def noted(pids: Path) -> list[int]:
+    return [int(word) for word in pids.read_text().split()]
+
+
+def words(data: Path, target: object, into: str, *more: str) -> list[str]:
+    return [
+        *("run", "--data", str(data), "--ranges", "5d,10d", "--adapter", str(target)),
+        *("--into", into, "--no-heatmap-png", *more),
+    ]
+
+
+def answers(folder: str) -> dict[str, object]:
+    """What was answered to each trial, passages and all."""
+    events = [json.loads(line) for line in Path(folder, "journal.jsonl").read_text().splitlines()]
+    return {
+        json.dumps(event["trial"], sort_keys=True): event["answer"]
+        for event in events
+        if event["type"] == "answered"
+    }
+
+
+def failures(folder: str) -> list[str]:
+    events = [json.loads(line) for line in Path(folder, "journal.jsonl").read_text().splitlines()]
+    return [event["fault"] for event in events if event["type"] == "not_answered"]
+
+
+@pytest.mark.parametrize("lifecycle", ["forked", "fresh"])
+def test_a_served_adapter_answers_as_it_does_here(
+    invoke: Invoke, data: Path, tmp_path: Path, lifecycle: str
+) -> None:
+    adapter = tmp_path / "adapter.py"
+    prints = 'print("fed", day); self.lines += '
+    adapter.write_text(
+        ADAPTER.replace("name =", "can_snapshot = True\n    name =").replace(
+            "self.lines += ", prints
+        )
+    )
+    served = f"command:{PYTHON} -m recall_bench serve {shlex.quote(str(adapter))} --stdio"
+
+    here = invoke(*words(data, adapter, "here", "--lifecycle", lifecycle))
+    there = invoke(*words(data, served, "there", "--lifecycle", lifecycle))
+
+    assert (here.code, there.code) == (0, 0), there.err
+    assert len(answers("here")) == 15
+    assert answers("there") == answers("here")
+
+
+def test_a_program_for_each_question_finds_the_same_in_copies_as_in_fed_memories(
+    invoke: Invoke, data: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "finder.py"
+    path.write_text(GREP)
+    target = f"once:{PYTHON} -I -S {shlex.quote(str(path))}"
+
+    forked = invoke(*words(data, target, "forked", "--lifecycle", "forked"))
+    fresh = invoke(*words(data, target, "fresh", "--lifecycle", "fresh"))
+
+    assert (forked.code, fresh.code) == (0, 0), forked.err
+    assert len(answers("fresh")) == 15
+    assert answers("forked") == answers("fresh")
+    for answer in answers("forked").values():
+        assert isinstance(answer, dict)
+        assert answer["passages"]
+        assert all(passage["id"] == f"day-{passage['day']:04}" for passage in answer["passages"])
+
+
+def be_quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait less: a frozen child is silent for however long one waits."""
+
+    def hasty(program: Program, *, grace_s: float) -> LineCarrier:
+        return LineCarrier(program, grace_s=grace_s / 10)
+
+    monkeypatch.setattr("recall_bench.systems.command.system.LineCarrier", hasty)
+
+
+def resumed(invoke: Invoke, command: list[str]) -> Shown:
+    shown = invoke(*command)
+    assert shown.code == 0, shown.err
+    return shown
+
+
+def test_a_child_that_dies_ends_the_run_and_the_same_command_continues(
+    invoke: Invoke, data: Path, pids: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resumed(invoke, words(data, CHILD, "whole"))
+    monkeypatch.setenv("FAULTS", "exit:7")
+
+    broken = invoke(*words(data, CHILD, "broken"))
+    before = answers("broken")
+    monkeypatch.delenv("FAULTS")
+    resumed(invoke, words(data, CHILD, "broken"))
+
+    assert broken.code == 4
+    assert "ended with exit code 3" in broken.err
+    assert len(before) == 6
+    assert failures("broken") == []
+    assert answers("broken") == answers("whole")
+    all_end(noted(pids))
+
+
+def test_a_question_that_hangs_is_one_failure(
+    invoke: Invoke, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAULTS", "hang:7")
+
+    shown = invoke(*words(data, CHILD, "r", "--timeout", "3000", "--error-budget", "0.1"))
+
+    assert shown.code == 0, shown.err
+    assert failures("r") == ["SystemTimeout"]
+    assert len(answers("r")) == 14
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lifecycle", ["fresh", "growing"])
+def test_a_child_that_freezes_costs_one_question_and_is_replaced(
+    invoke: Invoke, data: Path, pids: Path, monkeypatch: pytest.MonkeyPatch, lifecycle: str
+) -> None:
+    """Each child freezes at its seventh question: the first, and the one that replaces it."""
+    monkeypatch.setenv("FAULTS", "freeze:7")
+    be_quick(monkeypatch)
+    more = ("--timeout", "3000", "--error-budget", "0.2", "--lifecycle", lifecycle)
+
+    shown = invoke(*words(data, CHILD, "r", *more))
+
+    assert shown.code == 0, shown.err
+    assert failures("r") == ["SystemTimeout", "SystemTimeout"]
+    assert len(answers("r")) == 13
+    all_end(noted(pids))
+
+
+@pytest.mark.slow
+def test_a_frozen_child_takes_its_saved_states_with_it_and_the_same_command_continues(
+    invoke: Invoke, data: Path, pids: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAULTS", "freeze:7")
+    be_quick(monkeypatch)
+    command = words(data, CHILD, "r", "--timeout", "3000", "--error-budget", "0.2")
+
+    broken = invoke(*command)
+    monkeypatch.delenv("FAULTS")
+    resumed(invoke, command)
+
+    assert broken.code == 4
+    assert "snapshot was lost; run the same command again" in broken.err
+    assert failures("r") == ["SystemTimeout"]
+    assert len(answers("r")) == 14
+    all_end(noted(pids))
+
+
+@pytest.mark.slow
+def test_a_harness_that_is_killed_leaves_no_process_and_the_same_command_continues(
+    invoke: Invoke, data: Path, pids: Path, tmp_path: Path
+) -> None:
+    """Neither the child, which hears nothing, nor the one it started."""
+    resumed(invoke, words(data, CHILD, "whole"))
+    command = words(data, CHILD, "cut", "--timeout", "600000")
+    environ = {**os.environ, "FAULTS": "hang:7 spawn deaf"}
+
+    with subprocess.Popen(
+        [sys.executable, "-m", "recall_bench", *command],
+        cwd=tmp_path,
+        env=environ,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as harness:
+        until(lambda: Path("cut/journal.jsonl").exists() and len(answers_so_far("cut")) == 6, "six")
+        assert all(map(runs, noted(pids)[-2:]))
+        harness.kill()
+    all_end(noted(pids))
+    resumed(invoke, command)
+
+    assert answers("cut") == answers("whole")
+
+
+def answers_so_far(folder: str) -> list[bytes]:
+    lines = Path(folder, "journal.jsonl").read_bytes().splitlines()
+    return [line for line in lines if line.startswith(b'{"type":"answered"')]

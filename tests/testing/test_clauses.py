@@ -1,0 +1,292 @@
+"""Each clause of the contract notices the memory that breaks it, in every way it can be broken."""
+
+from collections.abc import Callable, Sequence
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from recall_bench.core.history import Episode
+from recall_bench.core.memory import Answer, Asker, Clock, Found, Memory, Passage
+from recall_bench.core.question import Question
+from recall_bench.errors import SystemFault
+from recall_bench.systems.python.system import system_from
+from recall_bench.testing import (
+    CopiesInMemory,
+    Honest,
+    LeaksSessions,
+    Outcome,
+    ScriptedMemory,
+    assert_contract_async,
+)
+from tests.testing.broken import Custom, everything, result, scripted
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_new_memory_that_tells_what_another_was_told_is_noticed() -> None:
+    only = ScriptedMemory(everything)
+
+    outcome, message = await result(Custom(lambda: only), "empty-memory")
+
+    assert outcome is Outcome.FAILED
+    assert "which another memory was told" in message
+
+
+async def test_a_new_memory_that_finds_something_is_noticed() -> None:
+    class Greets(ScriptedMemory):
+        async def answer(self, question: Question) -> Found:  # type: ignore[override]
+            return Found(passages=(Passage(text="Welcome to your memory!"),))
+
+    outcome, message = await result(Custom(lambda: Greets(everything)), "empty-memory")
+
+    assert outcome is Outcome.FAILED
+    assert "Welcome to your memory!" in message
+
+
+async def test_a_memory_that_is_emptied_by_the_opening_of_another_is_noticed() -> None:
+    opened: list[ScriptedMemory] = []
+
+    class ForgetsWhenOneIsFed(ScriptedMemory):
+        async def ingest(self, episode: Episode) -> None:
+            for other in opened:
+                other.lived.clear()
+            await super().ingest(episode)
+
+    def opening() -> Memory:
+        opened.append(ForgetsWhenOneIsFed(everything))
+        return opened[-1]
+
+    outcome, message = await result(Custom(opening), "isolation")
+
+    assert outcome is Outcome.FAILED
+    assert "know its own day beside another's" in message
+
+
+async def test_sessions_are_only_reported_where_nothing_is_claimed() -> None:
+    class Untold(LeaksSessions):
+        honours_sessions = False
+
+    report = await assert_contract_async(system_from(Untold), only=["sessions"])
+
+    assert report.seen.asker is Asker.TOLD
+    assert "is told to another" in report.result("sessions").message
+
+
+async def test_telling_no_session_anything_is_no_discretion() -> None:
+    def reply(lived: Sequence[Episode], question: Question) -> str:
+        return everything(lived, question) if question.session == "principal" else "Not you."
+
+    outcome, message = await result(scripted(reply, asker=Asker.HONOURED), "sessions")
+
+    assert outcome is Outcome.FAILED
+    assert "keeps no secret" in message
+
+
+async def test_a_clock_that_is_better_than_declared_is_no_failure() -> None:
+    class Modest(Honest):
+        clock = "none"
+
+    report = await assert_contract_async(system_from(Modest), only=["dates"])
+
+    assert report.seen.clock is Clock.NATIVE
+    assert "the card says none, which is less" in report.result("dates").message
+
+
+async def test_finds_that_change_while_nothing_is_told_are_noticed() -> None:
+    asked: list[str] = []
+
+    def reply(lived: Sequence[Episode], question: Question) -> str:
+        asked.append(question.text)
+        return everything(lived[len(lived) > 4 and len(asked) > 30 :], question)
+
+    outcome, message = await result(scripted(reply), "readiness")
+
+    assert outcome is Outcome.FAILED
+    assert "day 1 changed while nothing was told" in message
+
+
+class SettlesOnce(ScriptedMemory):
+    """Forgets everything when it is settled with nothing new."""
+
+    def __init__(self) -> None:
+        super().__init__(everything)
+        self.settled = 0
+
+    async def settle(self) -> None:
+        if self.lived and self.settled == len(self.lived):
+            self.lived.clear()
+        self.settled = len(self.lived)
+
+
+async def test_settling_again_must_change_nothing() -> None:
+    outcome, message = await result(Custom(SettlesOnce), "finalize")
+
+    assert outcome is Outcome.FAILED
+    assert "2 facts found became 0" in message
+
+
+class SettlesForGood(ScriptedMemory):
+    """Takes in nothing more once it is settled."""
+
+    is_settled = False
+
+    async def ingest(self, episode: Episode) -> None:
+        if not self.is_settled:
+            await super().ingest(episode)
+
+    async def settle(self) -> None:
+        self.is_settled = bool(self.lived)
+
+
+async def test_the_story_goes_on_after_settling() -> None:
+    outcome, message = await result(Custom(lambda: SettlesForGood(everything)), "finalize")
+
+    assert outcome is Outcome.FAILED
+    assert "a day told after settling" in message
+
+
+class Swaps(ScriptedMemory):
+    """Keeps the question it is at in one place for all."""
+
+    async def answer(self, question: Question) -> Answer:
+        self.at = question
+        await anyio.lowlevel.checkpoint()
+        asked = self.at.text.lower().strip("?").split(" the ")[-1]
+        told = [line for day in self.lived for line in day.text.splitlines() if asked in line]
+        return Answer(text="\n".join(told))
+
+
+@pytest.mark.parametrize(
+    ("at_once", "expected"), [(4, Outcome.FAILED), (1, Outcome.NOT_APPLICABLE)]
+)
+async def test_answers_that_are_swapped_between_questions_are_noticed(
+    at_once: int, expected: Outcome
+) -> None:
+    system = Custom(lambda: Swaps(everything), max_concurrency=at_once)
+
+    outcome, message = await result(system, "concurrency")
+
+    assert outcome is expected
+    assert "to another question's" in message or at_once == 1
+
+
+class Streams(ScriptedMemory):
+    """Takes in many days, and reports them in the order the test says."""
+
+    def __init__(self, *, is_backwards: bool) -> None:
+        super().__init__(everything)
+        self._step = -1 if is_backwards else 1
+
+    async def ingest_all(
+        self, episodes: Sequence[Episode], took: Callable[[Episode], None]
+    ) -> None:
+        self.lived += episodes
+        for each in episodes[:: self._step]:
+            took(each)
+
+
+@pytest.mark.parametrize(("is_backwards", "expected"), [(False, "passed"), (True, "failed")])
+async def test_many_days_are_taken_in_in_order(is_backwards: bool, expected: str) -> None:
+    outcome, message = await result(Custom(lambda: Streams(is_backwards=is_backwards)), "order")
+
+    assert outcome == expected
+    assert "in this order, but [31, 9, 2, 1] was" in message or not is_backwards
+
+
+async def test_a_refusal_of_odd_input_is_no_failure() -> None:
+    def reply(lived: Sequence[Episode], question: Question) -> str:
+        if not question.text.strip():
+            raise SystemFault("ask something")
+        return everything(lived, question)
+
+    outcome, message = await result(scripted(reply), "errors")
+
+    assert outcome is Outcome.PASSED
+    assert message.startswith("refuses an empty question, a blank question")
+
+
+async def test_a_memory_that_does_not_survive_odd_input_is_noticed() -> None:
+    class Dies(ScriptedMemory):
+        async def answer(self, question: Question) -> Answer:
+            if not question.text.strip():
+                self.lived.clear()
+                raise SystemFault("ask something")
+            return await super().answer(question)
+
+    outcome, message = await result(Custom(lambda: Dies(everything)), "errors")
+
+    assert outcome is Outcome.FAILED
+    assert "go on working after odd input" in message
+
+
+class SameForAll(CopiesInMemory):
+    """Copies that are their original."""
+
+    async def save(self, memory: Memory) -> str:
+        self._kept["it"] = memory
+        return "it"
+
+    async def open(self, token: str) -> Memory:
+        return self._kept[token]
+
+
+class Blank(CopiesInMemory):
+    """Copies without memories."""
+
+    async def open(self, token: str) -> Memory:
+        return ScriptedMemory(everything)
+
+
+class Drains(CopiesInMemory):
+    """Copies that leave their original empty."""
+
+    async def save(self, memory: Memory) -> str:
+        token = await super().save(memory)
+        assert isinstance(memory, ScriptedMemory)
+        memory.lived.clear()
+        return token
+
+
+@pytest.mark.parametrize(
+    ("copies", "said"),
+    [
+        pytest.param(SameForAll, "stay as it was saved", id="share what comes later"),
+        pytest.param(Blank, "the 2 facts its original finds, but it found 0", id="are empty"),
+        pytest.param(Drains, "go on after it was copied", id="empty the original"),
+    ],
+)
+async def test_copies_are_noticed_that(copies: type[CopiesInMemory], said: str) -> None:
+    outcome, message = await result(
+        Custom(lambda: ScriptedMemory(everything), snapshots=copies()), "snapshots"
+    )
+
+    assert outcome is Outcome.FAILED
+    assert said in message
+
+
+async def test_a_question_to_a_copy_that_others_hear_of_is_noticed() -> None:
+    asked: list[str] = []
+
+    def reply(lived: Sequence[Episode], question: Question) -> str:
+        asked.append(question.text)
+        return "\n".join([everything(lived, question), *asked])
+
+    system = Custom(lambda: ScriptedMemory(reply), snapshots=CopiesInMemory())
+
+    outcome, message = await result(system, "snapshots")
+
+    assert outcome is Outcome.FAILED
+    assert "leave no trace elsewhere" in message
+
+
+async def test_a_memory_that_fails_while_it_is_empty_may_still_be_reset() -> None:
+    def reply(lived: Sequence[Episode], question: Question) -> str:
+        if not lived:
+            raise SystemFault("nothing to search")
+        return everything(lived, question)
+
+    empty, _ = await result(scripted(reply), "empty-memory")
+    reset, _ = await result(scripted(reply), "reset")
+
+    assert (empty, reset) == (Outcome.FAILED, Outcome.PASSED)

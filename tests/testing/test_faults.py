@@ -1,0 +1,98 @@
+"""Every adapter that is broken on purpose is caught by the check named for it; the honest one by
+none."""
+
+import pytest
+
+import recall_bench.testing
+from recall_bench.systems.python.system import system_from
+from recall_bench.testing import CHECKS, FAULTS, Faulty, Honest, Outcome, check_system
+
+NAMES = [check.name for check in CHECKS]
+CAUGHT = [(fault, name) for fault in FAULTS for name in fault.caught_by]
+
+
+async def outcomes(adapter: type[Honest], *only: str, **config: object) -> dict[str, Outcome]:
+    system = system_from(adapter, config)
+    try:
+        report = await check_system(system, only=only)
+    finally:
+        await system.close()
+    return {check.name: check.outcome for check in report.checks}
+
+
+@pytest.mark.anyio
+async def test_the_honest_memory_passes_every_check() -> None:
+    found = await outcomes(Honest)
+
+    assert found == dict.fromkeys(NAMES, Outcome.PASSED)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("fault", "check"), CAUGHT, ids=[f"{fault.__name__} by {name}" for fault, name in CAUGHT]
+)
+async def test_a_fault_is_caught_by_name(fault: type[Faulty], check: str) -> None:
+    assert await outcomes(fault, check) == {check: Outcome.FAILED}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("seed", range(5))
+async def test_three_writes_in_ten_are_missed_whatever_the_lot(seed: int) -> None:
+    found = await outcomes(recall_bench.testing.DropsWrites, "round-trip", seed=seed)
+
+    assert found == {"round-trip": Outcome.FAILED}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("fault", "config"),
+    [(recall_bench.testing.SlowsDown, {"step_s": 0.0}), (recall_bench.testing.Hallucinates, {})],
+    ids=["SlowsDown", "Hallucinates"],
+)
+async def test_what_only_doctor_can_see_breaks_no_clause(
+    fault: type[Faulty], config: dict[str, object]
+) -> None:
+    found = await outcomes(fault, *set(NAMES) - {"large-day"}, **config)
+
+    assert fault.battery == "doctor"
+    assert set(found.values()) == {Outcome.PASSED}
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_a_fault_says_who_catches_it(fault: type[Faulty]) -> None:
+    assert bool(fault.caught_by) == (fault.battery == "contract")
+    assert set(fault.caught_by) <= set(NAMES)
+    assert fault.name == fault.__name__
+    assert getattr(recall_bench.testing, fault.__name__) is fault
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("fault", "check", "said"),
+    [
+        (
+            "DropsWrites",
+            "round-trip",
+            "only 13 (65%) were, and what was told on days 1–2, 5–7, 10, 19",
+        ),
+        ("NeverSettles", "readiness", "only when asked for the 13th time"),
+        ("LosesTail", "readiness", "it was not in 31 attempts"),
+        ("ReversesTime", "order", "only the earlier"),
+        ("IgnoresDates", "dates", "the clock the card claims, native, but saw in-text"),
+        ("CrashesOnSeventh", "round-trip", "RuntimeError: the seventh question is too much"),
+        ("AnswersErrors", "errors", "'Error: the query contains no search terms"),
+        ("KeepsOldMemories", "reset", "nothing of the one before it, but it told"),
+        ("ForgetsUnicode", "unicode", "Greek, Cyrillic, Arabic"),
+        ("CountsWrong", "count", "it counts 7"),
+    ],
+)
+async def test_a_failure_says_what_was_seen(fault: str, check: str, said: str) -> None:
+    system = system_from(getattr(recall_bench.testing, fault))
+    report = await check_system(system, only=[check])
+    await system.close()
+
+    message = report.result(check).message
+
+    assert message.startswith("expected ")
+    assert said in message
+    assert "; " in message
