@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from recall_bench.core.event import Declared
-from recall_bench.core.memory import MemorySystem
+from recall_bench.core.memory import MemorySystem, Metering
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan, ScenarioCard
 from recall_bench.core.ranges import NAMED, parse_ranges
 from recall_bench.core.reader import Reader
@@ -63,6 +63,7 @@ def assemble(
         stories=stories,
         questions=check.questions,
         reader=reader,
+        meter=system.drain if isinstance(system, Metering) else None,
         warnings=check.warnings + _notes(plan, check.questions),
     )
     return _writable(job)

@@ -35,6 +35,7 @@ class Settings:
     reader: str | None = None
     top_k: int = 10
     max_context_tokens: int | None = None
+    endpoint: bool = False
     system_model: str | None = None
     system_embedder: str | None = None
     grpc_ca: Path | None = None
@@ -188,6 +189,7 @@ class _Run(_Section):
     sample: int | None = None
     top_k: int | None = None
     max_context_tokens: int | None = None
+    endpoint: bool | None = None
     grpc_ca: str | None = None
     judge_memory_window: int | None = None
     judge_shows: JudgeShows | None = None

@@ -19,8 +19,8 @@ FORGETFUL = """
 class Adapter:
     name = "forgetful"
 
-    def __init__(self, keeps=10, crashes=False):
-        self.keeps, self.crashes = keeps, crashes
+    def __init__(self, keeps=10, crashes=False, strays=False):
+        self.keeps, self.crashes, self.strays = keeps, crashes, strays
 
     def setup(self):
         self.days = []
@@ -39,7 +39,8 @@ class Adapter:
         found = [(day, line) for day, line in self.days if plant in line]
         return {
             "answer": found[0][1] if found else "There is no record of that.",
-            "passages": [{"text": line, "day": day} for day, line in found],
+            "passages": [{"text": line, "day": day} for day, line in found if not self.strays]
+            or [{"text": "### The beds", "day": 1}],
         }
 
     def teardown(self):
@@ -114,7 +115,16 @@ def test_tokens_are_of_the_passages_delivered(compared: Compared) -> None:
     found = compared("keeps=4")
 
     assert found.rows[0].tokens == pytest.approx((sum(delivered[:5]) + sum(delivered)) / 15)
-    assert found.rows[1].tokens == pytest.approx(2 * sum(delivered[:4]) / 15)
+    heading = tokens("### The beds")
+    assert found.rows[1].tokens == pytest.approx((2 * sum(delivered[:4]) + 7 * heading) / 15)
+
+
+def test_a_passage_of_another_day_is_not_the_right_day(compared: Compared) -> None:
+    """What it delivers stands in every day, and so is the first day's: right twice of 15."""
+    astray = row(compared("strays=true"), "strays=true")
+
+    assert astray.mean == 6.0
+    assert astray.hit_share == pytest.approx(2 / 15)
 
 
 def test_a_small_loss_is_not_called_one(compared: Compared) -> None:

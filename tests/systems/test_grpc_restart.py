@@ -13,7 +13,8 @@ import pytest
 from recall_bench.core.history import Episode
 from recall_bench.core.memory import Memory, MemorySystem
 from recall_bench.core.question import Question
-from recall_bench.errors import SystemGone
+from recall_bench.errors import SystemGone, SystemTimeout
+from recall_bench.systems.grpc import line
 from recall_bench.systems.grpc.system import grpc_system
 from tests.systems.asking import answered
 from tests.systems.grpc_server import Diary, failing, serving, started
@@ -171,10 +172,11 @@ async def test_a_server_that_shuts_down_at_teardown_is_closed_in_peace() -> None
 
 
 class Relay:
-    """Passes bytes on to a server, until it is cut and turned to another."""
+    """Passes bytes on to a server, until it falls mute, or is cut and turned to another."""
 
     def __init__(self, target: int) -> None:
         self.target = target
+        self.is_mute = False
         self.writers: list[asyncio.StreamWriter] = []
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -185,8 +187,9 @@ class Relay:
     async def pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError):
             while received := await reader.read(65536):
-                writer.write(received)
-                await writer.drain()
+                if not self.is_mute:
+                    writer.write(received)
+                    await writer.drain()
         writer.close()
 
     def cut(self, target: int) -> None:
@@ -194,6 +197,25 @@ class Relay:
         for writer in self.writers:
             writer.transport.abort()
         self.writers.clear()
+
+
+async def test_a_server_that_vanishes_without_hanging_up_is_gone_once_a_ping_has_no_reply(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(line, "_PONG_S", 0.5)
+    async with serving(Diary()) as port:
+        relay = Relay(port)
+        listener = await asyncio.start_server(relay.accept, "127.0.0.1", 0)
+        target = f"grpc://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+        memory = await grpc_system(target, timeout_s=0.5).open("ada")
+        relay.is_mute = True
+
+        with pytest.raises(SystemGone), anyio.fail_after(20):
+            await fed_for_ever(memory)
+
+        await memory.close()
+        relay.cut(port)
+        listener.close()
 
 
 @pytest.mark.slow
@@ -217,6 +239,12 @@ async def test_no_day_is_counted_as_taken_by_a_server_that_does_not_have_it() ->
         assert after.calls == []
         relay.cut(first)
         listener.close()
+
+
+async def fed_for_ever(memory: Memory) -> None:
+    while True:
+        with suppress(SystemTimeout):
+            await memory.ingest(day(1))
 
 
 async def fed_until_cut(memory: Memory, relay: Relay, target: int, pause_s: float) -> list[str]:

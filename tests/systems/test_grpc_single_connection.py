@@ -1,12 +1,13 @@
 """A single connection passes everything on, to the first who comes, and is over when it is over."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from recall_bench.systems.grpc.single_connection import SingleConnection
+from recall_bench.systems.grpc.single_connection import FIRST_WORDS, SingleConnection
 
 pytestmark = pytest.mark.anyio
 
@@ -93,3 +94,22 @@ async def test_nobody_at_the_other_end_is_an_os_error() -> None:
 
     with pytest.raises(OSError, match=str(nobody)):
         await SingleConnection.to("127.0.0.1", nobody)
+
+
+async def test_the_machine_watches_a_connection_that_is_silent_for_long() -> None:
+    async with connected(echo) as connection:
+        transport = connection._far._transport
+        assert transport is not None
+
+        watched = transport.get_extra_info("socket")
+
+        assert watched.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+
+
+async def test_what_the_server_says_first_is_kept_and_no_more() -> None:
+    async with connected(echo) as connection, visiting(connection) as (reader, writer):
+        assert await reader.readexactly(5) == b"hello"
+        writer.write(b"." * 100)
+        await reader.readexactly(100)
+
+        assert connection.first_words == (b"hello" + b"." * 100)[:FIRST_WORDS]

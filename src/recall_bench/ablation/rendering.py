@@ -109,7 +109,8 @@ def markdown(comparison: Comparison) -> str:
     for row in comparison.rows:
         words = (word.replace("|", "\\|").replace("*", "\\*") for word in cells(row))
         lines.append(f"| {' | '.join(words)} |")
-    return "\n".join([*lines, "", *(note.replace("*", "\\*") for note in notes(comparison))])
+    paragraphs = (f"\n{note}".replace("*", "\\*") for note in notes(comparison))
+    return "\n".join([*lines, *paragraphs])
 
 
 def coloured(comparison: Comparison) -> "Table":

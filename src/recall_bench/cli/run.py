@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     help="About how much of them at most [no limit].",
 )
 @option(
+    "--endpoint/--no-endpoint",
+    help="Start a model endpoint for the system, and count what it spends there [where needed].",
+)
+@option(
     "--system-model",
     metavar="MODEL",
     help="What the system's model endpoint passes chats on to, as provider:model [none].",

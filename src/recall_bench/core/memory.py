@@ -165,6 +165,15 @@ class Attesting(Protocol):
 
 
 @runtime_checkable
+class Metering(Protocol):
+    """A system whose spending on language models is counted by us."""
+
+    def drain(self) -> Usage:
+        """What was spent since the last time."""
+        ...
+
+
+@runtime_checkable
 class Confidant(Protocol):
     """A control, never a contestant: it is told where the answers are."""
 

@@ -1,7 +1,9 @@
 """From an `--adapter` target to the live system it names."""
 
+import threading
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from recall_bench import plugins
 from recall_bench.core.memory import MemorySystem
@@ -9,62 +11,120 @@ from recall_bench.errors import UsageError
 from recall_bench.foreign_code import names_code
 from recall_bench.profile import Settings
 
+T = TypeVar("T")
+
+_DESCRIBED = (".yaml", ".yml")
+
 
 def resolve_system(settings: Settings) -> MemorySystem:
-    """A built-in by name, a Python adapter by file or `module:factory`, or `grpc://host:port`.
+    """A built-in or a product by name, Python code, a server, a program, or a YAML file.
 
-    `http://host:port[/path]` is a running server, a YAML file one that is started for the run.
-    `command:PROGRAM` is a child process that holds memories, `once:PROGRAM` one for each question.
+    `file.py[:factory]` and `module:factory` are Python adapters; `grpc://`, `grpcs://`, `http://`
+    and `https://` running servers; `command:PROGRAM` is a child process that holds memories,
+    `once:PROGRAM` one for each question; a YAML file describes a server that is started for the
+    run. Where the settings ask for a model endpoint, or a product cannot do without one, it is
+    started with the system and stopped with it.
     """
+    if settings.endpoint or settings.system_model or settings.system_embedder:
+        return _with_endpoint(settings)
+    return _system(settings)
+
+
+def _system(settings: Settings, endpoint: str | None = None) -> MemorySystem:
     target = settings.adapter
-    if target.startswith("command:"):
-        import anyio
-
-        from recall_bench.systems.command.system import command_system
-
-        return anyio.run(command_system, target, settings.config)
-    if target.startswith("once:"):
-        from recall_bench.systems.command.once import once_system
-
-        return once_system(target, settings.config, timeout_s=settings.timeout_ms / 1000)
-    if target.startswith(("http://", "https://")) or target.endswith((".yaml", ".yml")):
-        return _served_system(target, settings)
+    scheme = target.partition(":")[0]
+    resolve = _BY_SCHEME.get(scheme)
+    if resolve is not None:
+        return resolve(settings)
+    if target.endswith(_DESCRIBED):
+        return _described(settings)
     if "://" in target:
-        import anyio
-
-        from recall_bench.systems.grpc.system import grpc_system
-
-        timeout_s = settings.grpc_timeout_ms / 1000
-        served = grpc_system(target, timeout_s=timeout_s, ca=settings.grpc_ca)
-        anyio.run(served.greet)
-        return served
+        return _grpc(settings)
     if names_code(target):
         from recall_bench.systems.python.system import load_system
 
         return load_system(target, settings.config, factory=settings.factory)
-    return cast("MemorySystem", plugins.load("systems", target)(settings.config))
+    return _named(settings, endpoint)
 
 
-def _served_system(target: str, settings: Settings) -> MemorySystem:
-    """What answers at an address, or what a YAML file describes, by its `transport`."""
-    import anyio
+def _named(settings: Settings, endpoint: str | None) -> MemorySystem:
+    factory = plugins.load("systems", settings.adapter)
+    if endpoint is None and getattr(factory, "wants_endpoint", False):
+        return _with_endpoint(settings)
+    if endpoint is not None and getattr(factory, "takes_endpoint", False):
+        return cast("MemorySystem", factory(settings.config, endpoint=endpoint))
+    return cast("MemorySystem", factory(settings.config))
 
-    from recall_bench.systems.http.system import http_system, started_http_system
 
-    if not target.endswith((".yaml", ".yml")):
-        _refuse_settings(settings)
-        return anyio.run(http_system, target)
+def _with_endpoint(settings: Settings) -> MemorySystem:
+    from recall_bench.endpoint.metered import metered
+    from recall_bench.resolve.endpoints import resolve_endpoint
+
+    return metered(resolve_endpoint(settings), lambda url: _system(settings, url))
+
+
+def _command(settings: Settings) -> MemorySystem:
+    from recall_bench.systems.command.system import command_system
+
+    return greeting(command_system, settings.adapter, settings.config)
+
+
+def _once(settings: Settings) -> MemorySystem:
+    from recall_bench.systems.command.once import once_system
+
+    timeout_s = settings.timeout_ms / 1000
+    return once_system(settings.adapter, settings.config, timeout_s=timeout_s)
+
+
+def _http(settings: Settings) -> MemorySystem:
+    from recall_bench.systems.http.system import http_system
+
+    _refuse_settings(settings)
+    return greeting(http_system, settings.adapter)
+
+
+def _grpc(settings: Settings) -> MemorySystem:
+    from recall_bench.systems.grpc.system import grpc_system
+
+    timeout_s = settings.grpc_timeout_ms / 1000
+    served = grpc_system(settings.adapter, timeout_s=timeout_s, ca=settings.grpc_ca)
+    greeting(served.greet)
+    return served
+
+
+def _described(settings: Settings) -> MemorySystem:
+    """What a YAML file describes, by its `transport`."""
     from recall_bench.yaml12 import read_document
 
-    document = read_document(Path(target))
+    document = read_document(Path(settings.adapter))
     content = document.content
     transport = content.get("transport") if isinstance(content, dict) else None
-    if transport == "http":
-        _refuse_settings(settings)
-        return anyio.run(started_http_system, Path(target))
-    raise UsageError(
-        f"{document.where('transport')}: transport is {transport!r}; write transport: http"
-    )
+    resolve = _BY_TRANSPORT.get(str(transport))
+    if resolve is None:
+        raise UsageError(
+            f"{document.where('transport')}: transport is {transport!r}; write transport: "
+            f"{' or '.join(_BY_TRANSPORT)}"
+        )
+    _refuse_settings(settings)
+    return resolve(Path(settings.adapter))
+
+
+def _described_http(path: Path) -> MemorySystem:
+    from recall_bench.systems.http.system import started_http_system
+
+    return greeting(started_http_system, path)
+
+
+_BY_SCHEME: dict[str, Callable[[Settings], MemorySystem]] = {
+    "command": _command,
+    "once": _once,
+    "http": _http,
+    "https": _http,
+}
+
+_BY_TRANSPORT: dict[str, Callable[[Path], MemorySystem]] = {
+    "http": _described_http,
+}
 
 
 def _refuse_settings(settings: Settings) -> None:
@@ -73,3 +133,27 @@ def _refuse_settings(settings: Settings) -> None:
             f"the settings {', '.join(settings.config)} cannot be handed to a server; "
             "configure the server itself and leave them out"
         )
+
+
+def greeting(call: Callable[..., Awaitable[T]], *parameters: object) -> T:
+    """What an asynchronous call returns, whether or not this thread has an event loop already.
+
+    It has one of its own, in a thread of its own: what it leaves open must be bound to no loop.
+    """
+    import anyio
+
+    found: list[T] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(anyio.run(call, *parameters))
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            raised.append(error)
+
+    thread = threading.Thread(target=run, name="greeting")
+    thread.start()
+    thread.join()
+    if raised:
+        raise raised[0]
+    return found[0]

@@ -80,7 +80,7 @@ class LlamaIndex:
         self._block.query_kwargs = {}
         if seen is not None:
             own = MetadataFilter(key="session_id", value=list(seen), operator=FilterOperator.IN)
-            self._block.query_kwargs = {}
+            self._block.query_kwargs = {"filters": MetadataFilters(filters=[own])}
         told = await self._block.aget([ChatMessage(role="user", content=question)])
         return {"passages": [{"text": text} for text in _MESSAGE.findall(told)]}
 

@@ -22,7 +22,9 @@ _NEVER_MS = 2**31 - 1
 _MOMENT_S = 0.02
 _PING_MS = 330_000
 """Servers may hang up on a client that pings more often than every five minutes."""
-_PONG_MS = 20_000
+_PONG_S = 20.0
+"""How long a server may take to answer a ping, at least: one that is busy with a call, and cannot
+do two things at once, has as long as the call has."""
 
 
 class Line:
@@ -38,7 +40,7 @@ class Line:
         self._has_replied = False
         self._has_cancelled = False
         self._channel = grpc.aio.insecure_channel(
-            f"127.0.0.1:{connection.port}", options=_options(address)
+            f"127.0.0.1:{connection.port}", options=_options(address, timeout_s)
         )
         self._calls: dict[str, Any] = {}
 
@@ -205,7 +207,8 @@ def _spelled(method: Method) -> tuple[str, Any, Any]:
     return method.path, method.request.SerializeToString, method.response.FromString
 
 
-def _options(address: Address) -> list[tuple[str, int | str]]:
+def _options(address: Address, timeout_s: float) -> list[tuple[str, int | str]]:
+    pong_ms = min(_NEVER_MS, int(1000 * max(_PONG_S, timeout_s)))
     return [
         ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
         ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
@@ -215,5 +218,6 @@ def _options(address: Address) -> list[tuple[str, int | str]]:
         # A channel that idles hangs up, and a slow judge may keep us away for long.
         ("grpc.client_idle_timeout_ms", _NEVER_MS),
         ("grpc.keepalive_time_ms", _PING_MS),
-        ("grpc.keepalive_timeout_ms", _PONG_MS),
+        ("grpc.keepalive_timeout_ms", pong_ms),
+        ("grpc.http2.ping_timeout_ms", pong_ms),
     ]

@@ -1,0 +1,78 @@
+"""A system together with the model endpoint that was started for it."""
+
+import os
+from collections.abc import Callable
+
+import anyio
+
+from recall_bench.core.memory import Memory, MemorySystem, Snapshots, SystemCard
+from recall_bench.core.usage import Usage
+from recall_bench.endpoint.endpoint import VARIABLE, BorrowedEndpoint, Endpoint
+
+
+def metered(
+    endpoint: Endpoint | BorrowedEndpoint, made: Callable[[str], MemorySystem]
+) -> "MeteredSystem":
+    """Start the endpoint, make the system with its address, and keep the two together.
+
+    Until the system is closed, child processes find the endpoint in their environment. If the
+    system cannot be made, the endpoint is stopped again.
+    """
+    endpoint.start()
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = endpoint.url
+    try:
+        return MeteredSystem(made(endpoint.url), endpoint, before)
+    except BaseException:
+        _restore(before)
+        endpoint.stop()
+        raise
+
+
+def _restore(before: str | None) -> None:
+    if before is None:
+        os.environ.pop(VARIABLE, None)
+    else:
+        os.environ[VARIABLE] = before
+
+
+class MeteredSystem:
+    """The system, with every token it spends at its endpoint counted."""
+
+    def __init__(
+        self, system: MemorySystem, endpoint: Endpoint | BorrowedEndpoint, before: str | None
+    ) -> None:
+        self._system = system
+        self._endpoint = endpoint
+        self._before = before
+
+    @property
+    def card(self) -> SystemCard:
+        """The system's, and what it embeds and chats with."""
+        card = self._system.card
+        models: dict[str, object] = {"embedder": self._endpoint.embedder}
+        if self._endpoint.model is not None:
+            models["model"] = self._endpoint.model
+        return card.but(config={**card.config, "endpoint": models})
+
+    @property
+    def snapshots(self) -> Snapshots | None:
+        """The system's."""
+        return self._system.snapshots
+
+    async def open(self, scenario: str) -> Memory:
+        """A memory of the system."""
+        return await self._system.open(scenario)
+
+    async def close(self) -> None:
+        """Close the system, then stop the endpoint."""
+        try:
+            await self._system.close()
+        finally:
+            _restore(self._before)
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._endpoint.stop)
+
+    def drain(self) -> Usage:
+        """What was spent at the endpoint since the last time."""
+        return self._endpoint.meter.drain()

@@ -1,0 +1,154 @@
+"""mem0's open-source memory, over Qdrant's local mode: raw, or with its inference.
+
+Raw, every note is a memory. With `infer` a language model reads each session of a day and writes
+down what it thinks is worth keeping, so that a score is that model's as much as mem0's.
+
+True limits: the open-source memory refuses a timestamp and stamps what it keeps with the wall
+clock, which it also tells the model that infers; so a note's date stands in its text. It drops
+what has a cosine below 0.1. Its keyword and entity signals need models from a hub and are off, so
+it finds by meaning alone. It embeds one note at a time, and Qdrant's local mode waits for the disk
+after each. A reply of the model that is not the JSON it asked for counts as nothing to remember.
+A day taken in twice is kept twice.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date
+from importlib.metadata import version
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from recall_bench.systems.builtin.shelf import quote
+from recall_bench.systems.contrib.notes import Note, notes_of, passage, sessions_seen
+from recall_bench.systems.contrib.product import Product
+from recall_bench.systems.contrib.vectors import MODEL, Vectors
+from recall_bench.systems.python.adapter import DayMetadata, QueryContext
+
+_USER = "principal"
+"""Whose memories they are: every memory of ours has a folder of its own."""
+
+_KEY = "unused"
+"""The client of OpenAI insists on one, and the endpoint does not look at it."""
+
+
+class Mem0:
+    """mem0, open source and in process: finds notes, or what a model made of them, by meaning."""
+
+    name = "mem0"
+    clock = "in-text"
+    answers = False
+
+    def __init__(
+        self,
+        *,
+        state_dir: Path,
+        endpoint: str,
+        infer: bool = False,
+        k: int = 10,
+        respect_sessions: bool = False,
+    ) -> None:
+        if infer and os.environ.get("OPENROUTER_API_KEY"):
+            raise RuntimeError(
+                "mem0 asks OpenRouter rather than the run's model where OPENROUTER_API_KEY is set; "
+                "unset it"
+            )
+        self.version = version("mem0ai")
+        self.honours_sessions = respect_sessions
+        self._folder = state_dir
+        self._endpoint = endpoint
+        self._infers = infer
+        self._k = k
+        self._memory: Any = None
+
+    def setup(self) -> None:
+        """Open the memory in the folder, which is filled already in a copy."""
+        # Read at the first import only: without them it reports home, and keeps files there.
+        os.environ["MEM0_TELEMETRY"] = "False"
+        os.environ["MEM0_DIR"] = str(self._folder / "mem0")
+        from mem0 import Memory
+
+        with _faults():
+            self._memory = Memory.from_config(self._config())
+
+    def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
+        """Add each note as it is, or each session of the day to be read by the model."""
+        notes = notes_of(day, content, metadata)
+        with _faults():
+            if not self._infers:
+                for note in notes:
+                    self._add([note], infer=False)
+                return
+            for _, together in groupby(notes, key=lambda note: note.session):
+                self._add(list(together), infer=True)
+
+    def query(self, question: str, context: QueryContext) -> dict[str, object]:
+        """The nearest memories; the score is the cosine."""
+        filters: dict[str, object] = {"user_id": _USER}
+        seen = sessions_seen(context) if self.honours_sessions else None
+        if seen is not None:
+            filters["session"] = {"in": list(seen)}
+        with _faults():
+            found = self._memory.search(question, filters=filters, top_k=context.top_k or self._k)
+        return {"passages": [self._passage(each) for each in found["results"]]}
+
+    def teardown(self) -> None:
+        """Close the history, and let go of the lock on the vectors, which mem0 leaves open."""
+        if self._memory is not None:
+            self._memory.close()
+            self._memory.vector_store.client.close()
+
+    def _config(self) -> dict[str, object]:
+        size = Vectors(self._endpoint).dimensions
+        served = {"model": MODEL, "openai_base_url": self._endpoint, "api_key": _KEY}
+        store = {
+            "path": str(self._folder / "qdrant"),
+            "collection_name": "notes",
+            "embedding_model_dims": size,
+            "on_disk": True,
+        }
+        return {
+            "vector_store": {"provider": "qdrant", "config": store},
+            "embedder": {"provider": "openai", "config": {**served, "embedding_dims": size}},
+            "llm": {"provider": "openai", "config": served},
+            "history_db_path": str(self._folder / "history.db"),
+        }
+
+    def _add(self, notes: list[Note], *, infer: bool) -> None:
+        """Notes of one session: what mem0 makes of them is kept beside what they have in common."""
+        first = notes[0].kept
+        kept = {key: first[key] for key in ("day", "date", "session")} if infer else first
+        said = [
+            {"role": "user", "content": f"On {note.date}\n{note.searched}"} for note in notes
+        ]
+        self._memory.add(said, user_id=_USER, metadata=kept, infer=infer)
+
+    def _passage(self, found: Mapping[str, Any]) -> dict[str, object]:
+        kept = found["metadata"]
+        if not self._infers:
+            return passage(kept, found["score"])
+        on = date.fromisoformat(kept["date"])
+        said = quote(found["memory"], on, kept["session"] or None)
+        return passage({**kept, "note": found["id"], "quoted": said}, found["score"])
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    """What the client of OpenAI raises, perhaps wrapped by mem0, as an adapter says it."""
+    try:
+        yield
+    except Exception as error:
+        from openai import APIConnectionError, RateLimitError
+
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, APIConnectionError):
+                raise ConnectionError(f"the model endpoint cannot be reached: {cause}") from error
+            if isinstance(cause, RateLimitError):
+                raise TimeoutError(str(cause)) from error
+            cause = cause.__cause__
+        raise
+
+
+product = Product(Mem0, needs=("mem0", "openai", "qdrant_client"), wants_endpoint=True)

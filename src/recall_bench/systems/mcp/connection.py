@@ -1,0 +1,323 @@
+"""One session with an MCP server, from its greeting to its end.
+
+The SDK's contexts must be left by the task that entered them, and a memory is opened, asked and
+closed by whoever comes. So each session lives in a task of its own, and is only called from others.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+
+from recall_bench.errors import BenchError, NotAnAnswer, SystemFault, SystemGone, SystemStuck
+from recall_bench.systems.mcp.replies import ToolReply, reply_of
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+    from mcp.client.session import ClientSession
+    from mcp_types import CallToolResult, Implementation
+
+AGAIN = "when that is mended, run the same command again"
+
+GRACE_S = 5.0
+"""How long a server may take to name its tools after a call that took too long."""
+
+_PARTING_S = 10.0
+_CONNECT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Greeting:
+    """What a server says it is, and the tools it offers."""
+
+    name: str
+    version: str
+    tools: tuple[str, ...]
+
+
+class Endpoint(Protocol):
+    """Where a server is, and how one speaks to it."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it is known to say nothing more."""
+        ...
+
+    def is_lost(self, code: int) -> bool:
+        """Whether an error of this code means that it is not there any more."""
+        ...
+
+    def streams(self) -> "AbstractAsyncContextManager[TransportStreams]":
+        """What it says, and what it is told."""
+        ...
+
+    async def ending(self) -> str:
+        """How it ended, in a clause."""
+        ...
+
+    def last_words(self) -> str:
+        """What it said besides, in a clause that begins with a comma; empty if nothing."""
+        ...
+
+    async def kill(self) -> None:
+        """End it at once, if it is ours."""
+        ...
+
+
+class HttpServer:
+    """A server that somebody else runs, at a URL."""
+
+    is_closed = False
+
+    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
+        self._url = url
+        self._headers = dict(headers)
+
+    def is_lost(self, code: int) -> bool:
+        """A request like ours is refused as invalid only by one that has forgotten our session."""
+        from mcp_types import INVALID_REQUEST
+
+        return code == INVALID_REQUEST
+
+    @asynccontextmanager
+    async def streams(self) -> "AsyncIterator[TransportStreams]":
+        """A session of ours; the value of each header is taken from the environment."""
+        import httpx2
+        from mcp.client.streamable_http import streamable_http_client
+
+        headers = {name: os.environ[variable] for name, variable in self._headers.items()}
+        # How long an answer may take is for the run to say.
+        patience = httpx2.Timeout(_CONNECT_S, read=None)
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=patience, trust_env=False) as client,
+            streamable_http_client(self._url, http_client=client) as streams,
+        ):
+            yield streams
+
+    async def ending(self) -> str:
+        """It says nothing of its end."""
+        return "ended the connection"
+
+    def last_words(self) -> str:
+        """Its log is not ours to read."""
+        return ""
+
+    async def kill(self) -> None:
+        """It is not ours to end."""
+
+
+class Connection:
+    """A server that was greeted; once it is gone or stuck, every later call says so."""
+
+    def __init__(self, endpoint: Endpoint, *, where: str, grace_s: float = GRACE_S) -> None:
+        self._endpoint = endpoint
+        self._where = where
+        self._grace_s = grace_s
+        self._leaving = anyio.Event()
+        self._session: ClientSession | None = None
+        self._life: asyncio.Task[None] | None = None
+        self._ending: Callable[[], BenchError] | None = None
+
+    async def greet(self, timeout_s: float) -> Greeting:
+        """Connect; SystemGone if the server is not there, dies or does not greet in time."""
+        greeted: asyncio.Future[Greeting] = asyncio.get_running_loop().create_future()
+        life = self._life = asyncio.create_task(self._live(greeted))
+        # So that whoever waits learns of both, and the task's own error stays with it.
+        life.add_done_callback(lambda _: greeted.cancel())
+        try:
+            with anyio.move_on_after(timeout_s):
+                await asyncio.wait({greeted})
+            if greeted.done() and not greeted.cancelled():
+                return greeted.result()
+            fault = await self._gone() if life.done() else self._late(timeout_s)
+        except BaseException:
+            await self.close()
+            raise
+        await self.close()
+        raise fault
+
+    async def call(self, tool: str, arguments: Mapping[str, object]) -> ToolReply:
+        """What the tool says; SystemFault if it fails, SystemGone if the server is gone.
+
+        Giving up leaves the server at it. One that does not even name its tools after that is
+        ended, since it would answer nothing else either.
+        """
+        life = self._alive()
+        calling = asyncio.create_task(self._request(tool, arguments))
+        try:
+            await asyncio.wait({calling, life}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            with anyio.CancelScope(shield=True):
+                await _given_up(calling)
+                await self._end_if_silent()
+            raise
+        if not calling.done():
+            await _given_up(calling)
+            raise await self._gone()
+        return reply_of(await self._result(calling, tool), tool)
+
+    async def close(self) -> None:
+        """Let go of the server, and end it with everything it started if it is ours."""
+        self._leaving.set()
+        if self._ending is None:
+            self._ending = lambda: SystemGone(f"{self._where} was let go")
+        life = self._life
+        if life is None:
+            return
+        with anyio.CancelScope(shield=True):
+            if self._session is None:
+                life.cancel()
+            await asyncio.wait({life}, timeout=_PARTING_S)
+            await _given_up(life)
+
+    def _late(self, timeout_s: float) -> SystemGone:
+        return SystemGone(
+            f"{self._where} did not greet us within {timeout_s:g} s{self._endpoint.last_words()}; "
+            f"{AGAIN}"
+        )
+
+    async def _live(self, greeted: "asyncio.Future[Greeting]") -> None:
+        from mcp.client.session import ClientSession
+        from mcp_types import Implementation
+
+        ours = Implementation(name="recall-bench", version=version("recall-bench"))
+        async with (
+            self._endpoint.streams() as (hears, tells),
+            ClientSession(hears, tells, client_info=ours) as session,
+        ):
+            greeting = await _greeting(session)
+            self._session = session
+            if not greeted.done():
+                greeted.set_result(greeting)
+            await self._leaving.wait()
+
+    async def _request(self, tool: str, arguments: Mapping[str, object]) -> "CallToolResult":
+        from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
+
+        if self._session is None:
+            raise AssertionError("a server is greeted before it is called")
+        # `call_tool` would hold each result against the tool's schema, entry by entry: seconds for
+        # a server that finds thousands. The map says what we need of it, and that is looked at.
+        params = CallToolRequestParams(name=tool, arguments=dict(arguments))
+        return await self._session.send_request(CallToolRequest(params=params), CallToolResult)
+
+    async def _result(self, calling: "asyncio.Task[CallToolResult]", tool: str) -> "CallToolResult":
+        from mcp.shared.exceptions import MCPError
+        from pydantic import ValidationError
+
+        try:
+            return calling.result()
+        except ValidationError as error:
+            raise NotAnAnswer(
+                f"the tool {tool} replied with what is no result of a tool "
+                f"({error.error_count()} faults); see the server's own log"
+            ) from error
+        except MCPError as error:
+            if self._endpoint.is_lost(error.code):
+                raise await self._gone() from error
+            raise SystemFault(f"the tool {tool} failed: {error.message}") from error
+
+    def _alive(self) -> "asyncio.Task[None]":
+        if self._ending is not None:
+            raise self._ending()
+        if self._life is None:
+            raise AssertionError("a server is greeted before it is called")
+        return self._life
+
+    async def _gone(self) -> BenchError:
+        """Why the server will answer nothing more."""
+        fault = None
+        if self._life is not None and self._life.done() and not self._life.cancelled():
+            fault = self._life.exception()
+        if isinstance(fault, BenchError):
+            return fault
+        why = None if fault is None else _said(fault)
+        if why is None:
+            why = await self._endpoint.ending()
+        message = f"{self._where} {why}; {AGAIN}"
+        self._ending = lambda: SystemGone(message)
+        return self._ending()
+
+    async def _end_if_silent(self) -> None:
+        if self._ending is not None or self._session is None or self._endpoint.is_closed:
+            return
+        asking = asyncio.create_task(self._session.list_tools())
+        await asyncio.wait({asking}, timeout=self._grace_s)
+        if not asking.done():
+            self._ending = lambda: SystemStuck(
+                f"{self._where} did not answer in time, nor anything else after that, so it was "
+                "ended and its memory is lost"
+            )
+            await self._endpoint.kill()
+        await _given_up(asking)
+
+
+async def _greeting(session: "ClientSession") -> Greeting:
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import UNSUPPORTED_PROTOCOL_VERSION, PaginatedRequestParams
+
+    named: Implementation | None
+    try:
+        named = (await session.initialize()).server_info
+    except MCPError as error:
+        if error.code != UNSUPPORTED_PROTOCOL_VERSION:
+            raise
+        # It speaks only the protocol without a handshake.
+        await session.discover()
+        named = session.server_info
+    tools: list[str] = []
+    cursor: str | None = None
+    while True:
+        page = await session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+        tools += [tool.name for tool in page.tools]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    return Greeting(
+        name="" if named is None else named.name,
+        version="" if named is None else named.version,
+        tools=tuple(tools),
+    )
+
+
+async def _given_up(work: "asyncio.Task[object]") -> None:
+    """End a task and look at its error, of which asyncio would complain otherwise."""
+    work.cancel()
+    await asyncio.gather(work, return_exceptions=True)
+
+
+def _said(fault: BaseException) -> str | None:
+    """What ended a session, in a clause; None if that was the end of the connection itself.
+
+    Anything that is not the server's doing is raised again.
+    """
+    import httpx2
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import CONNECTION_CLOSED
+    from pydantic import ValidationError
+
+    faults = list(_leaves(fault))
+    for each in faults:
+        if isinstance(each, httpx2.HTTPError | OSError):
+            return f"cannot be reached ({str(each) or type(each).__name__})"
+    for each in faults:
+        if isinstance(each, MCPError):
+            if each.code == CONNECTION_CLOSED:
+                return None
+            return f"refused our greeting ({each.message})"
+        if isinstance(each, ValidationError | RuntimeError):
+            return f"greeted us with what cannot be understood ({str(each).splitlines()[0]})"
+    raise fault
+
+
+def _leaves(fault: BaseException) -> Iterator[BaseException]:
+    if isinstance(fault, BaseExceptionGroup):
+        for each in fault.exceptions:
+            yield from _leaves(each)
+    else:
+        yield fault

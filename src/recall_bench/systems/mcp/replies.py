@@ -1,0 +1,154 @@
+"""What a tool found, read from its reply as the map says."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recall_bench.errors import NotAnAnswer, SystemFault
+from recall_bench.systems.command.lines import shown
+from recall_bench.systems.mcp.server_map import SearchSpec
+
+if TYPE_CHECKING:
+    from mcp_types import CallToolResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One thing that was found."""
+
+    text: str
+    id: str | None = None
+    """What the server calls it."""
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolReply:
+    """What a tool said."""
+
+    texts: tuple[str, ...]
+    structured: object = None
+
+    @property
+    def said(self) -> str:
+        """All its text."""
+        return "\n".join(self.texts)
+
+
+def reply_of(result: "CallToolResult", tool: str) -> ToolReply:
+    """A result as it is read here; SystemFault with its text if the tool says that it failed."""
+    texts = tuple(block.text for block in result.content if block.type == "text")
+    reply = ToolReply(texts=texts, structured=result.structured_content)
+    if result.is_error:
+        why = " ".join(reply.said.split())[:300] or "without saying why"
+        raise SystemFault(f"the tool {tool} failed: {why}")
+    return reply
+
+
+def hits_of(reply: ToolReply, search: SearchSpec) -> list[Hit]:
+    """What was found, in the server's order; NotAnAnswer if the reply is not as the map says."""
+    if search.pattern is not None:
+        return _matched(reply.said, search)
+    if search.text is None:
+        return [Hit(text=text) for text in reply.texts]
+    return [_hit(found, search) for found in _list(reply, search)]
+
+
+def _matched(said: str, search: SearchSpec) -> list[Hit]:
+    hits = [_matched_hit(match) for match in re.finditer(search.pattern or "", said)]
+    if hits or not said.strip() or (search.nothing is not None and search.nothing in said):
+        return hits
+    raise NotAnAnswer(
+        f"the tool {search.tool} said {_shown(said)}, in which search.pattern matches nothing and "
+        "search.nothing does not stand; correct the map"
+    )
+
+
+def _matched_hit(match: "re.Match[str]") -> Hit:
+    groups = match.groupdict()
+    score = groups.get("score")
+    return Hit(
+        text=groups["text"].strip(),
+        id=groups.get("id"),
+        score=None if score is None else _number(score, "the group score"),
+    )
+
+
+def _list(reply: ToolReply, search: SearchSpec) -> Sequence[object]:
+    if search.results is None:
+        return [_decoded(text, search) for text in reply.texts]
+    found = _at(reply.structured, search.results)
+    if not isinstance(found, list):
+        found = _at(_decoded(reply.said, search), search.results)
+    if not isinstance(found, list):
+        raise NotAnAnswer(
+            f"the tool {search.tool} said {_shown(reply.said)}, which has no list at "
+            f"{search.results!r}; correct search.results of the map"
+        )
+    return found
+
+
+def _decoded(text: str, search: SearchSpec) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        raise NotAnAnswer(
+            f"the tool {search.tool} said {_shown(text)} where JSON was expected ({error}); "
+            "correct search of the map"
+        ) from error
+
+
+def _hit(found: object, search: SearchSpec) -> Hit:
+    paths = (search.text,) if isinstance(search.text, str) else search.text or ()
+    parts = [_text_at(found, path, search.tool) for path in paths]
+    score = None if search.score is None else _at(found, search.score)
+    name = None if search.id is None else _at(found, search.id)
+    return Hit(
+        text="\n".join(filter(None, parts)),
+        id=None if name is None else str(name),
+        score=None if score is None else _number(score, search.score or ""),
+    )
+
+
+def _text_at(found: object, path: str, tool: str) -> str:
+    match _at(found, path):
+        case str(text):
+            return text
+        case list(texts) if all(isinstance(text, str) for text in texts):
+            return "\n".join(map(str, texts))
+        case None:
+            return ""
+        case _:
+            raise NotAnAnswer(
+                f"the tool {tool} found {_shown(msgspec.json.encode(found).decode())}, which has "
+                f"no text at {path!r}; correct search.text of the map"
+            )
+
+
+def _number(score: object, where: str) -> float:
+    try:
+        return float(score)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise NotAnAnswer(
+            f"{score!r} at {where} is no number; correct search.score of the map"
+        ) from error
+
+
+def _at(value: object, path: str) -> object:
+    """What the path leads to; None if it leads nowhere."""
+    for step in filter(None, path.split(".")):
+        match value:
+            case dict() if step in value:
+                value = value[step]
+            case list() if step.isdigit() and int(step) < len(value):
+                value = value[int(step)]
+            case _:
+                return None
+    return value
+
+
+def _shown(text: str) -> str:
+    return shown(text.encode())

@@ -1,0 +1,322 @@
+"""The YAML file that says which tools of an MCP server take in a day and which find it again."""
+
+import os
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal, NoReturn
+
+import msgspec
+from msgspec import field
+
+from recall_bench.core.memory import Asker, Clock
+from recall_bench.errors import UsageError
+from recall_bench.systems.mcp.templates import filled, filled_mapping, places, repeated
+from recall_bench.yaml12 import Document, read_document
+
+START_TIMEOUT_S = 60.0
+
+_EVERYWHERE = {"memory", "state_dir", "here"}
+NOTE_PLACES = {"text", "date", "day", "session", "id", "context"}
+_QUESTION_PLACES = {"question", "k", "date", "session"}
+
+
+class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class ServerSpec(_Section, frozen=True, kw_only=True):
+    """How to start a server, or where one runs."""
+
+    command: tuple[str, ...] = ()
+    """The program and its arguments, which is started for each memory; no shell is involved."""
+    env: dict[str, str] = field(default_factory=dict)
+    """Laid over our own environment."""
+    url: str | None = None
+    """Where a running server speaks streamable HTTP."""
+    headers: dict[str, str] = field(default_factory=dict)
+    """For each header of a request the environment variable that holds its value."""
+    start_timeout_s: float = START_TIMEOUT_S
+
+
+class ToolCall(_Section, frozen=True, kw_only=True):
+    """A tool and what it is given."""
+
+    tool: str
+    arguments: dict[str, object] = field(default_factory=dict)
+
+
+class IngestSpec(_Section, frozen=True, kw_only=True):
+    """How a day is taken in."""
+
+    tool: str
+    arguments: dict[str, object]
+    each: Literal["note", "day"] = "note"
+    """What one entry is: a few sentences, as every product here keeps them, or a whole day."""
+    batch: int = 1
+    """How many entries one call takes at most."""
+
+
+class SearchSpec(_Section, frozen=True, kw_only=True):
+    """How a question is put, and what in the reply was found."""
+
+    tool: str
+    arguments: dict[str, object]
+    query: Literal["whole", "keywords"] = "whole"
+    """Whether the question is put as it is, or one call is made for each of its words."""
+    results: str | None = None
+    """The path to the list of what was found, its steps joined by dots; empty for the reply."""
+    pattern: str | None = None
+    """For a reply in prose: a regular expression with the groups text, and perhaps id and score."""
+    nothing: str | None = None
+    """What a reply in prose says where nothing was found."""
+    text: str | tuple[str, ...] | None = None
+    """Where the text is in each; several are put one below the other."""
+    id: str | None = None
+    score: str | None = None
+
+
+class ServerMap(_Section, frozen=True, kw_only=True):
+    """An MCP server as a system."""
+
+    transport: Literal["mcp"]
+    server: ServerSpec
+    ingest: IngestSpec
+    search: SearchSpec
+    settle: ToolCall | None = None
+    """Called at every checkpoint; returns once everything can be found."""
+    reset: ToolCall | None = None
+    """Called when a memory is opened; forgets everything."""
+    name: str | None = None
+    """What the system is called; what the server calls itself unless given."""
+    clock: Clock = Clock.IN_TEXT
+    honours_sessions: bool = False
+    snapshots: Literal["copy"] | None = None
+    """`copy` if the server keeps everything below {state_dir} and finds it there again."""
+    max_concurrency: int = 1
+    k: int = 10
+    """How many results are asked for where a run sets no limit."""
+
+    @property
+    def tools(self) -> tuple[ToolCall | IngestSpec | SearchSpec, ...]:
+        """Every tool that is called."""
+        every = (self.ingest, self.search, self.settle, self.reset)
+        return tuple(each for each in every if each is not None)
+
+    @property
+    def asker(self) -> Asker:
+        """What the server can make of who asks."""
+        if "session" not in places(self.search.arguments):
+            return Asker.UNTOLD
+        return Asker.HONOURED if self.honours_sessions else Asker.TOLD
+
+    @property
+    def is_named(self) -> bool:
+        """Whether memories on one server are kept apart by name."""
+        return all("memory" in places(each.arguments) for each in (self.ingest, self.search))
+
+
+def read_server_map(path: Path, places_in_server: Mapping[str, str] | None = None) -> ServerMap:
+    """The map, `{here}` filled in; UsageError names the file, line and key."""
+    document = read_document(path)
+    try:
+        found = msgspec.convert(document.content, ServerMap)
+    except msgspec.ValidationError as error:
+        raise _in_words(document, error) from None
+    _Check(document, found).all()
+    here = {"here": str(path.resolve().parent), **(places_in_server or {})}
+    server = msgspec.structs.replace(
+        found.server,
+        command=tuple(str(filled(word, here)) for word in found.server.command),
+        env={name: str(filled(text, here)) for name, text in found.server.env.items()},
+    )
+    return msgspec.structs.replace(
+        found,
+        server=server,
+        **{
+            key: msgspec.structs.replace(call, arguments=filled_mapping(call.arguments, here))
+            for key in ("ingest", "search", "settle", "reset")
+            if (call := getattr(found, key)) is not None
+        },
+    )
+
+
+def digest_of(path: Path) -> str:
+    """Twelve digits that change with the file: all that is recorded of it, as it may hold keys."""
+    return sha256(path.read_bytes()).hexdigest()[:12]
+
+
+class _Check:
+    """What the shape of the file does not say."""
+
+    def __init__(self, document: Document, found: ServerMap) -> None:
+        self._document = document
+        self._map = found
+
+    def all(self) -> None:
+        """UsageError for the first thing that is wrong."""
+        self._server()
+        self._places("ingest", self._map.ingest.arguments, NOTE_PLACES, "text")
+        self._places("search", self._map.search.arguments, _QUESTION_PLACES, "question")
+        for key, call in (("settle", self._map.settle), ("reset", self._map.reset)):
+            if call is not None:
+                self._places(key, call.arguments, set(), None)
+        self._ingest()
+        self._search()
+        self._memories()
+
+    def _server(self) -> None:
+        server = self._map.server
+        if bool(server.command) == (server.url is not None):
+            self._refuse("has both or neither of command and url; write one of them", "server")
+        if server.command and not server.command[0]:
+            self._refuse("is empty; write the program and its arguments", "server", "command")
+        if server.url is not None and not server.url.startswith(("http://", "https://")):
+            self._refuse(
+                f"is {server.url!r}; write an address that begins with http:// or https://",
+                "server",
+                "url",
+            )
+        if server.url is None and server.headers:
+            self._refuse("are for a url alone; leave them out", "server", "headers")
+        for header, variable in server.headers.items():
+            if variable not in os.environ:
+                self._refuse(
+                    f"takes {header} from the environment variable {variable}, which is not set; "
+                    "set it",
+                    "server",
+                    "headers",
+                )
+        if not server.start_timeout_s > 0:
+            self._refuse("is not above 0; write a number of seconds", "server", "start_timeout_s")
+
+    def _places(self, key: str, template: object, allowed: set[str], needed: str | None) -> None:
+        used = places(template)
+        known = sorted(allowed | _EVERYWHERE)
+        for name in sorted(used - set(known)):
+            self._refuse(
+                f"have a place {{{name}}} that nothing fills; there are "
+                + ", ".join(f"{{{each}}}" for each in known),
+                key,
+                "arguments",
+            )
+        if needed is not None and needed not in used:
+            self._refuse(f'have no "{{{needed}}}"; say where it belongs', key, "arguments")
+
+    def _ingest(self) -> None:
+        ingest = self._map.ingest
+        if ingest.batch < 1:
+            self._refuse("is below 1; say how many entries one call takes", "ingest", "batch")
+        lists = repeated(ingest.arguments, NOTE_PLACES)
+        if ingest.batch > 1 and len(lists) != 1:
+            self._refuse(
+                f"have {len(lists)} lists of one entry with a place like {{text}}, and a batch "
+                "repeats one; write one, or leave batch out",
+                "ingest",
+                "arguments",
+            )
+        if ingest.batch > 1 and _note_places(ingest.arguments) != _note_places(lists[0]):
+            self._refuse(
+                "have a place of a note outside the list that a batch repeats; move it into the "
+                "list, or leave batch out",
+                "ingest",
+                "arguments",
+            )
+        if ingest.each == "day" and (odd := places(ingest.arguments) & {"session", "context"}):
+            self._refuse(
+                f"have {{{min(odd)}}}, which a whole day has not; take it out, or write each: note",
+                "ingest",
+                "arguments",
+            )
+
+    def _search(self) -> None:
+        search = self._map.search
+        if search.pattern is not None and search.results is not None:
+            self._refuse("stands beside results; write one of them", "search", "pattern")
+        if search.pattern is not None:
+            self._pattern(search.pattern)
+        elif search.nothing is not None:
+            self._refuse("is for a pattern alone; leave it out", "search", "nothing")
+        elif search.text is None and (search.results is not None or search.id or search.score):
+            self._refuse("has no text; say where in each result its text is", "search")
+        if search.pattern is not None and (search.text or search.id or search.score):
+            self._refuse("has its text, id and score as groups; leave the keys out", "search")
+        if self._map.k < 1 or self._map.max_concurrency < 1:
+            key = "k" if self._map.k < 1 else "max_concurrency"
+            self._refuse("is below 1; write a number from 1", key)
+
+    def _pattern(self, pattern: str) -> None:
+        try:
+            groups = re.compile(pattern).groupindex
+        except re.error as error:
+            self._refuse(f"is no regular expression ({error}); correct it", "search", "pattern")
+        if "text" not in groups:
+            self._refuse("has no group (?P<text>…); add it", "search", "pattern")
+
+    def _memories(self) -> None:
+        found = self._map
+        if found.server.url is not None and found.snapshots is not None:
+            self._refuse("needs a server of our own; leave it out beside a url", "snapshots")
+        used = (found.ingest.arguments, found.search.arguments)
+        if any("memory" in places(each) for each in used) and not found.is_named:
+            self._refuse("has {memory} in one of ingest and search alone; use it in both", "ingest")
+        if found.server.url is not None and any("state_dir" in places(each) for each in used):
+            self._refuse("has {state_dir}, which a running server has not; take it out", "ingest")
+        if found.honours_sessions and "session" not in places(found.search.arguments):
+            self._refuse("is claimed, but search is told no {session}", "honours_sessions")
+        needs_folder = found.snapshots is not None
+        if needs_folder and "state_dir" not in places([*found.server.command, *_values(found)]):
+            self._refuse(
+                "is copy, but neither server.command nor server.env has {state_dir}; say where the "
+                "server is to keep its files",
+                "snapshots",
+            )
+
+    def _refuse(self, problem: str, *keys: str) -> NoReturn:
+        raise UsageError(f"{self._document.where(*keys)}: {'.'.join(keys)} {problem}")
+
+
+def _note_places(template: object) -> int:
+    """How many places of a note stand in a template, each place counted as often as it stands."""
+    return sum(
+        len(re.findall(r"\{" + name + r"\}", msgspec.json.encode(template).decode()))
+        for name in NOTE_PLACES
+    )
+
+
+def _values(found: ServerMap) -> list[str]:
+    return list(found.server.env.values())
+
+
+_SECTIONS: dict[str, type[msgspec.Struct]] = {
+    "server": ServerSpec,
+    "ingest": IngestSpec,
+    "search": SearchSpec,
+    "settle": ToolCall,
+    "reset": ToolCall,
+}
+
+
+def _in_words(document: Document, error: msgspec.ValidationError) -> UsageError:
+    problem, _, place = str(error).replace("`", "").partition(" - at ")
+    # msgspec says [...] for any place in a mapping or a list.
+    key = re.sub(r"\[.*", "", place.removeprefix("$").removeprefix("."))
+    keys = [*filter(None, key.split("."))]
+    unknown = re.search(r"unknown field (\S+)", problem)
+    if unknown is not None:
+        known = _SECTIONS[keys[0]] if keys else ServerMap
+        names = ", ".join(each.name for each in msgspec.structs.fields(known))
+        return UsageError(
+            f"{document.where(*keys, unknown[1])}: {'.'.join([*keys, unknown[1]])} is no key here; "
+            f"there are {names}"
+        )
+    hint = "correct it"
+    if problem.endswith("got object") and keys[-1:] != ["arguments"]:
+        hint = 'put what has braces in quotes, as in "{state_dir}"'
+    elif problem.startswith("Expected str"):
+        hint = "put it in quotes"
+    elif "missing required field" in problem:
+        hint = "add it"
+    subject = ".".join(keys) or "the file"
+    return UsageError(f"{document.where(*keys)}: {subject}: {problem.lower()}; {hint}")

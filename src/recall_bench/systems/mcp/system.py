@@ -1,0 +1,204 @@
+"""Any MCP memory server as a system, by a map of its tools."""
+
+import itertools
+import secrets
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from recall_bench.core.memory import Memory, SystemCard
+from recall_bench.errors import SystemGone, UsageError
+from recall_bench.systems.mcp.connection import GRACE_S, Connection, Endpoint, Greeting, HttpServer
+from recall_bench.systems.mcp.memory import McpMemory
+from recall_bench.systems.mcp.server_map import ServerMap, digest_of, read_server_map
+from recall_bench.systems.mcp.stdio import StdioServer
+from recall_bench.systems.mcp.templates import filled
+from recall_bench.systems.python.saved_memories import copy_folder
+
+
+async def mcp_system(
+    path: Path, *, places: dict[str, str] | None = None, grace_s: float = GRACE_S
+) -> "McpSystem":
+    """The system that this YAML file maps to tools; its server is started once to hear its name.
+
+    `places` are filled in where they stand in the server's command and environment.
+    UsageError if the server lacks a tool of the map.
+    """
+    if find_spec("mcp") is None:
+        raise UsageError("an MCP server needs one more library: pip install 'recall-bench[mcp]'")
+    spec = read_server_map(path, places)
+    system = McpSystem(spec, name=path.stem, digest=digest_of(path), grace_s=grace_s)
+    try:
+        await system.greet(str(path))
+    finally:
+        await system.close()
+    return system
+
+
+class McpSystem:
+    """A server for each memory, or one server that somebody runs for all."""
+
+    def __init__(self, spec: ServerMap, *, name: str, digest: str, grace_s: float) -> None:
+        self.spec = spec
+        self.snapshots = _Copies(self) if spec.snapshots == "copy" else None
+        self._name = name
+        self._grace_s = grace_s
+        self._config: dict[str, object] = {
+            "transport": "mcp",
+            "map": digest,
+            "query": spec.search.query,
+            "each": spec.ingest.each,
+        }
+        self._greeting: Greeting | None = None
+        self._root: TemporaryDirectory[str] | None = None
+        self._folders = itertools.count(1)
+        self._open: set[McpMemory] = set()
+        self._opened = 0
+
+    @property
+    def card(self) -> SystemCard:
+        """What the server calls itself, and what the map says of it."""
+        greeting = self._greeting
+        return SystemCard(
+            name=self.spec.name or (greeting.name if greeting else "") or self._name,
+            version=(greeting.version if greeting else "") or "undeclared",
+            config=self._config,
+            max_concurrency=self.spec.max_concurrency,
+            clock=self.spec.clock,
+            asker=self.spec.asker,
+            answers=False,
+        )
+
+    async def greet(self, where: str) -> None:
+        """Hear what the server is; UsageError if it has not all the tools of the map."""
+        folder = self.new_folder()
+        connection = self._connection(folder)
+        greeting = await connection.greet(self.spec.server.start_timeout_s)
+        await connection.close()
+        for call in self.spec.tools:
+            if call.tool not in greeting.tools:
+                raise UsageError(
+                    f"{where}: the server {greeting.name} has no tool {call.tool!r}; it offers "
+                    f"{', '.join(greeting.tools) or 'none'}"
+                )
+        self._greeting = greeting
+
+    async def open(self, scenario: str) -> McpMemory:  # noqa: ARG002
+        """An empty memory."""
+        if self.spec.server.url is not None and not self.spec.is_named:
+            self._refuse_second()
+        return await self.begun(self.new_memory(), is_new=True)
+
+    async def close(self) -> None:
+        """End what is still open and remove every folder."""
+        for memory in tuple(self._open):
+            await memory.close()
+        if self._root is not None:
+            self._root.cleanup()
+            self._root = None
+
+    def new_memory(self) -> McpMemory:
+        """One that is not connected yet."""
+        self._opened += 1
+        # What earlier runs left on a shared server has other names.
+        name = f"recall-bench-{self._opened}-{secrets.token_hex(4)}"
+        return McpMemory(
+            self.spec, self._connected, folder=self.new_folder(), name=name, let_go=self._release
+        )
+
+    async def begun(self, memory: McpMemory, *, is_new: bool) -> McpMemory:
+        """The memory, connected."""
+        self._open.add(memory)
+        try:
+            await memory.begin(is_new=is_new)
+        except BaseException:
+            await memory.close()
+            raise
+        return memory
+
+    def new_folder(self) -> Path:
+        """A folder with an empty `state` that lasts until `close`, unless it is removed before."""
+        if self._root is None:
+            self._root = TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True)
+        folder = Path(self._root.name, str(next(self._folders)))
+        (folder / "state").mkdir(parents=True)
+        return folder
+
+    async def _connected(self, folder: Path) -> Connection:
+        connection = self._connection(folder)
+        await connection.greet(self.spec.server.start_timeout_s)
+        return connection
+
+    def _connection(self, folder: Path) -> Connection:
+        server = self.spec.server
+        endpoint: Endpoint
+        if server.url is not None:
+            where = server.url
+            endpoint = HttpServer(server.url, server.headers)
+        else:
+            where = f"the server {self._name}"
+            place = {"state_dir": str(folder / "state")}
+            endpoint = StdioServer(
+                [str(filled(word, place)) for word in server.command],
+                {name: str(filled(text, place)) for name, text in server.env.items()},
+                folder,
+            )
+        return Connection(endpoint, where=where, grace_s=self._grace_s)
+
+    def _refuse_second(self) -> None:
+        url = self.spec.server.url
+        if self.spec.reset is None and self._opened:
+            raise UsageError(
+                f"the server at {url} cannot keep a second memory apart from the first; use "
+                "{memory} in the arguments of ingest and search, or name a tool as reset"
+            )
+        if self._open:
+            raise UsageError(
+                f"the server at {url} holds one memory at a time, and one is open; use {{memory}} "
+                "in the arguments of ingest and search to keep several apart"
+            )
+
+    def _release(self, memory: McpMemory) -> None:
+        self._open.discard(memory)
+        shutil.rmtree(memory.folder, ignore_errors=True)
+
+
+class _Copies:
+    """Saved states: copies of what a server keeps, made while it does not run."""
+
+    def __init__(self, system: McpSystem) -> None:
+        self._system = system
+        self._saved: dict[str, McpMemory] = {}
+        self._tokens = itertools.count(1)
+
+    async def save(self, memory: Memory) -> str:
+        """A token for the files as they are; the server is ended, so that they are whole."""
+        if not isinstance(memory, McpMemory):
+            raise UsageError(f"a {type(memory).__name__} is no memory of this system")
+        await memory.rest()
+        token = str(next(self._tokens))
+        self._saved[token] = self._copy(memory)
+        return token
+
+    async def open(self, token: str) -> McpMemory:
+        """A new server on a copy of the files."""
+        return await self._system.begun(self._copy(self._saved[token]), is_new=False)
+
+    async def drop(self, token: str) -> None:
+        """Forget a saved state."""
+        shutil.rmtree(self._saved.pop(token).folder, ignore_errors=True)
+
+    def _copy(self, memory: McpMemory) -> McpMemory:
+        copy = self._system.new_memory()
+        copy.known = dict(memory.known)
+        # On one server of its own, the name is part of the files.
+        copy.name = memory.name
+        try:
+            copy_folder(memory.state, copy.state)
+        except (OSError, shutil.Error) as error:
+            raise SystemGone(
+                f"the files of {self._system.card.name} cannot be copied ({error}); run the same "
+                "command again when they can"
+            ) from error
+        return copy

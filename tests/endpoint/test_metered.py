@@ -1,0 +1,131 @@
+"""A product gets an endpoint for as long as it lives, and what it spends there is on record."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import recall_bench
+from recall_bench import plugins
+from recall_bench.core.memory import MemorySystem, Metering
+from recall_bench.endpoint.endpoint import VARIABLE
+from recall_bench.errors import UsageError
+from recall_bench.profile import Settings
+from recall_bench.resolve.systems import resolve_system
+from recall_bench.systems.contrib.product import Product
+from recall_bench.systems.contrib.vectors import Vectors
+
+pytestmark = pytest.mark.anyio
+
+
+class Embeds:
+    """Embeds every day and every question, and remembers the last day."""
+
+    name = "embeds"
+    answers = False
+
+    def __init__(self, *, endpoint: str | None = None) -> None:
+        self._vectors = Vectors(endpoint)
+        self._last: dict[str, object] = {}
+
+    def ingest_day(self, day: int, content: str, metadata: object) -> None:
+        self._vectors.embed([content])
+        self._last = {"text": content, "day": day}
+
+    def query(self, question: str, context: object) -> object:
+        self._vectors.embed([question])
+        return {"passages": [self._last]}
+
+
+@pytest.fixture
+def product(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Product]:
+    """Installs the product under the name `embeds`."""
+
+    def installed(**settings: Any) -> Product:
+        made = Product(Embeds, **settings)
+        load = plugins.load
+        monkeypatch.setattr(
+            plugins, "load", lambda kind, name: made if name == "embeds" else load(kind, name)
+        )
+        return made
+
+    return installed
+
+
+def url_of(system: MemorySystem) -> str:
+    assert isinstance(system, Metering)
+    return os.environ[VARIABLE]
+
+
+async def test_a_product_that_wants_an_endpoint_has_one_until_it_is_closed(
+    product: Callable[..., Product],
+) -> None:
+    product(wants_endpoint=True)
+    system = resolve_system(Settings(adapter="embeds"))
+    url = url_of(system)
+    async with httpx.AsyncClient(trust_env=False) as client:
+        served = (await client.get(f"{url}/models")).status_code
+
+        await system.close()
+
+        assert served == 200
+        with pytest.raises(httpx.ConnectError):
+            await client.get(f"{url}/models")
+    assert VARIABLE not in os.environ
+
+
+async def test_a_product_that_can_do_without_has_none_unless_asked(
+    product: Callable[..., Product],
+) -> None:
+    product()
+    bare = resolve_system(Settings(adapter="embeds"))
+    asked = resolve_system(Settings(adapter="embeds", endpoint=True))
+
+    assert not isinstance(bare, Metering)
+    assert isinstance(asked, Metering)
+    await bare.close()
+    await asked.close()
+
+
+async def test_the_address_is_on_no_card_but_the_embedder_is(
+    product: Callable[..., Product],
+) -> None:
+    product(wants_endpoint=True)
+    cards = []
+    for _ in range(2):
+        system = resolve_system(Settings(adapter="embeds"))
+        cards.append(system.card)
+        await system.close()
+
+    assert cards[0] == cards[1]
+    endpoint = cards[0].config["endpoint"]
+    assert isinstance(endpoint, Mapping)
+    assert "wordllama" in str(endpoint["embedder"])
+
+
+async def test_a_product_that_cannot_be_made_leaves_no_endpoint_behind(
+    product: Callable[..., Product],
+) -> None:
+    product(wants_endpoint=True, needs=("no_such_module",))
+
+    with pytest.raises(UsageError, match="is not installed"):
+        resolve_system(Settings(adapter="embeds"))
+
+    assert VARIABLE not in os.environ
+
+
+def test_what_a_run_spends_is_metered_by_stage(
+    product: Callable[..., Product], tmp_path: Path
+) -> None:
+    product(wants_endpoint=True)
+
+    done = recall_bench.run(adapter="embeds", ranges="3d", into=tmp_path / "run", heatmap_png=False)
+
+    metered = done.folder.service.metered
+    assert done.exit_code == 0
+    assert metered["ingest"].calls == 3
+    assert metered["query"].calls == done.summary.overall.owed
+    assert metered["ingest"].input_tokens > metered["query"].input_tokens > 0
