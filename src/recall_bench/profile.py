@@ -356,6 +356,8 @@ def _code_path(target: str | None, base: Path) -> str | None:
     if target is None:
         return None
     file = target.split(".py", 1)[0] + ".py" if ".py" in target else ""
+    if target.endswith((".yaml", ".yml")):
+        file = target
     return str(base / target) if file and (base / file).exists() else target
 
 

@@ -107,4 +107,4 @@ def test_a_setting_without_a_value_is_a_usage_error(invoke: Invoke) -> None:
     shown = invoke("check-adapter", "bm25", "--config", "k")
 
     assert shown.code == 2
-    assert "--config k is no setting; write KEY=VALUE" in shown.err
+    assert "--config: 'k' sets nothing; write KEY=VALUE" in shown.err

@@ -178,7 +178,7 @@ def test_it_serves_where_it_is_told_and_says_so(
     ("words", "message"),
     [
         (("recency", "--http", "h:1", "--grpc", "h:2"), "exclude each other; give one"),
-        (("recency", "--config", "depth"), "--config 'depth' sets nothing; write KEY=VALUE"),
+        (("recency", "--config", "depth"), "--config: 'depth' sets nothing; write KEY=VALUE"),
         (("recency", "--config", "a=[1"), "--config a, line 1: is not YAML"),
         (("no-such-thing",), "no systems plugin named 'no-such-thing'"),
     ],

@@ -2,7 +2,6 @@
 
 import asyncio
 import datetime
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -313,10 +312,8 @@ async def test_serving_says_where_and_ends_when_cancelled() -> None:
         await grpc_system(f"grpc://{ready[0]}", connect_timeout_s=0.1).greet()
 
 
-async def test_an_address_that_is_taken_is_refused() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-
+async def test_an_address_that_is_taken_is_refused_even_if_it_is_one_of_ours() -> None:
+    async with serving_grpc(Host(Cabinet()), "127.0.0.1:0") as port:
         with pytest.raises(UsageError, match=f"nothing can be served at 127.0.0.1:{port}"):
             await serve_grpc(Host(Cabinet()), f"127.0.0.1:{port}")
 

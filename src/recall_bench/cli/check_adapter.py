@@ -1,12 +1,11 @@
 """`check-adapter`: whether a system keeps the contract that runs rely on."""
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.errors import UsageError
+from recall_bench.cli.options import CONFIG, settings_in
 
 if TYPE_CHECKING:
     from recall_bench.core.memory import MemorySystem
@@ -18,9 +17,7 @@ BROKEN = 1
 
 @click.command("check-adapter")
 @click.argument("adapter")
-@click.option(
-    "--config", multiple=True, metavar="KEY=VALUE", help="A setting of the system; may be repeated."
-)
+@CONFIG
 @click.option("--only", multiple=True, metavar="NAME", help="Make this check; may be repeated.")
 @click.option(
     "--timeout",
@@ -51,7 +48,7 @@ def check_adapter_command(
     from recall_bench.profile import Settings
     from recall_bench.resolve.systems import resolve_system
 
-    system = resolve_system(Settings(adapter=adapter, config=settings_of(config)))
+    system = resolve_system(Settings(adapter=adapter, config=settings_in(config)))
     with doing() as telling:
         report = _checked(system, only, timeout_s, seed, lambda name: telling(f"checking {name}"))
     if as_json:
@@ -61,20 +58,6 @@ def check_adapter_command(
     else:
         click.echo(report.rendered())
     return _exit_code(report)
-
-
-def settings_of(config: tuple[str, ...]) -> dict[str, object]:
-    """`KEY=VALUE` words as settings; a value that reads as JSON is that, any other is text."""
-    settings: dict[str, object] = {}
-    for word in config:
-        key, equals, value = word.partition("=")
-        if not equals or not key:
-            raise UsageError(f"--config {word} is no setting; write KEY=VALUE")
-        try:
-            settings[key] = json.loads(value)
-        except ValueError:
-            settings[key] = value
-    return settings
 
 
 def _checked(

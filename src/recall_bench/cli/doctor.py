@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recall_bench.cli.options import CONFIG, settings_in
 from recall_bench.core.diagnosis import Health
 
 if TYPE_CHECKING:
@@ -15,9 +16,7 @@ UNHEALTHY = 1
 
 @click.command("doctor")
 @click.argument("adapter")
-@click.option(
-    "--config", multiple=True, metavar="KEY=VALUE", help="A setting of the system; may be repeated."
-)
+@CONFIG
 @click.option(
     "--timeout",
     "timeout_s",
@@ -38,10 +37,9 @@ def doctor_command(
     that know nothing, guess, and know everything. The verdict is `valid`, `suspect` or `invalid`;
     later runs of the same system carry it. Exits with 1 if it is `invalid`.
     """
-    from recall_bench.cli.check_adapter import settings_of
     from recall_bench.diagnoses import keep
 
-    examined = _examined(adapter, settings_of(config), timeout_s)
+    examined = _examined(adapter, settings_in(config), timeout_s)
     path = keep(examined.diagnosis)
     if as_json:
         import msgspec

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from recall_bench.core.plan import Review
+from recall_bench.errors import UsageError
 from recall_bench.profile import JudgeShows
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,6 +33,27 @@ def choice(kind: type[StrEnum]) -> click.Choice[str]:
 def given(flags: dict[str, Any]) -> dict[str, Any]:
     """The flags that were given."""
     return {name: value for name, value in flags.items() if value is not None and value != ()}
+
+
+CONFIG = click.option(
+    "--config",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of the system; the value is read as YAML. Can be repeated.",
+)
+
+
+def settings_in(words: tuple[str, ...]) -> dict[str, object]:
+    """The settings that `--config KEY=VALUE` spells, several times over."""
+    from recall_bench.yaml12 import Document
+
+    found: dict[str, object] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--config: {word!r} sets nothing; write KEY=VALUE")
+        found[key] = Document(f"--config {key}", value).content
+    return found
 
 
 def judge_options(command: F) -> F:

@@ -9,6 +9,7 @@ import click
 
 from recall_bench.cli.listed import ListedCommand
 from recall_bench.cli.options import (
+    CONFIG,
     COUNT,
     NUMBER,
     PATH,
@@ -16,6 +17,7 @@ from recall_bench.cli.options import (
     given,
     judge_options,
     option,
+    settings_in,
 )
 from recall_bench.core.plan import Calendar, Lifecycle
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     help="Name, file.py[:factory], module:factory, grpc://, http://, command:PROGRAM, once:PROGRAM "
     "or system.yaml [hybrid].",
 )
+@CONFIG
 @option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
 @option("--profile", type=PATH, help="YAML profile; flags win over it.")
 @option(
@@ -135,6 +138,8 @@ def run_command(
     from recall_bench.library import read_settings
 
     wanted = given(flags)
+    if "config" in wanted:
+        wanted["config"] = settings_in(wanted["config"])
     if "question_log" in wanted:
         wanted["write_question_log"] = True
     if no_question_log:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recall_bench.cli.options import CONFIG, settings_in
 from recall_bench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,12 +30,7 @@ Serve = Callable[["Host"], Awaitable[None]]
     help=f"The gRPC service, both versions of it [{DEFAULT}].",
 )
 @click.option("--http", metavar="HOST:PORT", help="JSON over HTTP.")
-@click.option(
-    "--config",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="A setting of the adapter; the value is read as YAML. Can be repeated.",
-)
+@CONFIG
 def serve_command(
     adapter: str, stdio: bool, grpc: str | None, http: str | None, config: tuple[str, ...]
 ) -> int:
@@ -57,16 +53,7 @@ def _resolved(adapter: str, config: tuple[str, ...]) -> "MemorySystem":
     from recall_bench.profile import Settings
     from recall_bench.resolve.systems import resolve_system
 
-    return resolve_system(Settings(adapter=adapter, config=dict(map(_setting, config))))
-
-
-def _setting(word: str) -> tuple[str, object]:
-    from recall_bench.yaml12 import Document
-
-    key, equals, value = word.partition("=")
-    if not equals or not key:
-        raise UsageError(f"--config {word!r} sets nothing; write KEY=VALUE")
-    return key, Document(f"--config {key}", value).content
+    return resolve_system(Settings(adapter=adapter, config=settings_in(config)))
 
 
 async def _served(system: "MemorySystem", serve: Serve) -> None:

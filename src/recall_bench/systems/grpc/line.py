@@ -37,7 +37,6 @@ class Line:
         self._address = address
         self._timeout_s = timeout_s
         self._lost: str | None = None
-        self._has_replied = False
         self._has_cancelled = False
         self._channel = grpc.aio.insecure_channel(
             f"127.0.0.1:{connection.port}", options=_options(address, timeout_s)
@@ -100,12 +99,10 @@ class Line:
             raise
         try:
             with anyio.CancelScope(shield=True):
-                response = await call
+                return await call
         except grpc.aio.AioRpcError as error:
             status = Status.of(error)
             raise self._fault(method.name, method, status, request.ByteSize()) from error
-        self._has_replied = True
-        return response
 
     async def stream(
         self,
@@ -172,11 +169,8 @@ class Line:
             raise self._gone()
 
     def _gone(self) -> SystemGone:
-        unlike = None
-        if not self._has_replied:
-            unlike = stranger(self._address, self._connection.first_words)
         return SystemGone(
-            unlike
+            stranger(self._address, self._connection.first_words)
             or f"{self._address} is gone ({self._lost}) and whatever it remembered with it; "
             "see that it runs, then run the same command again"
         )
@@ -189,7 +183,6 @@ class Line:
         if code == "UNAVAILABLE" or self.is_lost:
             self._lost = said
             return self._gone()
-        self._has_replied = True
         return status_fault(f"{self._address}: {said}", method, status, size)
 
 

@@ -1,0 +1,127 @@
+"""A memory server that speaks MCP over its pipes, written out so that it can also misbehave.
+
+Its own folder is its first argument, its fault, if any, its second.
+"""
+
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+NOTES = Path(sys.argv[1], "notes.jsonl")
+FAULT = sys.argv[2] if len(sys.argv) > 2 else ""
+TOOLS = ("remember", "remember_all", "recall", "recall_prose", "recall_blocks", "settle", "forget")
+
+
+def notes() -> list[dict[str, Any]]:
+    if not NOTES.exists():
+        return []
+    return [json.loads(line) for line in NOTES.read_text(encoding="utf-8").splitlines()]
+
+
+def remember(entries: list[dict[str, Any]]) -> None:
+    with NOTES.open("a", encoding="utf-8") as file:
+        for entry in entries:
+            file.write(json.dumps(entry) + "\n")
+
+
+def found(query: str, k: int) -> list[dict[str, Any]]:
+    words = set(re.findall(r"\w+", query.lower()))
+    scored = [
+        {**note, "score": len(words.intersection(re.findall(r"\w+", note["text"].lower())))}
+        for note in notes()
+    ]
+    best = sorted(scored, key=lambda note: -note["score"])
+    return [note for note in best if note["score"]][:k]
+
+
+def called(tool: str, given: dict[str, Any]) -> dict[str, Any]:
+    match tool:
+        case "remember":
+            remember([given])
+        case "remember_all":
+            remember(given["entries"])
+        case "recall":
+            return recalled(found(given["query"], given.get("k", 1000)))
+        case "recall_prose":
+            hits = found(given["query"], given["k"])
+            lines = [f"* {hit['text']} [{hit['id']}, {hit['score']}]" for hit in hits]
+            return said(f"Found {len(hits)}:\n" + "\n".join(lines) if hits else "Nothing found.")
+        case "recall_blocks":
+            return {"content": [block(json.dumps(hit)) for hit in found(given["query"], 10)]}
+        case "forget":
+            NOTES.unlink(missing_ok=True)
+        case "settle":
+            NOTES.with_name("settled").write_text("yes", encoding="utf-8")
+        case _:
+            return {**said(f"no tool {tool}"), "isError": True}
+    return said("done")
+
+
+def recalled(hits: list[dict[str, Any]]) -> dict[str, Any]:
+    match FAULT:
+        case "dies":
+            print("out of memory in the recall index", file=sys.stderr, flush=True)
+            os._exit(3)
+        case "hangs":
+            time.sleep(600)
+        case "prose":
+            return said("I found a few things!")
+        case "fails":
+            return {**said("the index is locked"), "isError": True}
+        case "no-list":
+            return said(json.dumps({"hits": None}))
+        case "text-only":
+            return said(json.dumps({"hits": hits}))
+    return {**said("see the structured content"), "structuredContent": {"hits": hits}}
+
+
+def block(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"content": [block(text)]}
+
+
+def answered(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    match method:
+        case "initialize":
+            return {
+                "protocolVersion": params["protocolVersion"],
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "child", "version": "7.1"},
+            }
+        case "tools/list":
+            listed = [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]
+            # In two pages, as a server with many tools does.
+            if "cursor" not in params:
+                return {"tools": listed[:3], "nextCursor": "more"}
+            return {"tools": listed[3:]}
+        case _:
+            return called(params["name"], params.get("arguments", {}))
+
+
+def main() -> None:
+    if FAULT == "mute":
+        print("waiting for a licence", file=sys.stderr, flush=True)
+        time.sleep(600)
+    if FAULT == "stillborn":
+        print("no such model: tiny-embed", file=sys.stderr, flush=True)
+        sys.exit(2)
+    Path("pid").write_text(str(os.getpid()), encoding="utf-8")
+    if FAULT == "chatty":
+        print("Loading… done", flush=True)
+    for line in sys.stdin:
+        message = json.loads(line)
+        if "id" not in message or "method" not in message:
+            continue
+        result = answered(message["method"], message.get("params", {}))
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""Maps of the tests' own MCP servers."""
+
+import sys
+from pathlib import Path
+
+import yaml
+
+CHILD = Path(__file__).with_name("mcp_child.py")
+
+
+def child_map(folder: Path, fault: str = "", **changed: object) -> Path:
+    """A map of the child in `mcp_child.py`, sections given here replaced; None removes one."""
+    sections: dict[str, object] = {
+        "transport": "mcp",
+        "server": {"command": [sys.executable, str(CHILD), "{state_dir}", fault]},
+        "ingest": {
+            "tool": "remember_all",
+            "batch": 3,
+            "arguments": {"entries": [{"id": "{id}", "text": "{text}"}]},
+        },
+        "search": {
+            "tool": "recall",
+            "arguments": {"query": "{question}", "k": "{k}"},
+            "results": "hits",
+            "text": "text",
+            "id": "id",
+            "score": "score",
+        },
+        "snapshots": "copy",
+    } | changed
+    written = {key: value for key, value in sections.items() if value is not None}
+    path = folder / "child.yaml"
+    path.write_text(yaml.safe_dump(written), encoding="utf-8")
+    return path
