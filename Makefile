@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install --constraint constraints.txt
 
 # Products pin what other products pin otherwise, so each has an environment of its own.
-PRODUCTS := $(patsubst products/%.txt,%,$(wildcard products/*.txt))
+PRODUCTS := $(patsubst products/%.txt,%,$(wildcard products/*.txt)) \
+	$(patsubst products/%/package.json,%,$(wildcard products/*/package.json))
 # Some load an extension into SQLite, which not every Python allows.
 PRODUCT_PYTHON ?= $(shell for python in $(PYTHON) /usr/bin/python3; do \
 	$$python -c 'from sqlite3 import Connection as c; c.enable_load_extension' 2>/dev/null \
@@ -64,6 +65,13 @@ products: $(PRODUCTS:%=.products/%/.ready)
 .products/%/.ready: products/%.txt pyproject.toml
 	test -x $(@D)/bin/python || $(or $(PRODUCT_PYTHON),$(PYTHON)) -m venv $(@D)
 	$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --requirement $< --editable .
+	touch $@
+
+# A product of npm's: its folder below products holds package.json and what it was run with.
+.products/%/.ready: products/%/package.json
+	mkdir -p $(@D)
+	cp products/$*/package.json products/$*/package-lock.json $(@D)
+	cd $(@D) && npm ci --no-audit --no-fund --loglevel=error
 	touch $@
 
 clean:

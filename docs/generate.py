@@ -17,6 +17,7 @@ import msgspec
 from recall_bench import errors, plugins, profile
 from recall_bench.cli.main import COMMANDS, cli
 from recall_bench.core import event
+from recall_bench.systems.http import openapi
 
 _PROFILE = """A YAML file; every section is optional and flags win over it. Relative paths in it are
 relative to it. `run` uses `persona`, `env`, `harness`, `run` and, of `models`, `judge`,
@@ -141,6 +142,7 @@ def built_ins() -> str:
 def pages() -> dict[Path, str]:
     """Each reference page and what it should say."""
     return {
+        PAGES / "openapi.json": openapi.text(),
         PAGES / "command-line.md": command_line(),
         PAGES / "errors.md": error_tree(),
         PAGES / "profile.md": profile_keys(),

@@ -6,7 +6,6 @@ from recall_bench.ablation.grid import (
     every_combination,
     one_at_a_time,
     read_grid,
-    read_settings_of,
     usual_grid,
 )
 from recall_bench.errors import UsageError
@@ -14,9 +13,15 @@ from recall_bench.systems.builtin import baselines
 
 
 def test_values_are_read_as_json_and_words_as_words() -> None:
-    said = read_settings_of(["rerank=true", "weight=0.3", "k=5", "chunking=turn", 'name="5"'])
+    said = read_grid(["rerank=true", "weight=0.3", "k=5", "chunking=turn", 'name="5"'])
 
-    assert said == {"rerank": True, "weight": 0.3, "k": 5, "chunking": "turn", "name": "5"}
+    assert said == {
+        "rerank": (True,),
+        "weight": (0.3,),
+        "k": (5,),
+        "chunking": ("turn",),
+        "name": ("5",),
+    }
 
 
 def test_a_grid_lists_the_values_of_each_setting() -> None:

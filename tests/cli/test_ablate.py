@@ -73,14 +73,14 @@ def test_another_grid_adds_to_the_same_folder(ablate: Ablate) -> None:
 def test_another_base_in_the_same_folder_is_refused(ablate: Ablate) -> None:
     ablate("--adapter", "bm25", "--grid", "k=1")
 
-    shown = ablate("--adapter", "bm25", "--set", "k=5", "--grid", "k=1")
+    shown = ablate("--adapter", "bm25", "--config", "k=5", "--grid", "k=1")
 
     assert shown.code == 2
     assert "holds a run with other system" in shown.err
 
 
 def test_settings_of_the_base_hold_for_every_variant(ablate: Ablate) -> None:
-    shown = ablate("--set", "quotes=1", "--set", "rerank=true", "--grid", "neighbours=1", "--json")
+    shown = ablate("--config", "quotes=1", "--config", "rerank=true", "--grid", "neighbours=1", "--json")
 
     table = json.loads(shown.out)
     assert table["base"]["quotes"] == 1
@@ -115,7 +115,7 @@ def test_markdown_is_a_table(ablate: Ablate) -> None:
     [
         (("--grid", "wieght=1"), "did you mean 'weight'"),
         (("--grid", "weight"), "KEY=VALUE,VALUE"),
-        (("--set", "weight"), "KEY=VALUE"),
+        (("--config", "weight"), "KEY=VALUE"),
         (("--grid", "k=1", "--json", "--markdown"), "say one"),
         (("--full",), "name the settings to vary"),
         (("--adapter", "bm25"), "say what to vary"),

@@ -1,4 +1,4 @@
-"""A product's server as small as can be: it keeps what it is given, and is asked through its SDK."""
+"""A product as a server that is small as can be: it keeps what it is given and finds by words."""
 
 import json
 import os

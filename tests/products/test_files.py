@@ -83,6 +83,13 @@ def test_whole_words_are_found_in_any_case_and_parts_of_words_are_not(tmp_path: 
 
 
 @needs_grep
+def test_a_file_is_text_to_grep_whatever_signs_are_in_it(tmp_path: Path) -> None:
+    files = lived(tmp_path, [episode(1, "The code is\0 naïve Ζορβά.")])
+
+    assert asked(files, "ζορβά code") == ["On 2024-01-01: The code is\0 naïve Ζορβά."]
+
+
+@needs_grep
 def test_headings_can_be_searched_and_are_not_quoted(tmp_path: Path) -> None:
     found = asked(lived(tmp_path), "visitors")
 

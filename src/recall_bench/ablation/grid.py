@@ -33,20 +33,11 @@ class Variant:
     """What it is set to other than the base."""
 
 
-def read_settings_of(words: Iterable[str]) -> dict[str, object]:
-    """What `--set KEY=VALUE` says, several times over."""
-    found: dict[str, object] = {}
-    for word in words:
-        key, value = _split("--set", word)
-        found[key] = _value(value)
-    return found
-
-
 def read_grid(words: Iterable[str]) -> Grid:
     """What `--grid KEY=VALUE,VALUE` says, several times over."""
     grid: dict[str, tuple[object, ...]] = {}
     for word in words:
-        key, values = _split("--grid", word)
+        key, values = _split(word)
         if key in grid:
             raise UsageError(f"--grid: {key} is given twice; put its values into one list")
         grid[key] = tuple(_value(value) for value in values.split(","))
@@ -90,14 +81,11 @@ def spelt(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _split(flag: str, word: str) -> tuple[str, str]:
+def _split(word: str) -> tuple[str, str]:
     key, sign, value = word.partition("=")
     if not (key and sign and value) or "" in value.split(","):
-        raise UsageError(f"{flag}: {word!r} is not of the form {_FORMS[flag]}")
+        raise UsageError(f"--grid: {word!r} is not of the form KEY=VALUE,VALUE")
     return key, value
-
-
-_FORMS = {"--set": "KEY=VALUE", "--grid": "KEY=VALUE,VALUE"}
 
 
 def _value(word: str) -> object:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recall_bench.cli.listed import ListedCommand
-from recall_bench.cli.options import COUNT, NUMBER, PATH, given, option
+from recall_bench.cli.options import CONFIG, COUNT, NUMBER, PATH, given, option, settings_in
 
 if TYPE_CHECKING:
     from recall_bench.ablation.comparison import Comparison
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @option("--groups-enabled/--no-groups-enabled", help="Ask the two group categories too [no].")
 @option("--seed", type=int, help="Order and sample of the questions [42].")
 @option("--judge", help="Who judges, as `run` takes it [offline].")
-@click.option("--set", "set_to", multiple=True, metavar="KEY=VALUE", help="A setting of the base.")
+@CONFIG
 @click.option(
     "--grid",
     multiple=True,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
 def ablate_command(
     profile: Path | None,
-    set_to: tuple[str, ...],
+    config: tuple[str, ...],
     grid: tuple[str, ...],
     one_at_a_time: bool,
     *,
@@ -58,7 +58,7 @@ def ablate_command(
     Each variant is a run of its own; what is finished is not run again.
     """
     from recall_bench.ablation.comparison import compare
-    from recall_bench.ablation.grid import read_grid, read_settings_of
+    from recall_bench.ablation.grid import read_grid
     from recall_bench.ablation.runs import carry_out_ablation, plan_ablation
     from recall_bench.cli.building import building
     from recall_bench.cli.doing import doing
@@ -70,7 +70,7 @@ def ablate_command(
     if not one_at_a_time and not grid:
         raise UsageError("--full: combines what --grid names; name the settings to vary")
     settings = read_settings(profile, given(flags))
-    settings = replace(settings, config={**settings.config, **read_settings_of(set_to)})
+    settings = replace(settings, config={**settings.config, **settings_in(config)})
     ablation = plan_ablation(settings, read_grid(grid) or None, full=not one_at_a_time)
     for note in ablation.notes:
         click.echo(f"note: {note}", err=True)

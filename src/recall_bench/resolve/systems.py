@@ -115,6 +115,12 @@ def _described_http(path: Path) -> MemorySystem:
     return greeting(started_http_system, path)
 
 
+def _described_mcp(path: Path) -> MemorySystem:
+    from recall_bench.systems.mcp.system import mcp_system
+
+    return greeting(mcp_system, path)
+
+
 _BY_SCHEME: dict[str, Callable[[Settings], MemorySystem]] = {
     "command": _command,
     "once": _once,
@@ -124,6 +130,7 @@ _BY_SCHEME: dict[str, Callable[[Settings], MemorySystem]] = {
 
 _BY_TRANSPORT: dict[str, Callable[[Path], MemorySystem]] = {
     "http": _described_http,
+    "mcp": _described_mcp,
 }
 
 

@@ -10,20 +10,18 @@ import os
 import re
 import subprocess
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from recall_bench.systems.contrib.notes import NO_SESSION, Note, notes_of, sessions_seen
 from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 _WORD = re.compile(r"\w+")
-_VERSION = re.compile(r"\d+\.\d[\w.-]*")
 _NOTE = re.compile(r"- (?P<quoted>On \S{10}(?: \((?P<session>\S+)\))?: .*?)(?: <!-- .* -->)?")
 
 
-@dataclass(frozen=True, slots=True)
-class _Hit:
+class _Hit(NamedTuple):
     day: int
     line: int
     quoted: str
@@ -52,22 +50,18 @@ class Files:
 
     def query(self, question: str, context: QueryContext) -> dict[str, object]:
         """The notes with most of the question's words, rare ones first; of equals the later."""
-        words = frozenset(_WORD.findall(question.lower()))
-        hits = self._hits(words)
+        hits = self._hits(frozenset(_WORD.findall(question.lower())))
         rarity = self._rarity(hits)
         seen = sessions_seen(context) if self.honours_sessions else None
         ranked = sorted(
-            (
-                (math.fsum(rarity[word] for word in hit.words), hit.day, hit.line, hit.quoted)
-                for hit in hits
-                if seen is None or hit.session in seen
-            ),
-            reverse=True,
+            (math.fsum(rarity[word] for word in hit.words), hit.day, hit.line, hit.quoted)
+            for hit in hits
+            if seen is None or hit.session in seen
         )
         return {
             "passages": [
                 {"text": quoted, "day": day, "source": f"day-{day:04}.md:{line}", "score": score}
-                for score, day, line, quoted in ranked[: context.top_k or self._k]
+                for score, day, line, quoted in ranked[::-1][: context.top_k or self._k]
             ]
         }
 
@@ -92,8 +86,8 @@ class Files:
 
     def _rarity(self, hits: list[_Hit]) -> dict[str, float]:
         """What each word is worth: nothing if it is in every note, more the fewer have it."""
-        counts = (int(line.rpartition(":")[2]) for line in _grep(self._folder, "-c", "-e", "^- On"))
-        notes = sum(counts)
+        counts = _grep(self._folder, "-c", "-e", "^- On")
+        notes = sum(int(line.rpartition(":")[2]) for line in counts)
         having = Counter(word for hit in hits for word in hit.words)
         return {word: math.log(notes / count) for word, count in having.items()}
 
@@ -106,13 +100,7 @@ def _written(note: Note) -> str:
 
 def _grep(folder: Path, *options: str) -> list[str]:
     """The lines grep prints for the files below a folder."""
-    done = subprocess.run(  # noqa: S603
-        ["grep", "-r", *options, "."],  # noqa: S607
-        cwd=folder,
-        env={**os.environ, "LC_ALL": "C.UTF-8"},
-        capture_output=True,
-        check=False,
-    )
+    done = _ran("grep", "-r", "-a", *options, ".", folder=folder)
     if done.returncode > 1:
         raise RuntimeError(f"grep failed: {done.stderr.decode('utf-8', 'replace').strip()}")
     return done.stdout.decode("utf-8", "replace").splitlines()
@@ -120,14 +108,13 @@ def _grep(folder: Path, *options: str) -> list[str]:
 
 def _version() -> str:
     """Which grep it is."""
-    done = subprocess.run(
-        ["grep", "--version"],  # noqa: S607
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    found = _VERSION.search(done.stdout)
+    found = re.search(r"\d+\.\d[\w.-]*", _ran("grep", "--version").stdout.decode())
     return found[0] if found else "undeclared"
+
+
+def _ran(*words: str, folder: Path | None = None) -> subprocess.CompletedProcess[bytes]:
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, check=False)  # noqa: S603
 
 
 product = Product(Files, programs=("grep",))

@@ -119,9 +119,7 @@ class Mem0:
         """Notes of one session: what mem0 makes of them is kept beside what they have in common."""
         first = notes[0].kept
         kept = {key: first[key] for key in ("day", "date", "session")} if infer else first
-        said = [
-            {"role": "user", "content": f"On {note.date}\n{note.searched}"} for note in notes
-        ]
+        said = [{"role": "user", "content": f"On {note.date}\n{note.searched}"} for note in notes]
         self._memory.add(said, user_id=_USER, metadata=kept, infer=infer)
 
     def _passage(self, found: Mapping[str, Any]) -> dict[str, object]:

@@ -155,14 +155,12 @@ class Line:
     async def _stop(
         self, call: "grpc.aio.StreamStreamCall", reading: "asyncio.Future[None]"
     ) -> None:
-        if reading.done():
-            call.cancel()
-            return
-        self._has_cancelled = True
+        if not reading.done():
+            self._has_cancelled = True
+            reading.cancel()
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait({reading})
         call.cancel()
-        reading.cancel()
-        with anyio.CancelScope(shield=True):
-            await asyncio.wait({reading})
 
     def _check(self) -> None:
         if self.is_lost:

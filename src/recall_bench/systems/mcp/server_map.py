@@ -2,7 +2,6 @@
 
 import os
 import re
-from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, NoReturn
@@ -17,7 +16,6 @@ from recall_bench.yaml12 import Document, read_document
 
 START_TIMEOUT_S = 60.0
 
-_EVERYWHERE = {"memory", "state_dir", "here"}
 NOTE_PLACES = {"text", "date", "day", "session", "id", "context"}
 _QUESTION_PLACES = {"question", "k", "date", "session"}
 
@@ -117,7 +115,7 @@ class ServerMap(_Section, frozen=True, kw_only=True):
         return all("memory" in places(each.arguments) for each in (self.ingest, self.search))
 
 
-def read_server_map(path: Path, places_in_server: Mapping[str, str] | None = None) -> ServerMap:
+def read_server_map(path: Path) -> ServerMap:
     """The map, `{here}` filled in; UsageError names the file, line and key."""
     document = read_document(path)
     try:
@@ -125,7 +123,7 @@ def read_server_map(path: Path, places_in_server: Mapping[str, str] | None = Non
     except msgspec.ValidationError as error:
         raise _in_words(document, error) from None
     _Check(document, found).all()
-    here = {"here": str(path.resolve().parent), **(places_in_server or {})}
+    here = {"here": str(path.resolve().parent)}
     server = msgspec.structs.replace(
         found.server,
         command=tuple(str(filled(word, here)) for word in found.server.command),
@@ -157,11 +155,11 @@ class _Check:
     def all(self) -> None:
         """UsageError for the first thing that is wrong."""
         self._server()
-        self._places("ingest", self._map.ingest.arguments, NOTE_PLACES, "text")
-        self._places("search", self._map.search.arguments, _QUESTION_PLACES, "question")
+        self._arguments("ingest", self._map.ingest.arguments, NOTE_PLACES, "text")
+        self._arguments("search", self._map.search.arguments, _QUESTION_PLACES, "question")
         for key, call in (("settle", self._map.settle), ("reset", self._map.reset)):
             if call is not None:
-                self._places(key, call.arguments, set(), None)
+                self._arguments(key, call.arguments, set())
         self._ingest()
         self._search()
         self._memories()
@@ -172,6 +170,8 @@ class _Check:
             self._refuse("has both or neither of command and url; write one of them", "server")
         if server.command and not server.command[0]:
             self._refuse("is empty; write the program and its arguments", "server", "command")
+        self._places(("server", "command"), list(server.command), set())
+        self._places(("server", "env"), dict(server.env), set())
         if server.url is not None and not server.url.startswith(("http://", "https://")):
             self._refuse(
                 f"is {server.url!r}; write an address that begins with http:// or https://",
@@ -191,18 +191,16 @@ class _Check:
         if not server.start_timeout_s > 0:
             self._refuse("is not above 0; write a number of seconds", "server", "start_timeout_s")
 
-    def _places(self, key: str, template: object, allowed: set[str], needed: str | None) -> None:
-        used = places(template)
-        known = sorted(allowed | _EVERYWHERE)
-        for name in sorted(used - set(known)):
-            self._refuse(
-                f"have a place {{{name}}} that nothing fills; there are "
-                + ", ".join(f"{{{each}}}" for each in known),
-                key,
-                "arguments",
-            )
-        if needed is not None and needed not in used:
+    def _arguments(self, key: str, template: object, allowed: set[str], needed: str = "") -> None:
+        self._places((key, "arguments"), template, allowed | {"memory"})
+        if needed and needed not in places(template):
             self._refuse(f'have no "{{{needed}}}"; say where it belongs', key, "arguments")
+
+    def _places(self, keys: tuple[str, ...], template: object, allowed: set[str]) -> None:
+        known = allowed | {"state_dir", "here"}
+        for name in sorted(places(template) - known):
+            listed = ", ".join(f"{{{each}}}" for each in sorted(known))
+            self._refuse(f"has a place {{{name}}} that nothing fills; there are {listed}", *keys)
 
     def _ingest(self) -> None:
         ingest = self._map.ingest
@@ -265,8 +263,8 @@ class _Check:
             self._refuse("has {state_dir}, which a running server has not; take it out", "ingest")
         if found.honours_sessions and "session" not in places(found.search.arguments):
             self._refuse("is claimed, but search is told no {session}", "honours_sessions")
-        needs_folder = found.snapshots is not None
-        if needs_folder and "state_dir" not in places([*found.server.command, *_values(found)]):
+        texts = [*found.server.command, *found.server.env.values()]
+        if found.snapshots is not None and "state_dir" not in places(texts):
             self._refuse(
                 "is copy, but neither server.command nor server.env has {state_dir}; say where the "
                 "server is to keep its files",
@@ -283,10 +281,6 @@ def _note_places(template: object) -> int:
         len(re.findall(r"\{" + name + r"\}", msgspec.json.encode(template).decode()))
         for name in NOTE_PLACES
     )
-
-
-def _values(found: ServerMap) -> list[str]:
-    return list(found.server.env.values())
 
 
 _SECTIONS: dict[str, type[msgspec.Struct]] = {

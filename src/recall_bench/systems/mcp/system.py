@@ -3,7 +3,7 @@
 import itertools
 import secrets
 import shutil
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,32 +17,48 @@ from recall_bench.systems.mcp.templates import filled
 from recall_bench.systems.python.saved_memories import copy_folder
 
 
-async def mcp_system(
-    path: Path, *, places: dict[str, str] | None = None, grace_s: float = GRACE_S
-) -> "McpSystem":
+async def mcp_system(path: Path, *, grace_s: float = GRACE_S) -> "McpSystem":
     """The system that this YAML file maps to tools; its server is started once to hear its name.
 
-    `places` are filled in where they stand in the server's command and environment.
-    UsageError if the server lacks a tool of the map.
+    UsageError if the file is wrong, or the server lacks a tool of it.
     """
-    if find_spec("mcp") is None:
-        raise UsageError("an MCP server needs one more library: pip install 'recall-bench[mcp]'")
-    spec = read_server_map(path, places)
-    system = McpSystem(spec, name=path.stem, digest=digest_of(path), grace_s=grace_s)
+    require_library()
+    system = McpSystem(
+        read_server_map(path), name=path.stem, digest=digest_of(path), grace_s=grace_s
+    )
     try:
-        await system.greet(str(path))
+        await system.greet()
     finally:
         await system.close()
     return system
 
 
+def require_library() -> None:
+    """Import the SDK, which takes a second, before anything is timed; UsageError without it."""
+    try:
+        import_module("mcp.client.session")
+    except ImportError as error:
+        raise UsageError(
+            "an MCP server needs one more library: pip install 'recall-bench[mcp]'"
+        ) from error
+
+
 class McpSystem:
     """A server for each memory, or one server that somebody runs for all."""
 
-    def __init__(self, spec: ServerMap, *, name: str, digest: str, grace_s: float) -> None:
+    def __init__(
+        self,
+        spec: ServerMap,
+        *,
+        name: str,
+        digest: str,
+        version: str = "",
+        grace_s: float = GRACE_S,
+    ) -> None:
         self.spec = spec
         self.snapshots = _Copies(self) if spec.snapshots == "copy" else None
         self._name = name
+        self._version = version
         self._grace_s = grace_s
         self._config: dict[str, object] = {
             "transport": "mcp",
@@ -50,7 +66,6 @@ class McpSystem:
             "query": spec.search.query,
             "each": spec.ingest.each,
         }
-        self._greeting: Greeting | None = None
         self._root: TemporaryDirectory[str] | None = None
         self._folders = itertools.count(1)
         self._open: set[McpMemory] = set()
@@ -58,11 +73,10 @@ class McpSystem:
 
     @property
     def card(self) -> SystemCard:
-        """What the server calls itself, and what the map says of it."""
-        greeting = self._greeting
+        """What the server calls itself, once it was greeted, and what the map says of it."""
         return SystemCard(
-            name=self.spec.name or (greeting.name if greeting else "") or self._name,
-            version=(greeting.version if greeting else "") or "undeclared",
+            name=self.spec.name or self._name,
+            version=self._version or "undeclared",
             config=self._config,
             max_concurrency=self.spec.max_concurrency,
             clock=self.spec.clock,
@@ -70,19 +84,12 @@ class McpSystem:
             answers=False,
         )
 
-    async def greet(self, where: str) -> None:
-        """Hear what the server is; UsageError if it has not all the tools of the map."""
-        folder = self.new_folder()
-        connection = self._connection(folder)
-        greeting = await connection.greet(self.spec.server.start_timeout_s)
+    async def greet(self) -> None:
+        """Hear what the server is called; UsageError if it has not all the tools of the map."""
+        connection, greeting = await self._greeted(self.new_folder())
         await connection.close()
-        for call in self.spec.tools:
-            if call.tool not in greeting.tools:
-                raise UsageError(
-                    f"{where}: the server {greeting.name} has no tool {call.tool!r}; it offers "
-                    f"{', '.join(greeting.tools) or 'none'}"
-                )
-        self._greeting = greeting
+        self._name = greeting.name or self._name
+        self._version = greeting.version
 
     async def open(self, scenario: str) -> McpMemory:  # noqa: ARG002
         """An empty memory."""
@@ -126,9 +133,20 @@ class McpSystem:
         return folder
 
     async def _connected(self, folder: Path) -> Connection:
-        connection = self._connection(folder)
-        await connection.greet(self.spec.server.start_timeout_s)
+        connection, _ = await self._greeted(folder)
         return connection
+
+    async def _greeted(self, folder: Path) -> tuple[Connection, Greeting]:
+        connection = self._connection(folder)
+        greeting = await connection.greet(self.spec.server.start_timeout_s)
+        lacking = [call.tool for call in self.spec.tools if call.tool not in greeting.tools]
+        if lacking:
+            await connection.close()
+            raise UsageError(
+                f"the server {greeting.name or self._name} has no tool {lacking[0]!r}; it offers "
+                f"{', '.join(greeting.tools) or 'none'}"
+            )
+        return connection, greeting
 
     def _connection(self, folder: Path) -> Connection:
         server = self.spec.server

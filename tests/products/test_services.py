@@ -1,0 +1,244 @@
+"""Products that are services: each through its own SDK, against a fake of its server on loopback.
+
+What is proved is the adapter, the SDK and the transport together; nothing here met a product.
+"""
+
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from recall_bench.core.memory import Asker, Clock, Found
+from recall_bench.errors import SystemBusy, SystemFault, SystemGone, UsageError
+from recall_bench.testing import CHECKS, assert_contract_async
+from tests.products.fake_hindsight import FakeHindsight
+from tests.products.fake_letta import FakeLetta
+from tests.products.fake_service import (
+    KEY,
+    FakeService,
+    lived,
+    needs,
+    running,
+    served,
+    without_proxies,
+)
+from tests.products.fake_supermemory import FakeSupermemory
+from tests.products.fake_zep import FakeZep
+from tests.products.pins import pinned
+from tests.systems.diary import EPISODES, question
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+PATIENCE_S = 300.0
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    fake: type[FakeService]
+    package: str
+    variable: str
+    taken: str
+    """How the SDK hands something over."""
+    found: str
+    """How the SDK searches."""
+    quickly: tuple[str, ...] = ("poll_s=0.01",)
+
+
+CASES = (
+    Case(
+        "supermemory",
+        FakeSupermemory,
+        "supermemory",
+        "SUPERMEMORY_API_KEY",
+        r"POST /ns/[^/]+/document",
+        r"POST /ns/[^/]+/search",
+    ),
+    Case(
+        "zep",
+        FakeZep,
+        "zep-cloud",
+        "ZEP_API_KEY",
+        r"POST /graphs/[^/]+/episodes",
+        r"POST /graphs/[^/]+/search/edges",
+    ),
+    Case(
+        "letta",
+        FakeLetta,
+        "letta-client",
+        "LETTA_API_KEY",
+        r"POST /v1/archives/[^/]+/passages/batch",
+        r"POST /v1/passages/search",
+        quickly=(),
+    ),
+    Case(
+        "hindsight",
+        FakeHindsight,
+        "hindsight-client",
+        "HINDSIGHT_API_KEY",
+        r"POST /v1/default/banks/[^/]+/memories",
+        r"POST /v1/default/banks/[^/]+/memories/recall",
+    ),
+)
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.name)
+def case(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Case:
+    """A product whose SDK is installed here, and whose key is known."""
+    found: Case = request.param
+    needs(found.name)
+    without_proxies(monkeypatch)
+    monkeypatch.setenv(found.variable, KEY)
+    return found
+
+
+@pytest.fixture
+def service(case: Case) -> Iterator[FakeService]:
+    fake = case.fake()
+    with running(fake):
+        yield fake
+
+
+def settings(case: Case, service: FakeService, *more: str) -> tuple[str, ...]:
+    return (f"base_url={service.url}", *case.quickly, *more)
+
+
+def kept(service: FakeService) -> dict[str, object]:
+    """What a fake has of memories: namespaces, graphs, archives or banks."""
+    names = ("namespaces", "graphs", "archives", "banks")
+    return next(getattr(service, name) for name in names if hasattr(service, name))
+
+
+async def test_it_is_the_version_that_is_pinned_and_its_card_has_no_key(
+    case: Case, service: FakeService
+) -> None:
+    system = await served(case.name, *settings(case, service))
+
+    assert (system.card.name, system.card.version) == (case.name, pinned(case.name)[case.package])
+    assert (system.card.clock, system.card.answers) == (Clock.NATIVE, False)
+    assert system.snapshots is None
+    assert KEY not in str(system.card)
+    await system.close()
+
+
+async def test_it_keeps_the_contract_and_its_sessions_apart(
+    case: Case, service: FakeService
+) -> None:
+    system = await served(case.name, *settings(case, service, "respect_sessions=true"))
+    quick = [check.name for check in CHECKS if check.name not in ("large-day", "unicode")]
+
+    report = await assert_contract_async(system, only=quick, timeout_s=PATIENCE_S)
+
+    passed = {check.name for check in report.checks if check.outcome == "passed"}
+    assert {"round-trip", "isolation", "reset", "readiness", "dates", "sessions"} <= passed
+    assert report.seen.asker is Asker.HONOURED
+    assert kept(service) == {}
+
+
+async def test_what_is_found_is_traced_dated_and_scored_and_all_is_deleted_at_the_end(
+    case: Case, service: FakeService
+) -> None:
+    system = await served(case.name, *settings(case, service))
+    memory = await system.open("diary")
+    await lived(memory)
+
+    reply = await memory.answer(question("What did Inspector Hale praise?"))
+
+    assert isinstance(reply, Found)
+    assert reply.passages[0].day == 7
+    assert reply.passages[0].text.startswith("On 2025-03-02 (principal): ")
+    assert "praised the drainage" in reply.passages[0].text
+    scores = [passage.score for passage in reply.passages]
+    assert scores == sorted(scores, key=lambda score: -(score or 0))
+    assert len(kept(service)) == 1
+    await memory.close()
+    assert kept(service) == {}
+    await system.close()
+
+
+async def test_two_memories_have_names_nobody_else_has(case: Case, service: FakeService) -> None:
+    system = await served(case.name, *settings(case, service))
+    one = await system.open("diary")
+    two = await system.open("diary")
+    for memory in (one, two):
+        await memory.ingest(EPISODES[0])
+
+    names = list(kept(service))
+
+    assert len(set(names)) == 2
+    assert all("recall-bench-" in name for name in names)
+    await one.close()
+    await two.close()
+    await system.close()
+
+
+async def test_a_busy_service_is_asked_again_when_it_says_and_nothing_is_kept_twice(
+    case: Case, service: FakeService
+) -> None:
+    system = await served(case.name, *settings(case, service))
+    memory = await system.open("diary")
+    service.refusals.append((429, {"Retry-After": "7"}, {"message": "slowly"}))
+
+    with pytest.raises(SystemBusy) as busy:
+        await memory.ingest(EPISODES[0])
+    await memory.ingest(EPISODES[0])
+    await memory.ingest(EPISODES[0])
+
+    assert busy.value.retry_after_s == 7
+    assert len(service.asked(case.taken)) == 2
+    await memory.close()
+    await system.close()
+
+
+async def test_a_busy_service_is_busy_to_a_question_too(case: Case, service: FakeService) -> None:
+    system = await served(case.name, *settings(case, service))
+    memory = await system.open("diary")
+    await lived(memory)
+    before = len(service.asked(case.found))
+    service.refusals.append((429, {"Retry-After": "3"}, {"message": "slowly"}))
+
+    with pytest.raises(SystemBusy) as busy:
+        await memory.answer(question("boiler"))
+
+    assert busy.value.retry_after_s == 3
+    assert len(service.asked(case.found)) == before + 1
+    await memory.close()
+    await system.close()
+
+
+async def test_a_refusal_costs_the_system_and_does_not_tell_the_key(
+    case: Case, service: FakeService
+) -> None:
+    system = await served(case.name, *settings(case, service))
+    memory = await system.open("diary")
+    service.refusals.append((400, {"X-Key": KEY}, {"message": f"{KEY} may not do that"}))
+
+    with pytest.raises(SystemFault, match="may not do that") as fault:
+        await memory.ingest(EPISODES[0])
+
+    assert not isinstance(fault.value, SystemBusy)
+    assert "HTTP 400" in str(fault.value)
+    assert KEY not in str(fault.value)
+    await memory.close()
+    await system.close()
+
+
+async def test_a_service_that_is_not_there_is_out_of_reach(case: Case) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    system = await served(case.name, f"base_url=http://127.0.0.1:{port}")
+
+    with pytest.raises(SystemGone, match="cannot be reached"):
+        await system.open("diary")
+
+    await system.close()
+
+
+async def test_without_a_key_it_says_which_variable_to_set(
+    case: Case, service: FakeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(case.variable)
+
+    with pytest.raises((UsageError, SystemGone), match=case.variable):
+        await served(case.name, *settings(case, service))
