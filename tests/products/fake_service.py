@@ -79,6 +79,9 @@ def running(service: FakeService) -> Iterator[None]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        # Head and body in one packet: else each reply waits 40 ms for the head's receipt.
+        wbufsize = -1
+        disable_nagle_algorithm = True
 
         def handle_any(self) -> None:
             address = urlsplit(self.path)
@@ -100,6 +103,7 @@ def running(service: FakeService) -> Iterator[None]:
             self.send_header("Content-Length", str(len(written)))
             self.end_headers()
             self.wfile.write(written)
+            self.wfile.flush()
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any  # noqa: N815
 

@@ -67,6 +67,21 @@ async def test_the_card_is_what_the_server_says_of_itself() -> None:
     assert card.config == {"protocol": SERVICE_2}
 
 
+class Sundial:
+    value = "sundial"
+
+
+async def test_a_card_that_cannot_be_understood_is_refused_with_what_it_says() -> None:
+    cabinet = Cabinet()
+    cabinet.card = cabinet.card.but(clock=Sundial())
+
+    async with hosting(cabinet) as port:
+        system = grpc_system(f"grpc://127.0.0.1:{port}")
+        for meet in (system.greet, lambda: system.open("ada")):
+            with pytest.raises(UsageError, match=r"says of itself .* 'sundial'"):
+                await meet()
+
+
 async def test_an_episode_and_a_question_arrive_whole() -> None:
     cabinet = Cabinet()
 

@@ -66,20 +66,23 @@ class Supermemory:
 
     async def setup(self) -> None:
         """Take a namespace of our own, and see that it is empty."""
-        import httpx
-        from supermemory import AsyncSupermemory
-        from supermemory.core.api_error import ApiError
+        from supermemory import (
+            APIConnectionError,
+            APIStatusError,
+            APITimeoutError,
+            AsyncSupermemory,
+        )
 
         self._faults = Faults(
             product="Supermemory",
             key=self._key,
-            late=(httpx.TimeoutException,),
-            unreachable=(httpx.TransportError,),
-            refused=(ApiError,),
+            late=(APITimeoutError,),
+            unreachable=(APIConnectionError,),
+            refused=(APIStatusError,),
         )
         # The run has a patience of its own, and counts how often it was needed.
         self._client = AsyncSupermemory(base_url=self._base_url, api_key=self._key, max_retries=0)
-        with self._faults.told(), _nothing_there():
+        with self._faults.told(), _if_there():
             there = await self._client.list(self._namespace, "documents", limit=1)
             if there.documents:
                 raise RuntimeError(f"Supermemory's namespace {self._namespace} is not empty")
@@ -117,7 +120,7 @@ class Supermemory:
         if seen is not None:
             wanted = [{"field": "session", "operator": "eq", "value": each} for each in seen]
             asked["filter"] = {"operator": "or", "operands": wanted}
-        with self._faults.told(), _nothing_there():
+        with self._faults.told(), _if_there():
             reply = await self._client.search(self._namespace, **asked)
             return {"passages": [_passage(result) for result in reply.results]}
         return {"passages": []}
@@ -125,13 +128,13 @@ class Supermemory:
     async def teardown(self) -> None:
         """Delete the namespace, if anything was ever put into it."""
         if self._client is not None:
-            with self._faults.told(), _nothing_there():
+            with self._faults.told(), _if_there():
                 await self._client.namespaces.delete(self._namespace)
 
     async def _still_waiting(self) -> int:
         for piece, document in list(self._waiting.items()):
             # For a moment after it was accepted, a document cannot be found.
-            with self._faults.told(), _nothing_there():
+            with self._faults.told(), _if_there():
                 state = (await self._client.documents.get(self._namespace, document)).system
                 if state.status == "failed":
                     raise RuntimeError(f"Supermemory failed to process what it was given: {piece}")
@@ -140,8 +143,8 @@ class Supermemory:
         return len(self._waiting)
 
 
-def _nothing_there() -> contextlib.AbstractContextManager[None]:
-    from supermemory.errors import NotFoundError
+def _if_there() -> contextlib.AbstractContextManager[None]:
+    from supermemory import NotFoundError
 
     return contextlib.suppress(NotFoundError)
 

@@ -76,7 +76,11 @@ class GrpcSystem:
         async with self._meeting:
             if self._served is None:
                 line = await self._door.dial()
-                self._served = self._met(line)
+                try:
+                    self._served = self._met(line)
+                except BaseException:
+                    await line.hang_up()
+                    raise
                 if isinstance(self._served, PublicSystem):
                     return await self._served.open(scenario, line)
             served = self._served

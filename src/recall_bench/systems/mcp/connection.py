@@ -27,6 +27,7 @@ AGAIN = "when that is mended, run the same command again"
 GRACE_S = 5.0
 """How long a server may take to name its tools after a call that took too long."""
 
+_DYING_S = 1.0
 _PARTING_S = 10.0
 _CONNECT_S = 30.0
 
@@ -218,9 +219,17 @@ class Connection:
                 f"({error.error_count()} faults); see the server's own log"
             ) from error
         except MCPError as error:
-            if self._endpoint.is_lost(error.code):
+            if await self._is_lost(error.code):
                 raise await self._gone() from error
             raise SystemFault(f"the tool {tool} failed: {error.message}") from error
+
+    async def _is_lost(self, code: int) -> bool:
+        from mcp_types import CONNECTION_CLOSED
+
+        if code == CONNECTION_CLOSED and not self._endpoint.is_closed:
+            # A server may use the code for others; a session that has lost its own ends soon.
+            await asyncio.wait({self._alive()}, timeout=_DYING_S)
+        return self._alive().done() or self._endpoint.is_lost(code)
 
     def _alive(self) -> "asyncio.Task[None]":
         if self._ending is not None:

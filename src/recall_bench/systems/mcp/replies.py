@@ -103,7 +103,12 @@ def _decoded(text: str, search: SearchSpec) -> object:
 
 def _hit(found: object, search: SearchSpec) -> Hit:
     paths = (search.text,) if isinstance(search.text, str) else search.text or ()
-    parts = [_text_at(found, path, search.tool) for path in paths]
+    parts = [_text(_at(found, path)) for path in paths]
+    if not any(parts):
+        raise NotAnAnswer(
+            f"the tool {search.tool} found {_shown(msgspec.json.encode(found).decode())}, which "
+            f"has no text at {' or '.join(map(repr, paths))}; correct search.text of the map"
+        )
     score = None if search.score is None else _at(found, search.score)
     name = None if search.id is None else _at(found, search.id)
     return Hit(
@@ -113,19 +118,11 @@ def _hit(found: object, search: SearchSpec) -> Hit:
     )
 
 
-def _text_at(found: object, path: str, tool: str) -> str:
-    match _at(found, path):
-        case str(text):
-            return text
-        case list(texts) if all(isinstance(text, str) for text in texts):
-            return "\n".join(map(str, texts))
-        case None:
-            return ""
-        case _:
-            raise NotAnAnswer(
-                f"the tool {tool} found {_shown(msgspec.json.encode(found).decode())}, which has "
-                f"no text at {path!r}; correct search.text of the map"
-            )
+def _text(value: object) -> str | None:
+    """A text, or several one below the other; None for anything else."""
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return "\n".join(value)
+    return value if isinstance(value, str) else None
 
 
 def _number(score: object, where: str) -> float:

@@ -1,0 +1,18 @@
+"""Questions for the tests of MCP servers."""
+
+from recall_bench.core.history import story_day
+from recall_bench.core.question import PRINCIPAL, Question
+from tests.conftest import EPOCH
+
+
+def asked(
+    text: str, *, day: int = 5, top_k: int | None = None, session: str = PRINCIPAL
+) -> Question:
+    return Question(
+        id="q",
+        text=text,
+        asked_at=story_day(EPOCH, day),
+        scenario="ada",
+        session=session,
+        top_k=top_k,
+    )

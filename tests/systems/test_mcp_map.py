@@ -1,0 +1,262 @@
+"""A map says which tools take in and find, and a wrong one is refused in a sentence before use."""
+
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+
+from recall_bench.core.memory import Asker
+from recall_bench.errors import DataError, NotAnAnswer, SystemFault, UsageError
+from recall_bench.systems.mcp.keywords import keywords, ranked
+from recall_bench.systems.mcp.replies import Hit, ToolReply, hits_of
+from recall_bench.systems.mcp.server_map import SearchSpec, ServerMap, read_server_map
+from recall_bench.systems.mcp.templates import filled, filled_for_each
+from tests.systems.mcp_maps import child_map
+
+SERVERS = Path(read_server_map.__code__.co_filename).with_name("servers")
+SEARCH = {"tool": "recall", "arguments": {"query": "{question}"}}
+INGEST = {"tool": "remember", "arguments": {"text": "{text}"}}
+
+
+def refused(path: Path) -> str:
+    with pytest.raises((UsageError, DataError)) as caught:
+        read_server_map(path)
+    return str(caught.value)
+
+
+def test_a_map_names_its_tools(tmp_path: Path) -> None:
+    found = read_server_map(child_map(tmp_path, settle={"tool": "settle"}))
+
+    assert [call.tool for call in found.tools] == ["remember_all", "recall", "settle"]
+
+
+def test_here_is_the_folder_of_the_map(tmp_path: Path) -> None:
+    found = read_server_map(child_map(tmp_path, server={"command": ["{here}/run", "{state_dir}"]}))
+
+    assert found.server.command == (f"{tmp_path.resolve()}/run", "{state_dir}")
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"server": {}}, "server has both or neither of command and url; write one of them"),
+        ({"server": {"url": "ftp://x"}, "snapshots": None}, "server.url is 'ftp://x'; write an"),
+        (
+            {"server": {"url": "http://x", "headers": {"X": "NO_SUCH"}}, "snapshots": None},
+            "the environment variable NO_SUCH, which is not set",
+        ),
+        (
+            {"server": {"command": ["{python}"]}, "snapshots": None},
+            "server.command has a place {python} that nothing fills; there are {here}, {state_dir}",
+        ),
+        ({"ingest": {**INGEST, "arguments": {}}}, 'ingest.arguments have no "{text}"'),
+        ({"search": {**SEARCH, "arguments": {}}}, 'search.arguments have no "{question}"'),
+        (
+            {"search": {**SEARCH, "arguments": {"query": "{question} {mood}"}}},
+            "search.arguments has a place {mood} that nothing fills",
+        ),
+        ({"ingest": {**INGEST, "batch": 5}}, "have 0 lists of one entry"),
+        (
+            {
+                "ingest": {
+                    "tool": "t",
+                    "batch": 5,
+                    "arguments": {"on": "{date}", "all": [{"text": "{text}"}]},
+                }
+            },
+            "have a place of a note outside the list that a batch repeats",
+        ),
+        (
+            {"ingest": {**INGEST, "each": "day", "arguments": {"a": "{text} {session}"}}},
+            "have {session}, which a whole day has not",
+        ),
+        ({"search": {**SEARCH, "results": "hits"}}, "search has no text"),
+        ({"search": {**SEARCH, "pattern": "("}}, "search.pattern is no regular expression"),
+        ({"search": {**SEARCH, "pattern": "a"}}, "search.pattern has no group (?P<text>…)"),
+        ({"search": {**SEARCH, "nothing": "none"}}, "search.nothing is for a pattern alone"),
+        ({"snapshots": "copy", "server": {"command": ["x"]}}, "snapshots is copy, but neither"),
+        ({"honours_sessions": True}, "honours_sessions is claimed, but search is told no"),
+        (
+            {"search": {**SEARCH, "arguments": {"query": "{question}", "in": "{memory}"}}},
+            "has {memory} in one of ingest and search alone",
+        ),
+        ({"search": {**SEARCH, "retry": 3}}, "search.retry is no key here; there are tool, "),
+        ({"speed": "fast"}, "speed is no key here; there are transport, server, "),
+        ({"ingest": None}, "object missing required field ingest; add it"),
+        ({"k": 0}, "k is below 1"),
+    ],
+)
+def test_a_wrong_map_is_refused_in_one_sentence(
+    tmp_path: Path, changed: dict[str, object], says: str
+) -> None:
+    path = child_map(tmp_path, **changed)
+
+    message = refused(path)
+
+    assert says in message
+    assert message.startswith(f"{path}, line ")
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "honours", "asker"),
+    [
+        ({"query": "{question}"}, False, Asker.UNTOLD),
+        ({"query": "{question}", "who": "{session}"}, False, Asker.TOLD),
+        ({"query": "{question}", "who": "{session}"}, True, Asker.HONOURED),
+    ],
+)
+def test_the_asker_is_told_where_the_arguments_say_so(
+    tmp_path: Path, arguments: dict[str, object], honours: bool, asker: Asker
+) -> None:
+    search = {"tool": "recall", "arguments": arguments}
+
+    found = read_server_map(child_map(tmp_path, search=search, honours_sessions=honours))
+
+    assert found.asker is asker
+
+
+@pytest.mark.parametrize("path", sorted(SERVERS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_map_that_is_shipped_can_be_read(path: Path) -> None:
+    found = read_server_map(path)
+
+    assert isinstance(found, ServerMap)
+    assert found.name == path.stem
+
+
+def test_a_place_alone_keeps_its_kind() -> None:
+    template = {"limit": "{k}", "said": "{k} of {question}", "deep": [{"also": "{k}"}], "plain": 7}
+
+    assert filled(template, {"k": 3, "question": "all"}) == {
+        "limit": 3,
+        "said": "3 of all",
+        "deep": [{"also": 3}],
+        "plain": 7,
+    }
+
+
+def test_what_is_filled_in_is_not_looked_at_again() -> None:
+    assert filled("{text}!", {"text": "{id}", "id": "7"}) == "{id}!"
+
+
+def test_the_outermost_list_is_repeated() -> None:
+    template = {"in": "{memory}", "all": [{"name": "{id}", "notes": ["{text}"]}], "tags": ["a"]}
+
+    written = filled_for_each(
+        template, {"memory": "m"}, [{"id": "1", "text": "one"}, {"id": "2", "text": "two"}]
+    )
+
+    assert written == {
+        "in": "m",
+        "all": [{"name": "1", "notes": ["one"]}, {"name": "2", "notes": ["two"]}],
+        "tags": ["a"],
+    }
+
+
+def search(**given: object) -> SearchSpec:
+    return SearchSpec(**{"tool": "find", "arguments": {}, **given})  # type: ignore[arg-type]
+
+
+def test_results_are_taken_from_structured_content() -> None:
+    reply = ToolReply(texts=("see there",), structured={"a": {"b": [{"t": "x", "s": "0.5"}]}})
+
+    assert hits_of(reply, search(results="a.b", text="t", score="s")) == [Hit(text="x", score=0.5)]
+
+
+def test_results_are_taken_from_json_in_text() -> None:
+    reply = ToolReply(texts=('[{"t": ["x", "y"], "n": 7}]',))
+
+    assert hits_of(reply, search(results="", text="t", id="n")) == [Hit(text="x\ny", id="7")]
+
+
+def test_each_block_of_text_is_a_result_where_no_list_is_named() -> None:
+    plain = ToolReply(texts=("one", "two"))
+    written = ToolReply(texts=('{"t": "one"}', '{"t": "two"}'))
+
+    assert hits_of(plain, search()) == hits_of(written, search(text="t"))
+
+
+def test_several_fields_are_put_one_below_the_other() -> None:
+    reply = ToolReply(texts=(), structured={"r": [{"title": "A", "body": {"text": "b"}}]})
+
+    assert hits_of(reply, search(results="r", text=("title", "body.text"))) == [Hit(text="A\nb")]
+
+
+def test_prose_is_read_by_a_pattern() -> None:
+    reply = ToolReply(texts=("Found 2:\n* one [a, 0.9]\n* two [b, 0.1]",))
+    pattern = r"(?m)^\* (?P<text>.+) \[(?P<id>\w+), (?P<score>[\d.]+)\]$"
+
+    assert hits_of(reply, search(pattern=pattern)) == [
+        Hit(text="one", id="a", score=0.9),
+        Hit(text="two", id="b", score=0.1),
+    ]
+
+
+def test_prose_that_says_so_found_nothing() -> None:
+    reply = ToolReply(texts=("Nothing found.",))
+
+    assert hits_of(reply, search(pattern="(?P<text>x)", nothing="Nothing found")) == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "spec", "says"),
+    [
+        (ToolReply(texts=("Hello!",)), search(results="r", text="t"), "where JSON was expected"),
+        (ToolReply(texts=('{"r": 1}',)), search(results="r", text="t"), "has no list at 'r'"),
+        (ToolReply(texts=("Oops",)), search(pattern="(?P<text>x)"), "matches nothing"),
+        (
+            ToolReply(texts=(), structured={"r": [{"t": {"a": 1}}]}),
+            search(results="r", text="t"),
+            "has no text at 't'",
+        ),
+        (
+            ToolReply(texts=(), structured={"r": [{"body": "x"}]}),
+            search(results="r", text="t"),
+            "has no text at 't'",
+        ),
+        (
+            ToolReply(texts=(), structured={"r": [{"t": "x", "s": "high"}]}),
+            search(results="r", text="t", score="s"),
+            "'high' at s is no number",
+        ),
+    ],
+)
+def test_a_reply_that_is_not_as_the_map_says_is_no_answer(
+    reply: ToolReply, spec: SearchSpec, says: str
+) -> None:
+    with pytest.raises(NotAnAnswer) as caught:
+        hits_of(reply, spec)
+
+    assert says in str(caught.value)
+    assert isinstance(caught.value, SystemFault)
+
+
+def test_the_words_of_a_question_are_searched_once_each_without_stop_words() -> None:
+    assert keywords("What did Ada pay for the CAT, and what for a cat?") == ("ada", "pay", "cat")
+
+
+def test_what_has_more_and_rarer_words_comes_first() -> None:
+    a, b, c = Hit(text="a", id="1"), Hit(text="b", id="2"), Hit(text="c", id="3")
+
+    hits = ranked([[a, b, c], [], [b], [a, b]], notes=10)
+
+    assert [hit.text for hit in hits] == ["b", "a", "c"]
+
+
+def test_of_equals_what_is_listed_later_comes_first() -> None:
+    hits = ranked([[Hit(text="old"), Hit(text="new")]], notes=2)
+
+    assert [hit.text for hit in hits] == ["new", "old"]
+
+
+def test_a_token_in_the_environment_is_not_in_the_map(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_TOKEN", "s3cret")
+    server = {"url": "http://127.0.0.1:1/mcp", "headers": {"Authorization": "A_TOKEN"}}
+
+    found = read_server_map(child_map(tmp_path, server=server, snapshots=None))
+
+    assert os.environ["A_TOKEN"] not in repr(found)
+    assert yaml.safe_load((tmp_path / "child.yaml").read_text())["server"] == server
