@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 import recall_bench
 from recall_bench import plugins
 from recall_bench.core.memory import MemorySystem, Metering
-from recall_bench.endpoint.endpoint import VARIABLE
+from recall_bench.core.question import Question
+from recall_bench.endpoint.endpoint import VARIABLE, Endpoint
 from recall_bench.errors import UsageError
 from recall_bench.profile import Settings
 from recall_bench.resolve.systems import resolve_system
@@ -19,6 +21,8 @@ from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.contrib.vectors import Vectors
 
 pytestmark = pytest.mark.anyio
+
+QUESTION = Question(id="1", text="Who?", asked_at=datetime(2026, 1, 9), scenario="ada")
 
 
 class Embeds:
@@ -29,7 +33,7 @@ class Embeds:
 
     def __init__(self, *, endpoint: str | None = None) -> None:
         self._vectors = Vectors(endpoint)
-        self._last: dict[str, object] = {}
+        self._last: dict[str, object] = {"text": "nothing yet"}
 
     def ingest_day(self, day: int, content: str, metadata: object) -> None:
         self._vectors.embed([content])
@@ -129,3 +133,19 @@ def test_what_a_run_spends_is_metered_by_stage(
     assert metered["ingest"].calls == 3
     assert metered["query"].calls == done.summary.overall.owed
     assert metered["ingest"].input_tokens > metered["query"].input_tokens > 0
+
+
+async def test_a_product_takes_the_endpoint_of_the_process_that_started_it(
+    product: Callable[..., Product], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    product()
+    with Endpoint() as parents:
+        monkeypatch.setenv(VARIABLE, parents.url)
+        system = resolve_system(Settings(adapter="embeds"))
+        memory = await system.open("ada")
+        await memory.answer(QUESTION)
+        await memory.close()
+        await system.close()
+
+        assert parents.meter.total.calls == 1
+        assert os.environ[VARIABLE] == parents.url

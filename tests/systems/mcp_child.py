@@ -9,7 +9,7 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 NOTES = Path(sys.argv[1], "notes.jsonl")
 FAULT = sys.argv[2] if len(sys.argv) > 2 else ""
@@ -64,7 +64,7 @@ def called(tool: str, given: dict[str, Any]) -> dict[str, Any]:
 def recalled(hits: list[dict[str, Any]]) -> dict[str, Any]:
     match FAULT:
         case "dies":
-            print("out of memory in the recall index", file=sys.stderr, flush=True)
+            written("out of memory in the recall index", sys.stderr)
             os._exit(3)
         case "hangs":
             time.sleep(600)
@@ -105,22 +105,27 @@ def answered(method: str, params: dict[str, Any]) -> dict[str, Any]:
             return called(params["name"], params.get("arguments", {}))
 
 
+def written(line: str, where: TextIO) -> None:
+    where.write(f"{line}\n")
+    where.flush()
+
+
 def main() -> None:
     if FAULT == "mute":
-        print("waiting for a licence", file=sys.stderr, flush=True)
+        written("waiting for a licence", sys.stderr)
         time.sleep(600)
     if FAULT == "stillborn":
-        print("no such model: tiny-embed", file=sys.stderr, flush=True)
+        written("no such model: tiny-embed", sys.stderr)
         sys.exit(2)
     Path("pid").write_text(str(os.getpid()), encoding="utf-8")
     if FAULT == "chatty":
-        print("Loading… done", flush=True)
+        written("Loading… done", sys.stdout)
     for line in sys.stdin:
         message = json.loads(line)
         if "id" not in message or "method" not in message:
             continue
         result = answered(message["method"], message.get("params", {}))
-        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+        written(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), sys.stdout)
 
 
 if __name__ == "__main__":

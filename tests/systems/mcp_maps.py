@@ -8,11 +8,11 @@ import yaml
 CHILD = Path(__file__).with_name("mcp_child.py")
 
 
-def child_map(folder: Path, fault: str = "", **changed: object) -> Path:
-    """A map of the child in `mcp_child.py`, sections given here replaced; None removes one."""
+def child_map(folder: Path, *faults: str, **changed: object) -> Path:
+    """A map of the child in `mcp_child.py` with a fault or none, sections given here replaced; None removes one."""
     sections: dict[str, object] = {
         "transport": "mcp",
-        "server": {"command": [sys.executable, str(CHILD), "{state_dir}", fault]},
+        "server": {"command": [sys.executable, str(CHILD), "{state_dir}", *faults]},
         "ingest": {
             "tool": "remember_all",
             "batch": 3,

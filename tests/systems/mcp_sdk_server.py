@@ -1,4 +1,4 @@
-"""A memory server written with the SDK, as most servers in Python are; run, it speaks over pipes."""
+"""A memory server written with the SDK, as most in Python are; as a program it has pipes."""
 
 import re
 from collections.abc import AsyncIterator

@@ -98,17 +98,52 @@ async def test_a_server_at_a_url_says_who_it_is(tmp_path: Path, url: str) -> Non
     )
 
 
+async def test_memories_on_one_server_are_kept_apart_by_name(tmp_path: Path, url: str) -> None:
+    system = await mcp_system(sdk_map(tmp_path, {"url": url}))
+    one, two = await system.open("one"), await system.open("one")
+
+    await one.ingest(episode(1, "The cat is Fig."))
+    await two.ingest(episode(1, "The cat is Plum."))
+    found = [await memory.answer(asked("What is the cat called?")) for memory in (one, two)]
+    await system.close()
+
+    assert [[passage.text for passage in each.passages] for each in found] == [
+        ["On 2024-01-01: The cat is Fig."],
+        ["On 2024-01-01: The cat is Plum."],
+    ]
+
+
+async def test_a_server_is_emptied_for_each_memory_by_its_own_tool(
+    tmp_path: Path, url: str
+) -> None:
+    path = sdk_map(tmp_path, {"url": url}, reset={"tool": "wipe"}, **NAMELESS)
+    system = await mcp_system(path)
+    one = await system.open("one")
+    await one.ingest(episode(1, "The cat is Fig."))
+
+    with pytest.raises(UsageError, match="holds one memory at a time, and one is open"):
+        await system.open("two")
+    await one.close()
+    two = await system.open("two")
+    found = await two.answer(asked("What is the cat called?"))
+    await system.close()
+
+    assert found.passages == ()
+
+
+@pytest.mark.slow
 async def test_a_server_at_a_url_keeps_the_contract_by_names(tmp_path: Path, url: str) -> None:
     system = await mcp_system(sdk_map(tmp_path, {"url": url}))
 
-    report = await check_system(system, only=["isolation", "reset", "errors"])
+    report = await check_system(system, only=["isolation", "reset", "unicode", "errors"])
     await system.close()
 
     assert report.is_kept, report.rendered()
     assert report.seen.memories_at_once
 
 
-async def test_a_server_with_a_tool_that_empties_it_holds_one_memory_after_another(
+@pytest.mark.slow
+async def test_a_server_with_a_tool_that_empties_it_keeps_the_contract(
     tmp_path: Path, url: str
 ) -> None:
     path = sdk_map(tmp_path, {"url": url}, reset={"tool": "wipe"}, **NAMELESS)
@@ -170,6 +205,6 @@ async def test_arguments_a_tool_refuses_are_a_fault(tmp_path: Path, url: str) ->
     system: McpSystem = await mcp_system(path)
     memory = await system.open("ada")
 
-    with pytest.raises(SystemFault, match="the tool store failed: .*day"):
+    with pytest.raises(SystemFault, match=r"the tool store failed: .*day"):
         await memory.ingest(episode(1, "The cat is Fig."))
     await system.close()

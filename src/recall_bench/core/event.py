@@ -96,6 +96,8 @@ class Answered(_Event, frozen=True, kw_only=True, tag="answered"):
     """None if the system returned no passages."""
     reading_s: float | None = None
     """How long the reader took, where one wrote the answer."""
+    reading_usage: Usage | None = None
+    """What the reader cost; `answer.usage` is what the system says it spent."""
 
 
 class NotAnswered(_Event, frozen=True, kw_only=True, tag="not_answered"):

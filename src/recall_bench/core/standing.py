@@ -267,7 +267,7 @@ class Standings:
         clock.query_s += event.seconds
         if event.reading_s is not None:
             clock.reading_s += event.reading_s
-            self.reading_usage = self.reading_usage + (event.answer.usage or Usage())
+            self.reading_usage = self.reading_usage + (event.reading_usage or Usage())
 
     def _note_verdict(self, event: Judged) -> None:
         verdict, primary = event.verdict, event.primary

@@ -16,6 +16,11 @@ BUILT_IN = "wordllama"
 """What the embedded word vectors are called."""
 
 
+def is_offered(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether the process that started this one has an endpoint for it."""
+    return bool((os.environ if environ is None else environ).get(VARIABLE, "").strip())
+
+
 def resolve_endpoint(
     settings: Settings, environ: Mapping[str, str] | None = None, *, port: int = 0
 ) -> Endpoint | BorrowedEndpoint:

@@ -49,11 +49,22 @@ def _system(settings: Settings, endpoint: str | None = None) -> MemorySystem:
 
 def _named(settings: Settings, endpoint: str | None) -> MemorySystem:
     factory = plugins.load("systems", settings.adapter)
-    if endpoint is None and getattr(factory, "wants_endpoint", False):
+    if endpoint is None and _has_use_for_endpoint(factory):
         return _with_endpoint(settings)
     if endpoint is not None and getattr(factory, "takes_endpoint", False):
         return cast("MemorySystem", factory(settings.config, endpoint=endpoint))
     return cast("MemorySystem", factory(settings.config))
+
+
+def _has_use_for_endpoint(factory: object) -> bool:
+    """Whether a product cannot do without one, or could use the one that the parent started."""
+    if getattr(factory, "wants_endpoint", False):
+        return True
+    if not getattr(factory, "takes_endpoint", False):
+        return False
+    from recall_bench.resolve.endpoints import is_offered
+
+    return is_offered()
 
 
 def _with_endpoint(settings: Settings) -> MemorySystem:

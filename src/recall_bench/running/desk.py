@@ -28,7 +28,8 @@ class Handled:
 
     answer: Answer
     delivery: Delivery | None
-    reading_s: float | None
+    reading_s: float | None = None
+    reading_usage: Usage | None = None
 
 
 class Desk:
@@ -65,7 +66,7 @@ class Desk:
         )
         delivery = _delivery(reply.passages, kept)
         if isinstance(reply, Answer) and (self._reader is None or not kept):
-            return Handled(_with(reply, kept), delivery, None)
+            return Handled(_with(reply, kept), delivery)
         if self._reader is None:
             raise ReaderFault(
                 f"{self._plan.system.name} returned passages and no answer; let its adapter say "
@@ -74,9 +75,10 @@ class Desk:
         started = time.perf_counter()
         read = await self._read(self._reader, question, kept, told)
         seconds = time.perf_counter() - started
-        usage = _together(reply.usage, read.usage)
-        answer = Answer(text=read.text, passages=kept, tool_calls=reply.tool_calls, usage=usage)
-        return Handled(answer, delivery, seconds)
+        answer = Answer(
+            text=read.text, passages=kept, tool_calls=reply.tool_calls, usage=reply.usage
+        )
+        return Handled(answer, delivery, seconds, read.usage)
 
     async def _read(
         self,
@@ -148,9 +150,3 @@ def _delivery(offered: Sequence[Passage], kept: Sequence[Passage]) -> Delivery |
 
 def _with(answer: Answer, kept: tuple[Passage, ...]) -> Answer:
     return answer if answer.passages == kept else answer.but(passages=kept)
-
-
-def _together(one: Usage | None, other: Usage | None) -> Usage | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return one + other

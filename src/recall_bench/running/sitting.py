@@ -155,6 +155,7 @@ class Sitting:
             seconds=seconds,
             delivery=handled.delivery,
             reading_s=handled.reading_s,
+            reading_usage=handled.reading_usage,
         )
 
     async def _reply(self, memory: Memory, question: Question) -> Answer | Found:

@@ -178,9 +178,9 @@ class StreamedMemory(RemoteMemory):
         self, episodes: Sequence[Episode], took: Callable[[Episode], None]
     ) -> None:
         """Hand over many episodes in order."""
-        coming = iter(episodes)
+        by_day = {episode.day: episode for episode in episodes}
         requests = [ingest_request(self.name, episode) for episode in episodes]
-        await self._stream.stream(requests, lambda _: took(next(coming)))
+        await self._stream.stream(requests, lambda request: took(by_day[request.day]))
 
 
 class _Attests:
