@@ -33,7 +33,7 @@ class FakeSupermemory(FakeService):
         return 202, {"id": document, "status": "queued"}
 
     def get(self, request: Request, namespace: str, document: str) -> Reply:
-        stage = STAGES[min(self.polls[document], len(STAGES) - 1)]
+        stage = STAGES[min(max(self.polls[document], 0), len(STAGES) - 1)]
         self.polls[document] += 1
         if stage == "missing":
             return 404, {"error": "Document not found"}

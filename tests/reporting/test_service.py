@@ -116,7 +116,9 @@ def test_the_doctor_s_word_is_on_every_report(tmp_path: Path) -> None:
     )
     story = examined_story(tmp_path, diagnosis)
 
-    assert fact(story, "Doctor") == "invalid, 2026-05-24 (count: 7 of 10 days are there)"
+    assert fact(story, "Doctor") == (
+        "invalid, examined 2026-05-24: count (recall-bench doctor says why)"
+    )
     assert exported(story).result["metadata"]["doctor"]["health"] == "invalid"
 
 

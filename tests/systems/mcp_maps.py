@@ -9,7 +9,8 @@ CHILD = Path(__file__).with_name("mcp_child.py")
 
 
 def child_map(folder: Path, *faults: str, **changed: object) -> Path:
-    """A map of the child in `mcp_child.py` with a fault or none, sections given here replaced; None removes one."""
+    """A map of `mcp_child.py`, with a fault or none; what is given replaces a section or, None,
+    removes it."""
     sections: dict[str, object] = {
         "transport": "mcp",
         "server": {"command": [sys.executable, str(CHILD), "{state_dir}", *faults]},

@@ -36,8 +36,8 @@ async def told(system: McpSystem, *texts: str) -> McpMemory:
     return memory
 
 
-async def texts(memory: McpMemory, question: str = NAME, **how: int) -> list[str]:
-    found = await memory.answer(asked(question, **how))
+async def texts(memory: McpMemory, question: str = NAME, top_k: int | None = None) -> list[str]:
+    found = await memory.answer(asked(question, top_k=top_k))
     return [passage.text for passage in found.passages]
 
 
@@ -236,7 +236,7 @@ async def test_a_program_that_is_not_there_is_gone(tmp_path: Path) -> None:
 
 
 async def test_a_server_that_ends_at_once_says_why(tmp_path: Path) -> None:
-    with pytest.raises(SystemGone, match="exit code 2.*no such model: tiny-embed"):
+    with pytest.raises(SystemGone, match=r"exit code 2.*no such model: tiny-embed"):
         await mcp_system(child_map(tmp_path, "stillborn"))
 
 
@@ -297,7 +297,7 @@ async def test_a_server_that_dies_is_gone_with_its_last_words(tmp_path: Path) ->
     memory = await told(system, "The cat is Fig.")
 
     for _ in range(2):
-        with pytest.raises(SystemGone, match="exit code 3.*out of memory in the recall index"):
+        with pytest.raises(SystemGone, match=r"exit code 3.*out of memory in the recall index"):
             await memory.answer(asked(NAME))
     await system.close()
 

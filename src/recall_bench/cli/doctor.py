@@ -1,5 +1,6 @@
 """`doctor`: whether what a run would say about a system can be believed."""
 
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import click
@@ -83,10 +84,10 @@ def _examined(adapter: str, config: dict[str, object], timeout_s: float) -> "Exa
 def _rendered(examined: "Examined") -> str:
     diagnosis, contract = examined.diagnosis, examined.contract
     lines = [f"{contract.system.name} {contract.system.version}: {diagnosis.health.value}", ""]
-    lines += [
-        f"  {complaint.health.value:8} {complaint.check}: {complaint.message}"
-        for complaint in diagnosis.complaints
-    ]
+    for complaint in diagnosis.complaints:
+        lead = f"  {complaint.health.value:8} "
+        words = f"{complaint.check}: {complaint.message}"
+        lines += wrap(words, 100, initial_indent=lead, subsequent_indent=" " * len(lead))
     if diagnosis.complaints:
         lines.append("")
     clock = "could not be told" if diagnosis.clock is None else diagnosis.clock.value

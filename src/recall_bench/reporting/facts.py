@@ -78,9 +78,9 @@ def _spent(service: Service) -> str:
 def _health(diagnosis: Diagnosis | None) -> str:
     if diagnosis is None:
         return "not examined (recall-bench doctor examines it)"
-    reasons = "; ".join(f"{each.check}: {each.message}" for each in diagnosis.complaints)
-    said = f"{diagnosis.health.value}, {diagnosis.at:%Y-%m-%d}"
-    return f"{said} ({reasons})" if reasons else said
+    checks = ", ".join(dict.fromkeys(each.check for each in diagnosis.complaints))
+    said = f"{diagnosis.health.value}, examined {diagnosis.at:%Y-%m-%d}"
+    return f"{said}: {checks} (recall-bench doctor says why)" if checks else said
 
 
 def cost_words(costs: Costs) -> str:
