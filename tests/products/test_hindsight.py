@@ -6,7 +6,8 @@ import pytest
 
 from recall_bench.errors import SystemFault
 from tests.products.fake_hindsight import STAGES, FakeHindsight
-from tests.products.fake_service import KEY, lived, needs, running, served, without_proxies
+from tests.products.fake_service import KEY, lived, running, without_proxies
+from tests.products.installed import python_of, served
 from tests.systems.diary import EPISODES, question
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -14,7 +15,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHindsight]:
-    needs("hindsight")
+    python_of("hindsight")
     without_proxies(monkeypatch)
     monkeypatch.setenv("HINDSIGHT_API_KEY", KEY)
     fake = FakeHindsight()

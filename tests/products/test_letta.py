@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.products.fake_letta import FakeLetta
-from tests.products.fake_service import KEY, needs, running, served, without_proxies
+from tests.products.fake_service import KEY, running, without_proxies
+from tests.products.installed import python_of, served
 from tests.systems.diary import EPISODES
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -13,7 +14,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeLetta]:
-    needs("letta")
+    python_of("letta")
     without_proxies(monkeypatch)
     monkeypatch.setenv("LETTA_API_KEY", KEY)
     fake = FakeLetta()

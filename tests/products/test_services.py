@@ -14,17 +14,10 @@ from recall_bench.errors import SystemBusy, SystemFault, SystemGone, UsageError
 from recall_bench.testing import CHECKS, assert_contract_async
 from tests.products.fake_hindsight import FakeHindsight
 from tests.products.fake_letta import FakeLetta
-from tests.products.fake_service import (
-    KEY,
-    FakeService,
-    lived,
-    needs,
-    running,
-    served,
-    without_proxies,
-)
+from tests.products.fake_service import KEY, FakeService, lived, running, without_proxies
 from tests.products.fake_supermemory import FakeSupermemory
 from tests.products.fake_zep import FakeZep
+from tests.products.installed import python_of, served
 from tests.products.pins import pinned
 from tests.systems.diary import EPISODES, question
 
@@ -87,7 +80,7 @@ CASES = (
 def case(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Case:
     """A product whose SDK is installed here, and whose key is known."""
     found: Case = request.param
-    needs(found.name)
+    python_of(found.name)
     without_proxies(monkeypatch)
     monkeypatch.setenv(found.variable, KEY)
     return found

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from recall_bench.errors import SystemFault
-from tests.products.fake_service import KEY, lived, needs, running, served, without_proxies
+from tests.products.fake_service import KEY, lived, running, without_proxies
 from tests.products.fake_supermemory import STAGES, FakeSupermemory
+from tests.products.installed import python_of, served
 from tests.systems.diary import EPISODES
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -14,7 +15,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeSupermemory]:
-    needs("supermemory")
+    python_of("supermemory")
     without_proxies(monkeypatch)
     monkeypatch.setenv("SUPERMEMORY_API_KEY", KEY)
     fake = FakeSupermemory()

@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from recall_bench.core.memory import Found
-from tests.products.fake_service import KEY, Reply, Request, needs, running, served, without_proxies
+from tests.products.fake_service import KEY, Reply, Request, running, without_proxies
 from tests.products.fake_zep import FakeZep
+from tests.products.installed import python_of, served
 from tests.systems.diary import EPISODES, question
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -27,7 +28,7 @@ class Outdated(FakeZep):
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outdated]:
-    needs("zep")
+    python_of("zep")
     without_proxies(monkeypatch)
     monkeypatch.setenv("ZEP_API_KEY", KEY)
     fake = Outdated()

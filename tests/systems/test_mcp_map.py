@@ -56,6 +56,7 @@ def test_here_is_the_folder_of_the_map(tmp_path: Path) -> None:
             {"search": {**SEARCH, "arguments": {"query": "{question} {mood}"}}},
             "search.arguments has a place {mood} that nothing fills",
         ),
+        ({"ingest": {**INGEST, "done": "("}}, "ingest.done is no regular expression"),
         ({"ingest": {**INGEST, "batch": 5}}, "have 0 lists of one entry"),
         (
             {
@@ -236,12 +237,20 @@ def test_the_words_of_a_question_are_searched_once_each_without_stop_words() -> 
     assert keywords("What did Ada pay for the CAT, and what for a cat?") == ("ada", "pay", "cat")
 
 
-def test_what_has_more_and_rarer_words_comes_first() -> None:
-    a, b, c = Hit(text="a", id="1"), Hit(text="b", id="2"), Hit(text="c", id="3")
+def test_what_has_more_of_the_words_comes_first() -> None:
+    one, both, other = Hit(text="one"), Hit(text="both"), Hit(text="other")
 
-    hits = ranked([[a, b, c], [], [b], [a, b]], notes=10)
+    hits = ranked([[one, both], [], [both, other]], notes=10)
 
-    assert [hit.text for hit in hits] == ["b", "a", "c"]
+    assert hits[0].text == "both"
+
+
+def test_one_rare_word_counts_for_more_than_two_common_ones() -> None:
+    common = [Hit(text=f"common {number}") for number in range(50)]
+
+    hits = ranked([common, common, [Hit(text="rare")]], notes=100)
+
+    assert hits[0].text == "rare"
 
 
 def test_of_equals_what_is_listed_later_comes_first() -> None:

@@ -168,6 +168,26 @@ async def test_replies_of_other_shapes_are_read_too(
     assert nothing.passages == ()
 
 
+async def test_an_ingest_that_says_it_worked_did(tmp_path: Path) -> None:
+    ingest = {"tool": "remember", "arguments": {"id": "{id}", "text": "{text}"}, "done": "^done$"}
+    system = await mcp_system(child_map(tmp_path, ingest=ingest))
+
+    found = await texts(await told(system, "The cat is Fig."))
+    await system.close()
+
+    assert found == [FIG]
+
+
+async def test_an_ingest_that_does_not_say_it_worked_is_a_fault(tmp_path: Path) -> None:
+    ingest = {"tool": "remember", "arguments": {"id": "{id}", "text": "{text}"}}
+    system = await mcp_system(child_map(tmp_path, ingest={**ingest, "done": "stored"}))
+    memory = await system.open("ada")
+
+    with pytest.raises(SystemFault, match="the tool remember said 'done', which is not what"):
+        await memory.ingest(episode(1, "The cat is Fig."))
+    await system.close()
+
+
 async def test_settling_calls_the_tool_for_it(tmp_path: Path) -> None:
     system = await mcp_system(child_map(tmp_path, settle={"tool": "settle"}))
     memory = await told(system, "The cat is Fig.")
@@ -221,7 +241,8 @@ async def test_a_tool_the_server_lacks_is_named_before_anything_is_fed(tmp_path:
     before = children()
 
     with pytest.raises(
-        UsageError, match="the server child has no tool 'search'; it offers remember, remember_all"
+        UsageError,
+        match="the server child has no tool 'search'; name one of those it offers: remember, rem",
     ):
         await mcp_system(child_map(tmp_path, search=search))
 

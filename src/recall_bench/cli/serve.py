@@ -114,9 +114,13 @@ def _over_stdio() -> Serve:
 
 def _over_grpc(address: str) -> Serve:
     async def serve(host: "Host") -> None:
+        from recall_bench.profile import Settings
+        from recall_bench.resolve.readers import resolve_reader
         from recall_bench.serving.grpc_server import serve_grpc
 
-        await serve_grpc(host, address, ready=_say)
+        # Version 1 of the service knows answers only, so what is found has to be read here.
+        reader = resolve_reader(Settings(), host.system.card)
+        await serve_grpc(host, address, ready=_say, reader=reader)
 
     return serve
 

@@ -76,7 +76,7 @@ class HebbMind:
             env=_ENVIRONMENT,
         )
         self._http: Any = None
-        self._partitions: set[str] = set()
+        self._partitions: set[str] | None = None
 
     def setup(self) -> None:
         """Start the server on the folder, which is filled already in a copy."""
@@ -110,7 +110,9 @@ class HebbMind:
         }
         seen = sessions_seen(context) if self.honours_sessions else None
         if seen is not None:
-            asked["partition_ids"] = [_partition_of(session) for session in seen]
+            asked["partition_ids"] = [
+                name for session in seen for name in self._partitions_of(session)
+            ]
         found = self._call("POST", "/search", asked)
         return {"passages": [_passage(each["memory"], each["score"]) for each in found["results"]]}
 
@@ -122,18 +124,29 @@ class HebbMind:
             self._server.__exit__()
 
     def _partition(self, note: Note) -> str:
-        """Where a note is put: a partition for each session where they are kept apart."""
+        """Where a note is put: each session has partitions of its own where they are kept apart."""
         if not self.honours_sessions:
             return _INBOX
-        session = note.session or NO_SESSION
-        name = _partition_of(session)
-        if name not in self._partitions:
-            known = self._call("GET", "/partitions")
-            self._partitions = {partition["id"] for partition in known}
-        if name not in self._partitions:
-            self._call("POST", "/partitions", {"id": name, "name": session or "no session"})
-            self._partitions.add(name)
+        name = _partition_of(note.session or NO_SESSION)
+        if self._consolidates:
+            # What was consolidated in a partition would be again with all that is put into it.
+            name += f"_{note.day}"
+        if name not in self._known():
+            self._call("POST", "/partitions", {"id": name, "name": note.session or "no session"})
+            self._known().add(name)
         return name
+
+    def _partitions_of(self, session: str) -> list[str]:
+        """Those of a session; never none, which would be all there are."""
+        first = _partition_of(session)
+        return [first, *(name for name in self._known() if name.startswith(f"{first}_"))]
+
+    def _known(self) -> set[str]:
+        """The partitions there are; a copy has those of its original."""
+        if self._partitions is None:
+            listed = self._call("GET", "/partitions")
+            self._partitions = {partition["id"] for partition in listed}
+        return self._partitions
 
     def _told(self, note: Note, turn: int, partition: str) -> dict[str, object]:
         """A note as Hebb is given it; the model that consolidates learns the date from the text."""

@@ -1,5 +1,6 @@
 """One memory on an MCP server: what it is told and what it finds, through two tools."""
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -9,6 +10,8 @@ import anyio
 from recall_bench.core.history import Episode
 from recall_bench.core.memory import Found, Passage
 from recall_bench.core.question import Question
+from recall_bench.errors import SystemFault
+from recall_bench.systems.command.lines import shown
 from recall_bench.systems.contrib.notes import notes_of
 from recall_bench.systems.mcp.connection import Connection
 from recall_bench.systems.mcp.keywords import keywords, ranked
@@ -140,7 +143,12 @@ class McpMemory:
         else:
             arguments = filled_for_each(ingest.arguments, self._shared, entries)
         connection = await self._connected()
-        await connection.call(ingest.tool, arguments)
+        reply = await connection.call(ingest.tool, arguments)
+        if ingest.done is not None and re.search(ingest.done, reply.said) is None:
+            raise SystemFault(
+                f"the tool {ingest.tool} said {shown(reply.said.encode())}, which is not what the "
+                "map gives as ingest.done; see what it minds"
+            )
         for episode, entry in batch:
             self.known[str(entry["id"])] = (episode.id, episode.day)
 

@@ -26,7 +26,7 @@ _PACKAGE = Path("node_modules", "@modelcontextprotocol", "server-memory")
 
 def product(config: Mapping[str, object]) -> MemorySystem:
     """The system, or UsageError that says what is missing. The one setting is `k`."""
-    from recall_bench.systems.mcp.server_map import digest_of, read_server_map
+    from recall_bench.systems.mcp.server_map import read_server_map
     from recall_bench.systems.mcp.system import McpSystem, require_library
 
     require_library()
@@ -40,7 +40,7 @@ def product(config: Mapping[str, object]) -> MemorySystem:
         found, server=msgspec.structs.replace(found.server, command=command), k=_k(config, found.k)
     )
     version = str(json.loads((package / "package.json").read_text(encoding="utf-8"))["version"])
-    return McpSystem(spec, name=NAME, version=version, digest=digest_of(_MAP))
+    return McpSystem(spec, path=_MAP, name=NAME, version=version)
 
 
 def _package() -> Path:

@@ -54,6 +54,8 @@ class IngestSpec(_Section, frozen=True, kw_only=True):
     """What one entry is: a few sentences, as every product here keeps them, or a whole day."""
     batch: int = 1
     """How many entries one call takes at most."""
+    done: str | None = None
+    """A regular expression for what the reply says if it worked; without it, `isError` decides."""
 
 
 class SearchSpec(_Section, frozen=True, kw_only=True):
@@ -221,6 +223,8 @@ class _Check:
                 "ingest",
                 "arguments",
             )
+        if ingest.done is not None:
+            self._expression(ingest.done, "ingest", "done")
         if ingest.each == "day" and (odd := places(ingest.arguments) & {"session", "context"}):
             self._refuse(
                 f"have {{{min(odd)}}}, which a whole day has not; take it out, or write each: note",
@@ -245,12 +249,14 @@ class _Check:
             self._refuse("is below 1; write a number from 1", key)
 
     def _pattern(self, pattern: str) -> None:
-        try:
-            groups = re.compile(pattern).groupindex
-        except re.error as error:
-            self._refuse(f"is no regular expression ({error}); correct it", "search", "pattern")
-        if "text" not in groups:
+        if "text" not in self._expression(pattern, "search", "pattern").groupindex:
             self._refuse("has no group (?P<text>…); add it", "search", "pattern")
+
+    def _expression(self, pattern: str, *keys: str) -> "re.Pattern[str]":
+        try:
+            return re.compile(pattern)
+        except re.error as error:
+            self._refuse(f"is no regular expression ({error}); correct it", *keys)
 
     def _memories(self) -> None:
         found = self._map

@@ -24,7 +24,10 @@ async def mcp_system(path: Path, *, grace_s: float = GRACE_S) -> "McpSystem":
     """
     require_library()
     system = McpSystem(
-        read_server_map(path), name=path.stem, digest=digest_of(path), grace_s=grace_s
+        read_server_map(path),
+        path=path,
+        name=path.stem,
+        grace_s=grace_s,
     )
     try:
         await system.greet()
@@ -50,19 +53,20 @@ class McpSystem:
         self,
         spec: ServerMap,
         *,
+        path: Path,
         name: str,
-        digest: str,
         version: str = "",
         grace_s: float = GRACE_S,
     ) -> None:
         self.spec = spec
         self.snapshots = _Copies(self) if spec.snapshots == "copy" else None
+        self._path = path
         self._name = name
         self._version = version
         self._grace_s = grace_s
         self._config: dict[str, object] = {
             "transport": "mcp",
-            "map": digest,
+            "map": digest_of(path),
             "query": spec.search.query,
             "each": spec.ingest.each,
         }
@@ -143,7 +147,8 @@ class McpSystem:
         if lacking:
             await connection.close()
             raise UsageError(
-                f"the server {greeting.name or self._name} has no tool {lacking[0]!r}; it offers "
+                f"{self._path}: the server {greeting.name or self._name} has no tool "
+                f"{lacking[0]!r}; name one of those it offers: "
                 f"{', '.join(greeting.tools) or 'none'}"
             )
         return connection, greeting

@@ -1,0 +1,54 @@
+"""Cognee really runs, in its mode without a model: documents are chunks, found by meaning."""
+
+import pytest
+
+from recall_bench.core.memory import Asker, Found
+from recall_bench.systems.contrib.cognee import Cognee
+from tests.products.fake_service import without_proxies
+from tests.products.installed import lent, python_of, served
+from tests.products.pins import pinned
+from tests.systems.diary import EPISODES, question
+
+
+@pytest.mark.slow
+@pytest.mark.anyio
+async def test_chunks_are_found_with_their_day_by_whoever_may_see_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    python_of("cognee")
+    without_proxies(monkeypatch)
+    with lent(monkeypatch):
+        system = await served("cognee", "respect_sessions=true")
+        memory = await system.open("diary")
+        empty = await memory.answer(question("swimming"))
+        # The second and the third are in the same words.
+        for place in (2, 5, 10):
+            await memory.ingest(EPISODES[place])
+        await memory.settle()
+
+        family = await memory.answer(question("When is the swimming lesson?", session="family"))
+        market = await memory.answer(question("When is the swimming lesson?", session="market"))
+        quiet = await memory.answer(question("Was it a quiet day of rain?"))
+        await memory.close()
+        await system.close()
+
+    assert system.card.version == pinned("cognee")["cognee"]
+    assert system.card.asker is Asker.HONOURED
+    assert all(isinstance(reply, Found) for reply in (empty, family, market, quiet))
+    assert empty.passages == market.passages == ()
+    assert family.passages[0].text.startswith("On 2025-02-26 (family): ")
+    assert (family.passages[0].day, family.passages[0].source) == (3, "0003-01")
+    assert family.passages[0].score is not None
+    assert [passage.day for passage in quiet.passages[:2]] in ([6, 11], [11, 6])
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"mode": "everything"}, "mode is chunks or graph, not 'everything'"),
+        ({"mode": "graph", "respect_sessions": True}, "keeps sessions apart in mode chunks only"),
+    ],
+)
+def test_settings_that_do_not_go_are_refused(settings: dict[str, object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Cognee(endpoint="http://127.0.0.1:1/v1", **settings)  # type: ignore[arg-type]

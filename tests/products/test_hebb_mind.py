@@ -1,0 +1,117 @@
+"""Hebb Mind runs as a server of its own for each memory: raw, or consolidated by a model."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recall_bench.core.memory import Found
+from recall_bench.errors import SystemFault
+from recall_bench.systems.contrib.hebb_mind import _partition_of, _passage
+from recall_bench.testing import assert_contract_async
+from tests.models.openai_server import OpenAIServer, Response, ok
+from tests.products.installed import lent, python_of, served
+from tests.products.pins import pinned
+from tests.systems.diary import EPISODES, question
+
+pytestmark = pytest.mark.anyio
+
+PATIENCE_S = 600.0
+
+
+def test_sessions_that_look_alike_have_partitions_of_their_own() -> None:
+    names = {_partition_of(session) for session in ("", "team a", "team-a", "Team A", "日記")}
+
+    assert len(names) == 5
+    assert all(name.startswith("mem_session_") and name.isascii() for name in names)
+
+
+def test_what_a_model_wrote_is_quoted_under_the_date_and_the_session_it_read() -> None:
+    kept = {"session_id": "2025-02-24/1/the team/red", "timestamp": "2025-02-24"}
+
+    found = _passage({"id": "m-1", "content": "Ada signed.", "metadata": kept}, 0.5)
+
+    assert found == {
+        "text": "On 2025-02-24 (the team/red): Ada signed.",
+        "day": 1,
+        "source": "m-1",
+        "score": 0.5,
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("check", ["isolation", "sessions", "dates", "snapshots"])
+async def test_it_keeps_the_contract(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, check: str
+) -> None:
+    python_of("hebb-mind")
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    with lent(monkeypatch):
+        system = await served("hebb-mind", "respect_sessions=true")
+        report = await assert_contract_async(system, only=[check], timeout_s=PATIENCE_S)
+
+    assert system.card.version == pinned("hebb-mind")["hebb-mind"]
+    assert check in {each.name for each in report.checks if each.outcome == "passed"}
+    assert list(tmp_path.iterdir()) == []
+
+
+class Consolidator:
+    """A model that keeps what is said of boilers, in the JSON that Hebb asks for."""
+
+    def __init__(self) -> None:
+        self.sessions: list[str] = []
+
+    def __call__(self, request: dict[str, Any]) -> Response:
+        said = request["messages"][-1]["content"]
+        if "## Conversation" not in said:
+            return ok(json.dumps({"queries": ["boiler"]}))
+        self.sessions.append(said)
+        kept = {"consolidated_content": "Ada minds the boiler.", "tags": ["boiler"]}
+        is_kept = "boiler" in said.split("## Available Partitions")[0]
+        return ok(json.dumps({"memories": [kept] if is_kept else []}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("respects", ["true", "false"])
+async def test_consolidated_it_keeps_what_a_model_made_of_each_day_in_the_place_of_the_notes(
+    monkeypatch: pytest.MonkeyPatch, respects: str
+) -> None:
+    python_of("hebb-mind")
+    model = Consolidator()
+
+    with OpenAIServer(model) as upstream, lent(monkeypatch, upstream.base_url):
+        system = await served("hebb-mind", "consolidated=true", f"respect_sessions={respects}")
+        memory = await system.open("diary")
+        for episode in EPISODES[:3]:
+            await memory.ingest(episode)
+        await memory.settle()
+        found = await memory.answer(question("Who minds the boiler?"))
+        elsewhere = await memory.answer(question("Who minds the boiler?", session="family"))
+        await memory.close()
+        await system.close()
+
+    assert len(model.sessions) == 3
+    assert "On 2025-02-24 (principal): The new boiler was set" in model.sessions[0]
+    assert isinstance(found, Found)
+    assert [(passage.text, passage.day) for passage in found.passages] == [
+        ("On 2025-02-24 (principal): Ada minds the boiler.", 1)
+    ]
+    assert isinstance(elsewhere, Found)
+    assert len(elsewhere.passages) == (0 if respects == "true" else 1)
+
+
+@pytest.mark.slow
+async def test_consolidation_without_a_model_is_a_fault_that_names_the_flag(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    python_of("hebb-mind")
+
+    with lent(monkeypatch):
+        system = await served("hebb-mind", "consolidated=true")
+        memory = await system.open("diary")
+        with pytest.raises(SystemFault, match="--system-model"):
+            await memory.ingest(EPISODES[0])
+        await memory.close()
+        await system.close()
