@@ -12,8 +12,8 @@ from recall_bench.errors import UsageError
 from recall_bench.systems.builtin import baselines
 
 
-def test_values_are_read_as_json_and_words_as_words() -> None:
-    said = read_grid(["rerank=true", "weight=0.3", "k=5", "chunking=turn", 'name="5"'])
+def test_values_are_read_as_those_of_config_are() -> None:
+    said = read_grid(["rerank=true", "weight=0.3", "k=5", "chunking=turn", 'name="5"', "on=True"])
 
     assert said == {
         "rerank": (True,),
@@ -21,6 +21,7 @@ def test_values_are_read_as_json_and_words_as_words() -> None:
         "k": (5,),
         "chunking": ("turn",),
         "name": ("5",),
+        "on": (True,),
     }
 
 

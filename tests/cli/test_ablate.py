@@ -80,7 +80,9 @@ def test_another_base_in_the_same_folder_is_refused(ablate: Ablate) -> None:
 
 
 def test_settings_of_the_base_hold_for_every_variant(ablate: Ablate) -> None:
-    shown = ablate("--config", "quotes=1", "--config", "rerank=true", "--grid", "neighbours=1", "--json")
+    shown = ablate(
+        *("--config", "quotes=1", "--config", "rerank=true"), "--grid", "neighbours=1", "--json"
+    )
 
     table = json.loads(shown.out)
     assert table["base"]["quotes"] == 1

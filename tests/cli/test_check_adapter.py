@@ -64,6 +64,18 @@ def test_json_holds_every_check(invoke: Invoke) -> None:
     ]
 
 
+def test_what_an_adapter_prints_is_commentary(invoke: Invoke, tmp_path: Path) -> None:
+    Path(tmp_path, "chatty.py").write_text(
+        "from recall_bench.testing import Honest\n\n\n"
+        "class Adapter(Honest):\n    def setup(self):\n        print('hello')\n"
+    )
+
+    shown = invoke("check-adapter", "chatty.py", *QUIET, "--json")
+
+    assert json.loads(shown.out)["checks"]
+    assert "hello" in shown.err
+
+
 def test_an_adapter_in_a_file_is_checked(invoke: Invoke, tmp_path: Path) -> None:
     Path(tmp_path, "mine.py").write_text(
         "from recall_bench.testing import Honest\n\n\n"

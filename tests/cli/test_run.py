@@ -245,6 +245,19 @@ def test_a_profile_supplies_settings_and_flags_win(invoke: Invoke, data: Path) -
     assert plan["system"]["name"] == "none"
 
 
+def test_a_setting_of_the_system_on_the_command_line_leaves_the_profile_its_others(
+    invoke: Invoke, data: Path
+) -> None:
+    Path("profile.yaml").write_text("harness: {adapter: bm25, config: {k: 3, quotes: 2}}\n")
+
+    invoke("run", "--profile", "profile.yaml", "--data", data, "--into", "r", "--config", "k=4")
+
+    plan = journal(Path("r"))[0]["plan"]
+    assert isinstance(plan, dict)
+    assert plan["system"]["config"]["k"] == 4
+    assert plan["system"]["config"]["quotes"] == 2
+
+
 def test_flags_win_over_a_profile_in_pairs_too(invoke: Invoke, data: Path) -> None:
     Path("judge.py").touch()
     Path("nested").mkdir()

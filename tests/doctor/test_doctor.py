@@ -147,6 +147,25 @@ def test_only_growth_beyond_the_noise_of_a_machine_is_growth(
     assert bool(list(of_pace(seconds))) is is_slow
 
 
+def test_nothing_is_said_of_the_pace_of_answers_that_never_came() -> None:
+    assert not list(of_pace((None, 1.0)))
+    assert not list(of_pace((0.001, None)))
+
+
+class Mute(Honest):
+    """Takes everything in and fails at every question."""
+
+    def query(self, question: str, context: object) -> object:
+        raise RuntimeError("no voice")
+
+
+def test_of_a_system_that_never_answers_no_answer_is_timed(story: Scenario) -> None:
+    found = examined(lambda: system_from(Mute, {}), story)
+
+    assert found.health is Health.INVALID
+    assert not [name for name in found.figures if name.startswith("ms an answer")]
+
+
 def test_an_index_that_grows_with_the_story_is_none_that_outgrows_it() -> None:
     assert not list(of_growth([1_000_000, 2_000_000, 3_000_000]))
     assert list(of_growth([1_000_000, 2_000_000, 9_000_000]))
@@ -202,6 +221,20 @@ def test_a_healthy_system_exits_with_zero_and_is_told_as_json() -> None:
 
     assert code == 0
     assert json.loads(said)["health"] == "valid"
+
+
+class Chatty(Honest):
+    """Prints while it works."""
+
+    def query(self, question: str, context: object) -> object:
+        print("looking it up")  # noqa: T201 - what it is here for
+        return super().query(question, context)  # type: ignore[arg-type]
+
+
+def test_what_a_system_prints_is_not_part_of_the_answer() -> None:
+    _, said = invoked(f"{__name__}:Chatty", "--json")
+
+    assert json.loads(said)["health"]
 
 
 class Silent(Honest):

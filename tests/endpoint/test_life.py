@@ -263,5 +263,5 @@ def test_the_command_serves_until_interrupted_and_says_what_was_spent(
     assert address.startswith("export OPENAI_BASE_URL=http://127.0.0.1:")
     assert key == "export OPENAI_API_KEY=unused\n"
     assert "embeds with wordllama, 256 dimensions" in told
-    assert "1 calls · 2 tokens in, 0 out · $0.0000" in told
+    assert "1 call · 2 tokens in, 0 out · $0.0000" in told
     assert serving.returncode == 0

@@ -42,7 +42,7 @@ class FakeHindsight(FakeService):
             "bank_id": bank,
             "total_nodes": len(self.banks[bank]),
             "total_links": 0,
-            "total_documents": len(self.banks[bank]),
+            "total_documents": len(self.banks[bank]) + self.is_haunted,
             "nodes_by_fact_type": {},
             "links_by_link_type": {},
             "links_by_fact_type": {},

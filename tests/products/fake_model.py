@@ -27,7 +27,7 @@ class FakeModel(FakeService):
     def completion(self, request: Request) -> Reply:
         prompt = "\n".join(message["content"] for message in request.body["messages"])
         self.prompts.append(prompt)
-        schema = request.body["response_format"]["json_schema"]["name"]
+        schema = _schema(request.body["response_format"], prompt)
         self.asked_for[schema] += 1
         said = json.dumps(getattr(self, schema)(prompt))
         choice = {
@@ -81,6 +81,26 @@ class FakeModel(FakeService):
 
     def EntitySummary(self, prompt: str) -> object:  # noqa: N802
         return {"summary": ""}
+
+    def KnowledgeGraph(self, prompt: str) -> object:  # noqa: N802
+        line = prompt.splitlines()[-1]
+        nodes = [
+            {"id": name, "name": name, "type": "Thing", "description": line}
+            for name in (WRITER, _name(line))
+        ]
+        edge = {"source_node_id": WRITER, "target_node_id": _name(line)}
+        told = {"relationship_name": "wrote", "description": line}
+        return {"nodes": nodes, "edges": [edge | told]}
+
+    def SummarizedContent(self, prompt: str) -> object:  # noqa: N802
+        return {"summary": prompt.splitlines()[-1], "description": ""}
+
+
+def _schema(form: dict[str, Any], prompt: str) -> str:
+    """The name of the wanted schema, which stands in the prompt where it binds nobody."""
+    if form["type"] == "json_schema":
+        return str(form["json_schema"]["name"])
+    return str(re.findall(r'^  "title": "(\w+)"', prompt, re.MULTILINE)[-1])
 
 
 def _lines(prompt: str) -> list[str]:

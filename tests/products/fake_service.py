@@ -39,8 +39,10 @@ class FakeService:
     """A server on loopback. What a product does is in the subclasses, by route."""
 
     requests: list[Request] = field(default_factory=list)
-    refusals: deque[tuple[int, dict[str, str], object]] = field(default_factory=deque)
-    """Given instead of the replies, one each, before anything else."""
+    refusals: deque[tuple[int, dict[str, str], object] | None] = field(default_factory=deque)
+    """Given instead of the replies, one each, before anything else; None lets one pass."""
+    is_haunted: bool = False
+    """Whether a new memory holds something already."""
     url: str = ""
     key: str = KEY
     """What the authorization must hold."""
@@ -56,8 +58,8 @@ class FakeService:
             self.requests.append(request)
             if self.key not in request.authorization:
                 return 401, {}, {"message": "who are you?"}
-            if self.refusals:
-                return self.refusals.popleft()
+            if self.refusals and (refusal := self.refusals.popleft()):
+                return refusal
             for route, answer in self.routes().items():
                 if found := re.fullmatch(route, f"{request.method} {request.path}"):
                     status, body = answer(request, *map(unquote, found.groups()))

@@ -86,7 +86,7 @@ class FakeSupermemory(FakeService):
         return 200, {"results": results, "searchTime": 1.0}
 
     def list(self, request: Request, namespace: str) -> Reply:
-        if namespace not in self.namespaces:
+        if not self.is_haunted:
             return 404, {"error": "Namespace not found"}
         pagination = {"currentPage": 1, "totalItems": 1, "totalPages": 1}
         item = {

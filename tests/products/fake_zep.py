@@ -24,7 +24,6 @@ class FakeZep(FakeService):
             r"POST /graphs/([^/]+)/episodes": self.add,
             r"POST /graphs/([^/]+)/episodes/list": self.list,
             r"GET /graphs/([^/]+)/episodes/([^/]+)": self.get,
-            r"POST /graphs/([^/]+)/edges/search": self.search,
             r"POST /graphs/([^/]+)/search/edges": self.search,
         }
 
@@ -51,7 +50,7 @@ class FakeZep(FakeService):
         return 202, {"episode": {"uuid": episode, "processed": False}}
 
     def list(self, request: Request, graph: str) -> Reply:
-        return 200, {"items": [{"uuid": each} for each in self.graphs[graph]]}
+        return 200, {"items": [{"uuid": "old"}] if self.is_haunted else []}
 
     def get(self, request: Request, graph: str, episode: str) -> Reply:
         self.polls[episode] += 1

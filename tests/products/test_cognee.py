@@ -1,10 +1,11 @@
-"""Cognee really runs, in its mode without a model: documents are chunks, found by meaning."""
+"""Cognee really runs: without a model it finds chunks, with a scripted one a graph's context."""
 
 import pytest
 
 from recall_bench.core.memory import Asker, Found
 from recall_bench.systems.contrib.cognee import Cognee
-from tests.products.fake_service import without_proxies
+from tests.products.fake_model import WRITER, FakeModel
+from tests.products.fake_service import running, without_proxies
 from tests.products.installed import lent, python_of, served
 from tests.products.pins import pinned
 from tests.systems.diary import EPISODES, question
@@ -40,6 +41,31 @@ async def test_chunks_are_found_with_their_day_by_whoever_may_see_them(
     assert (family.passages[0].day, family.passages[0].source) == (3, "0003-01")
     assert family.passages[0].score is not None
     assert [passage.day for passage in quiet.passages[:2]] in ([6, 11], [11, 6])
+
+
+@pytest.mark.slow
+@pytest.mark.anyio
+async def test_a_graph_is_made_by_the_model_and_its_context_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    python_of("cognee")
+    without_proxies(monkeypatch)
+    model = FakeModel()
+    with running(model), lent(monkeypatch, f"{model.url}/v1"):
+        system = await served("cognee", "mode=graph")
+        memory = await system.open("diary")
+        await memory.ingest(EPISODES[6])
+        await memory.settle()
+
+        reply = await memory.answer(question("What did Inspector Hale praise?"))
+        await memory.close()
+        await system.close()
+
+    assert isinstance(reply, Found)
+    (passage,) = reply.passages
+    assert "Inspector Hale visited and praised the drainage." in passage.text
+    assert WRITER.lower() in passage.text
+    assert model.asked_for == {"KnowledgeGraph": 1, "SummarizedContent": 1}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recall_bench.core.memory import Found
+from recall_bench.core.memory import Found, Memory
 from recall_bench.errors import SystemFault
 from recall_bench.systems.contrib.hebb_mind import _partition_of, _passage
 from recall_bench.testing import assert_contract_async
@@ -41,7 +41,7 @@ def test_what_a_model_wrote_is_quoted_under_the_date_and_the_session_it_read() -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("check", ["isolation", "sessions", "dates", "snapshots"])
+@pytest.mark.parametrize("check", ["sessions", "dates"])
 async def test_it_keeps_the_contract(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, check: str
 ) -> None:
@@ -55,6 +55,39 @@ async def test_it_keeps_the_contract(
     assert system.card.version == pinned("hebb-mind")["hebb-mind"]
     assert check in {each.name for each in report.checks if each.outcome == "passed"}
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+async def test_a_copy_is_a_server_of_its_own_and_neither_feels_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    python_of("hebb-mind")
+
+    with lent(monkeypatch):
+        system = await served("hebb-mind")
+        first = await system.open("diary")
+        await first.ingest(EPISODES[0])
+        await first.settle()
+        assert system.snapshots is not None
+        copy = await system.snapshots.open(await system.snapshots.save(first))
+        await first.ingest(EPISODES[3])
+        await copy.ingest(EPISODES[11])
+        days = [await _days(memory) for memory in (first, copy)]
+        await first.close()
+        left = await _days(copy)
+        await copy.close()
+        await system.close()
+
+    assert days == [{1, 4}, {1, 12}]
+    assert left == {1, 12}
+
+
+async def _days(memory: Memory) -> set[int | None]:
+    """The days a memory finds that speak of the boiler."""
+    await memory.settle()
+    found = await memory.answer(question("To how many degrees was the boiler set?"))
+    assert isinstance(found, Found)
+    return {passage.day for passage in found.passages}
 
 
 class Consolidator:

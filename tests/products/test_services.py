@@ -228,6 +228,34 @@ async def test_a_service_that_is_not_there_is_out_of_reach(case: Case) -> None:
     await system.close()
 
 
+async def test_a_memory_that_is_not_empty_is_not_used_and_not_deleted(
+    case: Case, service: FakeService
+) -> None:
+    service.is_haunted = True
+    system = await served(case.name, *settings(case, service))
+
+    with pytest.raises(SystemFault, match=r"recall-bench-\w+ is not empty"):
+        await system.open("diary")
+
+    assert not [request for request in service.requests if request.method == "DELETE"]
+    await system.close()
+
+
+@pytest.mark.parametrize("case", CASES[1:], ids=lambda case: case.name, indirect=True)
+async def test_what_was_created_is_deleted_where_opening_fails(
+    case: Case, service: FakeService
+) -> None:
+    system = await served(case.name, *settings(case, service))
+    service.refusals.extend([None, (429, {"Retry-After": "1"}, {"message": "slowly"})])
+
+    with pytest.raises(SystemBusy):
+        await system.open("diary")
+
+    assert [request.method for request in service.requests][-1] == "DELETE"
+    assert kept(service) == {}
+    await system.close()
+
+
 async def test_without_a_key_it_says_which_variable_to_set(
     case: Case, service: FakeService, monkeypatch: pytest.MonkeyPatch
 ) -> None:

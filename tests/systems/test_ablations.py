@@ -17,7 +17,7 @@ from recall_bench.errors import UsageError
 from recall_bench.systems.builtin import baselines
 from recall_bench.systems.builtin.options import RecencyOptions
 from recall_bench.systems.builtin.passages import Chunking, Cutting
-from recall_bench.systems.builtin.word_vectors import Lexicon
+from recall_bench.systems.builtin.reranking import Lexicon
 from recall_bench.systems.builtin.wording import exact_words
 from tests.systems.asking import answered
 from tests.systems.diary import EPISODES, QUESTIONS

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from recall_bench.errors import UsageError
+from recall_bench.profile import Settings
+from recall_bench.resolve.systems import resolve_system
 from recall_bench.systems.grpc.address import address_of
 from recall_bench.systems.grpc.system import grpc_system
 
@@ -37,6 +39,11 @@ def test_only_grpcs_is_encrypted_and_it_checks_who_is_there() -> None:
     assert trusting is not None
     assert trusting.check_hostname
     assert trusting.verify_mode.name == "CERT_REQUIRED"
+
+
+def test_settings_that_no_server_would_hear_of_are_refused() -> None:
+    with pytest.raises(UsageError, match="settings depth cannot be handed to a server"):
+        resolve_system(Settings(adapter="grpc://127.0.0.1:9", config={"depth": 3}))
 
 
 def test_certificates_for_an_unencrypted_address_are_refused() -> None:

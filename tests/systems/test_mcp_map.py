@@ -126,6 +126,24 @@ def test_every_map_that_is_shipped_can_be_read(path: Path) -> None:
     assert found.name == path.stem
 
 
+def test_the_worked_example_of_the_docs_is_the_map_that_is_shipped(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "mcp-server.md"
+    example = page.read_text(encoding="utf-8").split("```yaml\n")[1].partition("```")[0]
+    path = tmp_path / "memory.yaml"
+    path.write_text(example, encoding="utf-8")
+
+    told = read_server_map(path)
+    shipped = read_server_map(SERVERS / "mcp-server-memory.yaml")
+
+    assert (told.ingest, told.search, told.snapshots, told.clock, told.server.env) == (
+        shipped.ingest,
+        shipped.search,
+        shipped.snapshots,
+        shipped.clock,
+        shipped.server.env,
+    )
+
+
 def test_a_place_alone_keeps_its_kind() -> None:
     template = {"limit": "{k}", "said": "{k} of {question}", "deep": [{"also": "{k}"}], "plain": 7}
 

@@ -7,6 +7,7 @@ from itertools import product
 import msgspec
 
 from recall_bench.errors import UsageError
+from recall_bench.yaml12 import Document
 
 BASE = "base"
 """The name of the variant that the others are compared with."""
@@ -34,13 +35,13 @@ class Variant:
 
 
 def read_grid(words: Iterable[str]) -> Grid:
-    """What `--grid KEY=VALUE,VALUE` says, several times over."""
+    """What `--grid KEY=VALUE,VALUE` says, several times over; each value is read as YAML."""
     grid: dict[str, tuple[object, ...]] = {}
     for word in words:
         key, values = _split(word)
         if key in grid:
             raise UsageError(f"--grid: {key} is given twice; put its values into one list")
-        grid[key] = tuple(_value(value) for value in values.split(","))
+        grid[key] = tuple(Document(f"--grid {key}", value).content for value in values.split(","))
     return grid
 
 
@@ -86,11 +87,3 @@ def _split(word: str) -> tuple[str, str]:
     if not (key and sign and value) or "" in value.split(","):
         raise UsageError(f"--grid: {word!r} is not of the form KEY=VALUE,VALUE")
     return key, value
-
-
-def _value(word: str) -> object:
-    try:
-        value: object = msgspec.json.decode(word)
-    except msgspec.DecodeError:
-        return word
-    return value

@@ -1,15 +1,14 @@
 """`ablate`: what each part of a system is worth."""
 
-import contextlib
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from recall_bench.cli.answer import commentary, json_text
 from recall_bench.cli.listed import ListedCommand
-from recall_bench.cli.options import CONFIG, COUNT, NUMBER, PATH, given, option, settings_in
+from recall_bench.cli.options import CONFIG, COUNT, NUMBER, PATH, option, read_flags
 
 if TYPE_CHECKING:
     from recall_bench.ablation.comparison import Comparison
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
 def ablate_command(
     profile: Path | None,
-    config: tuple[str, ...],
     grid: tuple[str, ...],
     one_at_a_time: bool,
     *,
@@ -63,20 +61,17 @@ def ablate_command(
     from recall_bench.cli.building import building
     from recall_bench.cli.doing import doing
     from recall_bench.errors import UsageError
-    from recall_bench.library import read_settings
 
     if as_json and as_markdown:
         raise UsageError("--json and --markdown are two shapes of one table; say one")
     if not one_at_a_time and not grid:
         raise UsageError("--full: combines what --grid names; name the settings to vary")
-    settings = read_settings(profile, given(flags))
-    settings = replace(settings, config={**settings.config, **settings_in(config)})
+    settings = read_flags(profile, flags)
     ablation = plan_ablation(settings, read_grid(grid) or None, full=not one_at_a_time)
     for note in ablation.notes:
         click.echo(f"note: {note}", err=True)
     click.echo(f"runs: {ablation.folder}", err=True)
-    # stdout is the answer: what an adapter prints is commentary, whatever it meant.
-    with contextlib.redirect_stdout(sys.stderr), doing() as telling:
+    with commentary(), doing() as telling:
         done = carry_out_ablation(ablation, telling, building)
         telling("comparing")
         comparison = compare(ablation, done.folders)
@@ -89,9 +84,7 @@ def _print(comparison: "Comparison", shape: str) -> None:
     from recall_bench.ablation.rendering import coloured, markdown, plain
 
     if shape == "json":
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode())
+        click.echo(json_text(comparison))
     elif shape == "markdown":
         click.echo(markdown(comparison))
     elif sys.stdout.isatty():

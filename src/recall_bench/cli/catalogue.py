@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from recall_bench.cli.answer import json_text
+
 
 @click.command("list")
 @click.option("--data", type=click.Path(path_type=Path), help="Folder that holds the personas.")
@@ -14,9 +16,7 @@ def list_command(data: Path | None, as_json: bool) -> None:
 
     found = list_personas(data)
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
+        click.echo(json_text(found))
         return
     for persona in found:
         click.echo(f"{persona.id}  {persona.name}, {persona.role}")

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.options import CONFIG, settings_in
+from recall_bench.cli.answer import commentary, json_text
+from recall_bench.cli.options import CALL_TIMEOUT, CONFIG, settings_in
 
 if TYPE_CHECKING:
     from recall_bench.core.memory import MemorySystem
@@ -19,14 +20,7 @@ BROKEN = 1
 @click.argument("adapter")
 @CONFIG
 @click.option("--only", multiple=True, metavar="NAME", help="Make this check; may be repeated.")
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(min=0, min_open=True),
-    default=120.0,
-    metavar="SECONDS",
-    help="What each call of the system may take [120].",
-)
+@CALL_TIMEOUT
 @click.option("--seed", type=int, default=42, metavar="N", help="Tell other facts [42].")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check_adapter_command(
@@ -48,13 +42,11 @@ def check_adapter_command(
     from recall_bench.profile import Settings
     from recall_bench.resolve.systems import resolve_system
 
-    system = resolve_system(Settings(adapter=adapter, config=settings_in(config)))
-    with doing() as telling:
+    with commentary(), doing() as telling:
+        system = resolve_system(Settings(adapter=adapter, config=settings_in(config)))
         report = _checked(system, only, timeout_s, seed, lambda name: telling(f"checking {name}"))
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
+        click.echo(json_text(report))
     else:
         click.echo(report.rendered())
     return _exit_code(report)

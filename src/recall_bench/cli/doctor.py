@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.options import CONFIG, settings_in
+from recall_bench.cli.answer import commentary, json_text
+from recall_bench.cli.options import CALL_TIMEOUT, CONFIG, settings_in
 from recall_bench.core.diagnosis import Health
 
 if TYPE_CHECKING:
@@ -18,14 +19,7 @@ UNHEALTHY = 1
 @click.command("doctor")
 @click.argument("adapter")
 @CONFIG
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(min=0, min_open=True),
-    default=120.0,
-    metavar="SECONDS",
-    help="What each call of the system may take [120].",
-)
+@CALL_TIMEOUT
 @click.option("--strict", is_flag=True, help="Exit with 1 for a suspect system too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor_command(
@@ -43,9 +37,7 @@ def doctor_command(
     examined = _examined(adapter, settings_in(config), timeout_s)
     path = keep(examined.diagnosis)
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(examined.diagnosis), indent=2).decode())
+        click.echo(json_text(examined.diagnosis))
     else:
         click.echo(_rendered(examined))
     click.echo(f"kept for later runs: {path}", err=True)
@@ -69,7 +61,7 @@ def _examined(adapter: str, config: dict[str, object], timeout_s: float) -> "Exa
     from recall_bench.shipped import SOURCES
 
     clinic = usual_clinic(load_persona(SOURCES / SAMPLE), code_digest())
-    with footprint() as files, doing() as telling:
+    with footprint() as files, commentary(), doing() as telling:
         system = resolve_system(Settings(adapter=adapter, config=config))
 
         async def examination() -> "Examined":

@@ -60,10 +60,8 @@ def endpoint_command(port: int | None, model: str | None, embedder: str | None) 
 
 
 def _spent(usage: "Usage") -> str:
-    from recall_bench.reporting.money import dollars
+    from recall_bench.core.usage import Usage
+    from recall_bench.reporting.facts import cost_words
+    from recall_bench.reporting.money import Costs
 
-    tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
-    price = dollars(usage)
-    if usage.unpriced:
-        price += f" and {usage.unpriced:,} calls whose price nobody knows"
-    return f"{usage.calls:,} calls · {tokens} · {price}"
+    return cost_words(Costs(total=usage, reviewing=Usage()))

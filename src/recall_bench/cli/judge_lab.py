@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from recall_bench.cli.answer import commentary, json_text
 from recall_bench.cli.listed import ListedCommand
 from recall_bench.cli.options import ASKED, COUNT, NUMBER, PATH, given, option
 from recall_bench.errors import UsageError
@@ -125,7 +126,7 @@ def agreement_command(
         len(answers),
         partial(measure, asked, answers, scenario, memory_window=window),
     )
-    click.echo(_json(found) if as_json else agreement_table(found))
+    click.echo(json_text(found) if as_json else agreement_table(found))
     if chart is not None and kind is not None:
         _write(chart, drawn(reliability_chart(found), kind))
 
@@ -213,8 +214,8 @@ def _audited(reports: "list[AuditReport]", *, as_json: bool) -> str:
     from recall_bench.judge_lab.side_by_side import side_by_side
 
     if len(reports) == 1:
-        return _json(reports[0]) if as_json else audit_table(reports[0])
-    return _json(reports) if as_json else side_by_side(reports)
+        return json_text(reports[0]) if as_json else audit_table(reports[0])
+    return json_text(reports) if as_json else side_by_side(reports)
 
 
 @judge_lab_command.command("correct")
@@ -244,7 +245,7 @@ def correct_command(
         else read_agreement(cast("Path", agreement))
     )
     found = correct(judged, measured)
-    click.echo(_json(found) if as_json else correction_table(found))
+    click.echo(json_text(found) if as_json else correction_table(found))
 
 
 class _Lab:
@@ -264,7 +265,7 @@ class _Lab:
         from recall_bench.resolve.judges import resolve_judge
 
         settings = self._settings
-        with contextlib.redirect_stdout(sys.stderr):
+        with commentary():
             return resolve_judge(target, settings, base_url=settings.judge_base_url)
 
     def window(self, *, usual: int) -> int:
@@ -278,7 +279,7 @@ class _Lab:
 
         from recall_bench.judge_lab.hearing import PARALLELISM, Terms
 
-        with contextlib.redirect_stdout(sys.stderr), _shown(judge, answers) as told:
+        with commentary(), _shown(judge, answers) as told:
             terms = Terms(
                 parallelism=self._flags["parallelism"] or PARALLELISM,
                 timeout_s=self._settings.judge_timeout_ms / 1000,
@@ -331,9 +332,3 @@ def _write(path: Path, picture: bytes) -> None:
 
     replace_file(path, picture)
     click.echo(f"chart: {path}", err=True)
-
-
-def _json(content: object) -> str:
-    import msgspec
-
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode()

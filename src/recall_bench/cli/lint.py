@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recall_bench.cli.answer import json_text
 from recall_bench.cli.listed import ListedCommand
 from recall_bench.errors import DataError
 from recall_bench.lint.finding import Severity
@@ -63,9 +64,7 @@ def lint_command(
         if not as_json:
             _print(found, everything=everything)
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(reports), indent=2).decode())
+        click.echo(json_text(reports))
     return _exit_code(reports)
 
 

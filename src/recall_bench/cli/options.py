@@ -1,15 +1,19 @@
 """Options that several commands share: absent unless given, so that a profile can supply them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from recall_bench.core.plan import Review
 from recall_bench.errors import UsageError
 from recall_bench.profile import JudgeShows
+
+if TYPE_CHECKING:
+    from recall_bench.profile import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -54,6 +58,29 @@ def settings_in(words: tuple[str, ...]) -> dict[str, object]:
             raise UsageError(f"--config: {word!r} sets nothing; write KEY=VALUE")
         found[key] = Document(f"--config {key}", value).content
     return found
+
+
+CALL_TIMEOUT = click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(min=0, min_open=True),
+    default=120.0,
+    metavar="SECONDS",
+    help="What each call of the system may take [120].",
+)
+
+
+def read_flags(profile: Path | None, flags: dict[str, Any]) -> "Settings":
+    """The profile's settings with the flags that were given over them.
+
+    `--config` goes over the profile's `config` key by key.
+    """
+    from recall_bench.library import read_settings
+
+    settings = read_settings(
+        profile, given({name: value for name, value in flags.items() if name != "config"})
+    )
+    return replace(settings, config={**settings.config, **settings_in(flags["config"])})
 
 
 def judge_options(command: F) -> F:

@@ -1,12 +1,11 @@
 """`rejudge`: other judges, the same answers."""
 
-import contextlib
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from recall_bench.cli.answer import commentary, json_text
 from recall_bench.cli.options import COUNT, PATH, given, judge_options, option
 
 if TYPE_CHECKING:
@@ -51,8 +50,7 @@ def rejudge_command(
         wanted = {name: said[name] for name in said.keys() & JUDGING} | wanted
     if no_heatmap_png:
         wanted["heatmap_png"] = False
-    # stdout is the answer: what a judge prints is commentary, whatever it meant.
-    with contextlib.redirect_stdout(sys.stderr):
+    with commentary():
         finished = carried_out(assemble_again(run, wanted, building))
     _print(run, finished, as_json=as_json)
     conclude(finished, _problem(run, finished))
@@ -81,9 +79,7 @@ def _print(run: Path, finished: "Finished", *, as_json: bool) -> None:
 
     changes = verdict_changes(open_run(run), finished.folder)
     if as_json:
-        import msgspec
-
-        click.echo(msgspec.json.format(msgspec.json.encode(changes), indent=2).decode())
+        click.echo(json_text(changes))
         return
     click.echo(text_report(finished.folder, finished.summary))
     click.echo(as_text(changes))

@@ -1,12 +1,11 @@
 """`run`: the benchmark itself."""
 
-import contextlib
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from recall_bench.cli.answer import commentary
 from recall_bench.cli.listed import ListedCommand
 from recall_bench.cli.options import (
     CONFIG,
@@ -14,10 +13,9 @@ from recall_bench.cli.options import (
     NUMBER,
     PATH,
     choice,
-    given,
     judge_options,
     option,
-    settings_in,
+    read_flags,
 )
 from recall_bench.core.plan import Calendar, Lifecycle
 
@@ -135,20 +133,15 @@ def run_command(
     """
     from recall_bench.assemble import assemble
     from recall_bench.cli.building import building
-    from recall_bench.library import read_settings
 
-    wanted = given(flags)
-    if "config" in wanted:
-        wanted["config"] = settings_in(wanted["config"])
-    if "question_log" in wanted:
-        wanted["write_question_log"] = True
+    if flags["question_log"] is not None:
+        flags["write_question_log"] = True
     if no_question_log:
-        wanted["write_question_log"] = False
+        flags["write_question_log"] = False
     if no_heatmap_png:
-        wanted["heatmap_png"] = False
-    settings = read_settings(profile, wanted)
-    # stdout is the answer: what an adapter prints is commentary, whatever it meant.
-    with contextlib.redirect_stdout(sys.stderr):
+        flags["heatmap_png"] = False
+    settings = read_flags(profile, flags)
+    with commentary():
         finished = carried_out(assemble(settings, building=building))
     _print(finished, "grid" if as_grid else "json" if as_json else "text")
     conclude(finished, problem_of(finished))

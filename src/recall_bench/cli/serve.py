@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from recall_bench.cli.answer import commentary
 from recall_bench.cli.options import CONFIG, settings_in
 from recall_bench.errors import UsageError
 
@@ -43,8 +44,7 @@ def serve_command(
     if sum((stdio, grpc is not None, http is not None)) > 1:
         raise UsageError("--stdio, --grpc and --http exclude each other; give one")
     serve = _over_stdio() if stdio else _over_http(http) if http else _over_grpc(grpc or DEFAULT)
-    # What an adapter prints is commentary, whatever it meant.
-    with contextlib.redirect_stdout(sys.stderr):
+    with commentary():
         anyio.run(_served, _resolved(adapter, config), serve)
     return 0
 
@@ -120,7 +120,11 @@ def _over_grpc(address: str) -> Serve:
 
         # Version 1 of the service knows answers only, so what is found has to be read here.
         reader = resolve_reader(Settings(), host.system.card)
-        await serve_grpc(host, address, ready=_say, reader=reader)
+        try:
+            await serve_grpc(host, address, ready=_say, reader=reader)
+        finally:
+            if reader is not None:
+                await reader.close()
 
     return serve
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from recall_bench.cli.answer import json_text
 from recall_bench.errors import DataError
 
 _NAMES = click.argument("names", nargs=-1, metavar="[PERSONA|DIR]...")
@@ -102,7 +103,7 @@ def check_command(
             for found in findings(results[-1], everything=everything):
                 click.echo(found)
     if as_json:
-        _print_json(results)
+        click.echo(json_text(results))
     unsound = [result.persona for result in results if not result.is_sound]
     if unsound:
         click.echo(f"error: not proved: {', '.join(unsound)}; see what was found", err=True)
@@ -168,10 +169,4 @@ def stats_command(
             if scores:
                 click.echo(scoring.rendered(scores) + "\n")
     if as_json:
-        _print_json(found)
-
-
-def _print_json(content: object) -> None:
-    import msgspec
-
-    click.echo(msgspec.json.format(msgspec.json.encode(content), indent=2).decode())
+        click.echo(json_text(found))

@@ -74,6 +74,10 @@ class FeedFailed(_Event, frozen=True, kw_only=True, tag="feed_failed"):
     day: int | None = None
 
 
+INGEST, QUERY = "ingest", "query"
+"""The stages at which a system can spend something."""
+
+
 class Metered(_Event, frozen=True, kw_only=True, tag="metered"):
     """What the system spent on language models at our endpoint since the last such event."""
 

@@ -108,9 +108,11 @@ def of_dates(card: SystemCard, share: float) -> Iterator[Complaint]:
         )
 
 
-def of_pace(seconds: Sequence[float]) -> Iterator[Complaint]:
+def of_pace(seconds: Sequence[float | None]) -> Iterator[Complaint]:
     """Answers that take longer and longer as the story grows, few days as it has."""
     early, late = seconds[0], seconds[-1]
+    if early is None or late is None:
+        return
     if late > SLOWER * early and late - early > SLOWER_BY_S:
         yield Complaint(
             check="latency",

@@ -113,7 +113,8 @@ class _Lived:
     empty: Sat
     fed: Sat
     moved: Sat
-    pace: list[float]
+    pace: list[float | None]
+    """Seconds an answer took after each quarter of the days; None where none came."""
     sizes: list[int]
 
     def complaints(self, card: SystemCard, controls: dict[str, Sat]) -> Iterator[Complaint]:
@@ -126,13 +127,17 @@ class _Lived:
 
     def figures(self) -> dict[str, float]:
         """What was measured of them."""
+        timed = {"first": self.pace[0], "last": self.pace[-1]}
         return {
             "score": self.fed.mean,
             "score of an empty memory": self.empty.mean,
             "score with shuffled days": self.moved.mean,
             "answers changed by shuffling": complaints.changed_share(self.fed, self.moved),
-            "ms an answer, first quarter": 1000 * self.pace[0],
-            "ms an answer, last quarter": 1000 * self.pace[-1],
+            **{
+                f"ms an answer, {quarter} quarter": 1000 * seconds
+                for quarter, seconds in timed.items()
+                if seconds is not None
+            },
             "MB on disk": self.sizes[-1] / 1e6,
             "questions": float(len(self.fed.replies)),
         }
@@ -166,11 +171,11 @@ def _diagnosis(
 
 async def _grown(
     system: MemorySystem, room: Room, files: Footprint
-) -> tuple[Sat, list[float], list[int]]:
+) -> tuple[Sat, list[float | None], list[int]]:
     """One life: at each quarter answers are timed and files weighed, at the end all is asked."""
     days = room.scenario.episodes
     memory = await room.open(system)
-    pace: list[float] = []
+    pace: list[float | None] = []
     sizes: list[int] = []
     faults: list[str] = []
     try:
@@ -178,7 +183,7 @@ async def _grown(
             start, end = (len(days) * part // QUARTERS for part in (quarter, quarter + 1))
             await room.feed(memory, days[start:end])
             timed = await room.ask(memory, days[:end], room.items[:PROBES])
-            pace.append(median(timed.seconds) if timed.seconds else 0.0)
+            pace.append(median(timed.seconds) if timed.seconds else None)
             sizes.append(files.size)
             faults += timed.faults
         fed = await room.ask(memory, days)

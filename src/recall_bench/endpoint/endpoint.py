@@ -72,7 +72,7 @@ class Endpoint:
         if self._serving is not None:
             return
         try:
-            from recall_bench.endpoint.service import Service
+            from recall_bench.endpoint.application import Application
             from recall_bench.endpoint.serving_thread import ServingThread
         except ImportError as missing:
             raise UsageError(
@@ -84,8 +84,8 @@ class Endpoint:
         except ModelFault as fault:
             self._embedder.close()
             raise UsageError(f"the embedder cannot be asked: {fault}") from fault
-        service = Service(self._embedder, self._chat, self.meter)
-        serving = ServingThread(service.app, port=self._port, hang_up=service.hang_up)
+        application = Application(self._embedder, self._chat, self.meter)
+        serving = ServingThread(application.app, port=self._port, hang_up=application.hang_up)
         serving.start()
         self._serving = serving
 

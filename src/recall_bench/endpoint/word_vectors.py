@@ -20,12 +20,7 @@ class WordVectors:
     def embed(self, texts: Sequence[str]) -> Embedded:
         """One unit vector a text; all zeros for a text without a single token."""
         with self._lock:
-            tokens = embedding._model().tokenize(list(texts))  # noqa: SLF001
-            return Embedded(
-                vectors=embedding.embed(texts),
-                # Shorter texts of a batch are padded, and the mask leaves the padding out.
-                tokens=tuple(sum(text.attention_mask) for text in tokens),
-            )
+            return Embedded(vectors=embedding.embed(texts), tokens=embedding.token_counts(texts))
 
     def close(self) -> None:
         """Nothing to release."""

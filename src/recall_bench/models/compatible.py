@@ -9,7 +9,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.errors import UsageError
 from recall_bench.models.catalogue import PROVIDERS
 from recall_bench.models.prices import billed
-from recall_bench.models.providers import _headers, _key
+from recall_bench.models.providers import basic_authorization, key_for
 from recall_bench.models.secrets import (
     Redactor,
     environment_secrets,
@@ -73,7 +73,7 @@ def compatible_server(
     if spec.provider not in COMPATIBLE or facts is None or base_url is None:
         return None
     environ = os.environ if environ is None else environ
-    key = _key(spec, facts, environ)
+    key = key_for(spec, facts, environ)
     if key is not None and not (key.isascii() and key.isprintable()):
         raise UsageError(f"{spec.name}: its key holds characters that no header can; correct it")
     secrets = (*([key] if key else []), *userinfo_secrets(spec.userinfo))
@@ -89,7 +89,7 @@ def compatible_server(
 
 def _credentials(spec: ModelSpec, key: str | None) -> dict[str, str]:
     if spec.userinfo is not None:
-        return _headers(spec.userinfo)
+        return basic_authorization(spec.userinfo)
     if key is None:
         return {}
     return {"api-key": key} if spec.api_version else {"Authorization": f"Bearer {key}"}

@@ -38,7 +38,7 @@ def open_model(spec: ModelSpec, environ: Mapping[str, str] | None = None) -> Mod
     environ = os.environ if environ is None else environ
     if spec.is_agent:
         return open_agent(spec, environ)
-    key = _key(spec, PROVIDERS[spec.provider], environ)
+    key = key_for(spec, PROVIDERS[spec.provider], environ)
     secrets = (*([key] if key else []), *userinfo_secrets(spec.userinfo))
     redact = Redactor((*secrets, *environment_secrets(environ)))
     guard_logs(secrets)
@@ -47,12 +47,15 @@ def open_model(spec: ModelSpec, environ: Mapping[str, str] | None = None) -> Mod
         lambda: _foreign(spec, key, redact),
         redact=redact,
         redact_reply=Redactor(secrets),
-        headers=_headers(spec.userinfo),
+        headers=basic_authorization(spec.userinfo),
     )
 
 
-def _key(spec: ModelSpec, facts: Provider, environ: Mapping[str, str]) -> str | None:
-    """The key to send. The usual one does not travel in the clear unless it is asked to."""
+def key_for(spec: ModelSpec, facts: Provider, environ: Mapping[str, str]) -> str | None:
+    """The key to send; None if none is wanted, UsageError if one is missing.
+
+    The usual one does not travel in the clear unless it is asked to.
+    """
     if spec.key_env is not None:
         if named := environ.get(spec.key_env, "").strip():
             return named
@@ -87,7 +90,8 @@ def _in_the_clear(url: str) -> bool:
         return True
 
 
-def _headers(userinfo: str | None) -> dict[str, str]:
+def basic_authorization(userinfo: str | None) -> dict[str, str]:
+    """The header that shows what stood before the @ of an address; none if nothing did."""
     if userinfo is None:
         return {}
     return {"Authorization": f"Basic {b64encode(unquote(userinfo).encode()).decode()}"}

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from recall_bench.core.diagnosis import Diagnosis
+from recall_bench.core.event import INGEST, QUERY
 from recall_bench.core.memory import Asker, SystemCard
 from recall_bench.core.plan import Plan, Review
 from recall_bench.core.question import BOUNDARY
@@ -14,7 +15,7 @@ from recall_bench.metrics.reviews import Reviews, ReviewTally
 from recall_bench.reporting.boundary import Boundary
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.money import Costs, dollars
-from recall_bench.reporting.service import INGEST, QUERY, Deliveries, Service
+from recall_bench.reporting.service import Deliveries, Service
 
 NO_DATA = "--"
 

@@ -6,9 +6,6 @@ from dataclasses import dataclass, field
 from recall_bench.core.event import Answered, Event, Metered
 from recall_bench.core.usage import Usage
 
-INGEST, QUERY = "ingest", "query"
-"""The stages at which a system can spend something."""
-
 
 @dataclass(slots=True)
 class Deliveries:

@@ -97,6 +97,7 @@ def _http(settings: Settings) -> MemorySystem:
 def _grpc(settings: Settings) -> MemorySystem:
     from recall_bench.systems.grpc.system import grpc_system
 
+    _refuse_settings(settings)
     timeout_s = settings.grpc_timeout_ms / 1000
     served = grpc_system(settings.adapter, timeout_s=timeout_s, ca=settings.grpc_ca)
     greeting(served.greet)

@@ -10,7 +10,7 @@ from typing import TypeVar
 import anyio
 from anyio.lowlevel import checkpoint as breathe
 
-from recall_bench.core.event import FeedFailed, Ingested, Settled
+from recall_bench.core.event import INGEST, FeedFailed, Ingested, Settled
 from recall_bench.core.history import Episode
 from recall_bench.core.memory import Memory, Streaming
 from recall_bench.core.schedule import Sheet
@@ -90,7 +90,7 @@ class Life:
                 await self._feed(sheet)
             await self._settle(sheet)
         finally:
-            self._exam.read_meter(sheet, "ingest")
+            self._exam.read_meter(sheet, INGEST)
 
     def _due(self, sheet: Sheet) -> Sequence[Episode]:
         """What the checkpoint still wants to have been fed, in story order."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import anyio
 from anyio.lowlevel import checkpoint as breathe
 
-from recall_bench.core.event import Answered, NotAnswered
+from recall_bench.core.event import QUERY, Answered, NotAnswered
 from recall_bench.core.memory import Answer, Found, Memory
 from recall_bench.core.plan import Trial
 from recall_bench.core.question import Question
@@ -60,7 +60,7 @@ class Sitting:
         try:
             await self._share(seat)
         finally:
-            self._exam.read_meter(self._sheet, "query")
+            self._exam.read_meter(self._sheet, QUERY)
         if self._lost:
             raise self._lost[0]
         self._exam.court.check()

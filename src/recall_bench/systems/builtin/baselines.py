@@ -28,9 +28,9 @@ from recall_bench.systems.builtin.options import (
 )
 from recall_bench.systems.builtin.passages import Cutting
 from recall_bench.systems.builtin.reading import Drawing, Knowing, Rereading
+from recall_bench.systems.builtin.reranking import Lexicon
 from recall_bench.systems.builtin.retrieval import Search
 from recall_bench.systems.builtin.shelf import Catalogue, Shelf
-from recall_bench.systems.builtin.word_vectors import Lexicon
 
 _WORDS = ("bm25s", "PyStemmer", "numpy")
 _VECTORS = ("wordllama", "tokenizers", "numpy")

@@ -31,6 +31,12 @@ def embed(texts: Sequence[str]) -> NDArray[np.float32]:
     return vectors
 
 
+def token_counts(texts: Sequence[str]) -> tuple[int, ...]:
+    """How many tokens each text is to these word vectors."""
+    # Shorter texts of a batch are padded, and the mask leaves the padding out.
+    return tuple(sum(text.attention_mask) for text in _model().tokenize(list(texts)))
+
+
 def similarity(vectors: NDArray[np.float32], direction: NDArray[np.float32]) -> NDArray[np.float32]:
     """The cosine of each vector with the direction.
 

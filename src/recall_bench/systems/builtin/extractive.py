@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 
 from recall_bench.core.memory import Answer, Passage
-from recall_bench.systems.builtin.shelf import Found
+from recall_bench.systems.builtin.shelf import Placed
 
 NO_RECORD = "There is no record of that."
 
 
-def quoted(found: Iterable[Found], quotes: int) -> str:
+def quoted(found: Iterable[Placed], quotes: int) -> str:
     """The first few passages with their dates, none of them twice."""
     seen: dict[str, str] = {}
     for each in found:

@@ -12,7 +12,7 @@ from recall_bench.core.question import Question
 from recall_bench.core.shuffle import draws
 from recall_bench.systems.builtin.extractive import quoted, silence
 from recall_bench.systems.builtin.lexical import Vocabulary
-from recall_bench.systems.builtin.shelf import Found, Shelf, quote
+from recall_bench.systems.builtin.shelf import Placed, Shelf, quote
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,7 +101,7 @@ def _with_neighbours(shelf: Shelf, number: int) -> str:
     return quote(" ".join(texts), middle.page.on, middle.excerpt.session)
 
 
-def _are_together(found: Found, other: Found) -> bool:
+def _are_together(found: Placed, other: Placed) -> bool:
     return found.page is other.page and found.excerpt.session == other.excerpt.session
 
 

@@ -11,8 +11,8 @@ from recall_bench.systems.builtin.dates import spans
 from recall_bench.systems.builtin.embedding import embed, similarity
 from recall_bench.systems.builtin.extractive import quoted, silence
 from recall_bench.systems.builtin.lexical import Vocabulary
-from recall_bench.systems.builtin.shelf import Found, Shelf
-from recall_bench.systems.builtin.word_vectors import Lexicon
+from recall_bench.systems.builtin.reranking import Lexicon
+from recall_bench.systems.builtin.shelf import Placed, Shelf
 from recall_bench.systems.builtin.wording import word_for_word
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Search:
         second[numbers] = (first + closeness) / 2
         return second
 
-    def _shown(self, shelf: Shelf, hits: Hits) -> list[tuple[Found, float]]:
+    def _shown(self, shelf: Shelf, hits: Hits) -> list[tuple[Placed, float]]:
         """Each hit, between its neighbours if they are wanted, with its score.
 
         What is shown beside a better hit is not shown again.
@@ -119,7 +119,7 @@ class Search:
         scored = zip(hits.numbers, hits.scores, strict=True)
         if not self.neighbours:
             return [(shelf.at(number), score) for number, score in scored]
-        found: list[tuple[Found, float]] = []
+        found: list[tuple[Placed, float]] = []
         taken: set[int] = set()
         for number, score in scored:
             if number not in taken:

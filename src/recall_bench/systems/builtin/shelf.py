@@ -26,7 +26,7 @@ from recall_bench.systems.builtin.consolidation import (
 from recall_bench.systems.builtin.embedding import embed
 from recall_bench.systems.builtin.lexical import Bm25, Counts, Postings, Vocabulary, WordIndex
 from recall_bench.systems.builtin.passages import Cutting, Excerpt, joined
-from recall_bench.systems.builtin.word_vectors import Lexicon
+from recall_bench.systems.builtin.reranking import Lexicon
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +65,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Placed:
     """A passage, and where and when it was written."""
 
     page: Page
@@ -111,12 +111,12 @@ class Shelf:
         """How many passages there are."""
         return self.ends[-1] if self.ends else 0
 
-    def at(self, number: int) -> Found:
+    def at(self, number: int) -> Placed:
         """The passage of that number."""
         place = bisect_right(self.ends, number)
         page = self.pages[place]
         from_its_end = number - self.ends[place]
-        return Found(page, page.excerpts[from_its_end])
+        return Placed(page, page.excerpts[from_its_end])
 
     def around(self, number: int, reach: int) -> range:
         """The passage and so many either side that are of the same page and session."""
@@ -131,13 +131,13 @@ class Shelf:
             high += 1
         return range(number - (here - low), number + (high - here) + 1)
 
-    def together(self, numbers: range) -> Found:
+    def together(self, numbers: range) -> Placed:
         """Neighbouring passages of one page as one, what overlaps in it once."""
         first, *rest = (self.at(number) for number in numbers)
         text = first.excerpt.text
         for found in rest:
             text = joined(text, found.excerpt)
-        return Found(first.page, replace(first.excerpt, text=text))
+        return Placed(first.page, replace(first.excerpt, text=text))
 
     def words_of(self, number: int) -> NDArray[np.int32]:
         """The words of the passage of that number, if its catalogue had them numbered."""

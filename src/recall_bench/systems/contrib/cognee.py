@@ -4,11 +4,12 @@ With `mode: chunks` documents are cut and embedded by a pipeline of Cognee's own
 language model, and chunks are found by meaning. With `mode: graph` the normal path is taken: a
 model reads every chunk (`cognify`), and what comes back is the context Cognee would answer from.
 
-True limits: `graph` was written against the library and has not been run here; its context is one
-text without a day or a score. Cognee is set up once for a process, so all memories of one share its
-folder, each as a dataset with databases of its own; there are no copies, and the folder is gone
-with the process. The date decides nothing, it comes back with the chunk. Cognee waits for a silent
-endpoint for two minutes before it fails, and each dataset costs seconds to open.
+True limits: the tests here run `graph` with a scripted model, which shows that the path works and
+nothing of how well; its context is one text, which begins with the question, without a day or a
+score. Cognee is set up once for a process, so all memories of one share its folder, each as a
+dataset with databases of its own; there are no copies, and the folder is gone with the process. The
+date decides nothing, it comes back with the chunk. Cognee waits for a silent endpoint for two
+minutes before it fails, and each dataset costs seconds to open.
 """
 
 import asyncio
@@ -170,7 +171,8 @@ class Cognee:
             replies = await cognee.search(
                 query_type=SearchType.GRAPH_COMPLETION, only_context=True, top_k=most, **asked
             )
-            return [{"text": str(text)} for reply in replies for text in reply["search_result"]]
+            contexts = [reply["search_result"] for reply in replies]
+            return [{"text": text} for text in contexts if isinstance(text, str) and text.strip()]
         replies = await cognee.search(
             query_type=SearchType.CHUNKS, node_name=seen, top_k=most, **asked
         )

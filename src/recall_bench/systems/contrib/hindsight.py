@@ -22,6 +22,7 @@ from recall_bench.systems.contrib.service import (
     own_name,
     pieces_of,
     processed,
+    undone_by,
 )
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
@@ -81,10 +82,11 @@ class Hindsight:
         self._client = hindsight_client.Hindsight(
             base_url=self._base_url, api_key=self._key, max_attempts=1
         )
-        with self._faults.told():
-            await self._client.acreate_bank(self._bank)
-            self._is_open = True
-            there = await self._client.banks.get_agent_stats(self._bank)
+        async with undone_by(self.teardown):
+            with self._faults.told():
+                await self._client.acreate_bank(self._bank)
+                self._is_open = True
+                there = await self._client.banks.get_agent_stats(self._bank)
         if there.total_documents or there.total_nodes:
             raise RuntimeError(f"Hindsight's bank {self._bank} is not empty")
 
@@ -122,7 +124,7 @@ class Hindsight:
         return {"passages": [_passage(each) for each in reply.results[: context.top_k or self._k]]}
 
     async def teardown(self) -> None:
-        """Delete the bank, and close the connection."""
+        """Delete the bank, and hang up."""
         if self._client is None:
             return
         try:

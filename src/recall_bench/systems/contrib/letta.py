@@ -19,6 +19,7 @@ from recall_bench.systems.contrib.service import (
     label,
     labels_seen,
     own_name,
+    undone_by,
 )
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
@@ -72,9 +73,11 @@ class Letta:
         # The run has a patience of its own, and counts how often it was needed.
         self._client = AsyncLetta(api_key=self._key, max_retries=0, **where)
         wanted = {} if self._embedding is None else {"embedding": self._embedding}
-        with self._faults.told():
-            self._archive = (await self._client.archives.create(name=self._name, **wanted)).id
-            there = await self._client.passages.search(archive_id=self._archive, limit=1)
+        async with undone_by(self.teardown):
+            with self._faults.told():
+                archive = await self._client.archives.create(name=self._name, **wanted)
+                self._archive = archive.id
+                there = await self._client.passages.search(archive_id=self._archive, limit=1)
         if there:
             raise RuntimeError(f"Letta's archive {self._name} is not empty")
 
@@ -100,10 +103,13 @@ class Letta:
         return {"passages": [passage(each.passage.metadata, each.score) for each in results]}
 
     async def teardown(self) -> None:
-        """Delete the archive and what is in it."""
-        if self._archive is not None:
-            with self._faults.told():
-                await self._client.archives.delete(self._archive)
+        """Delete the archive and what is in it, and hang up."""
+        if self._client is None:
+            return
+        async with self._client:
+            if self._archive is not None:
+                with self._faults.told():
+                    await self._client.archives.delete(self._archive)
 
 
 def _written(note: Note) -> dict[str, object]:

@@ -6,8 +6,8 @@ service takes no more at once. It cuts or condenses them itself.
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from http import HTTPStatus
@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import anyio
 
-from recall_bench.errors import SystemBusy
+from recall_bench.errors import SystemBusy, SystemFault
 from recall_bench.systems.builtin.shelf import quote
 from recall_bench.systems.contrib.notes import NO_SESSION, Note, notes_of, sessions_seen
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
@@ -105,6 +105,18 @@ def key_of(product: str, variable: str) -> str:
     if not key:
         raise RuntimeError(f"{product} wants a key; put it into the variable {variable}")
     return key
+
+
+@asynccontextmanager
+async def undone_by(undo: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    """Where opening fails, what was created for it is deleted, for nobody else will."""
+    try:
+        yield
+    except (SystemFault, OSError, RuntimeError):
+        # Why it failed is what matters, also where deleting fails for the same reason.
+        with suppress(SystemFault, OSError, RuntimeError):
+            await undo()
+        raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,10 +126,13 @@ class Supermemory:
         return {"passages": []}
 
     async def teardown(self) -> None:
-        """Delete the namespace, if anything was ever put into it."""
-        if self._client is not None:
-            with self._faults.told(), _if_there():
-                await self._client.namespaces.delete(self._namespace)
+        """Delete the namespace, if anything was ever put into it, and hang up."""
+        if self._client is None:
+            return
+        async with self._client:
+            if self._sent:
+                with self._faults.told(), _if_there():
+                    await self._client.namespaces.delete(self._namespace)
 
     async def _still_waiting(self) -> int:
         for piece, document in list(self._waiting.items()):

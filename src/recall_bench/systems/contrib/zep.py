@@ -22,6 +22,7 @@ from recall_bench.systems.contrib.service import (
     own_name,
     pieces_of,
     processed,
+    undone_by,
 )
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
@@ -32,6 +33,9 @@ MOST_CHARS = 10_000
 
 MOST_FACTS = 50
 """Of one search, as far as Zep goes."""
+
+_TIMEOUT_S = 60.0
+"""For one request, as the SDK has it."""
 
 
 class Zep:
@@ -65,6 +69,7 @@ class Zep:
         self._episodes: dict[str, Piece] = {}
         self._sent: set[str] = set()
         self._waiting: set[str] = set()
+        self._line: Any = None
         self._client: Any = None
         self._faults: Any = None
 
@@ -81,12 +86,16 @@ class Zep:
             unreachable=(httpx.TransportError,),
             refused=(ApiError,),
         )
+        self._line = httpx.AsyncClient(timeout=_TIMEOUT_S, follow_redirects=True)
         # The run has a patience of its own, and counts how often it was needed.
-        self._client = AsyncZep(base_url=self._base_url, api_key=self._key, max_retries=0)
-        with self._faults.told():
-            graph = await self._client.graph.create(name=self._name, idempotency_key=self._name)
-            self._graph = graph.uuid_
-            there = await self._client.graph.episode.list(self._graph, page_size=1)
+        self._client = AsyncZep(
+            base_url=self._base_url, api_key=self._key, max_retries=0, httpx_client=self._line
+        )
+        async with undone_by(self.teardown):
+            with self._faults.told():
+                graph = await self._client.graph.create(name=self._name, idempotency_key=self._name)
+                self._graph = graph.uuid_
+                there = await self._client.graph.episode.list(self._graph, page_size=1)
         if there.items:
             raise RuntimeError(f"Zep's graph {self._name} is not empty")
 
@@ -133,10 +142,15 @@ class Zep:
         return {"passages": [self._passage(fact) for fact in facts.items or ()]}
 
     async def teardown(self) -> None:
-        """Delete the graph."""
-        if self._graph is not None:
-            with self._faults.told():
-                await self._client.graph.delete(self._graph)
+        """Delete the graph, and hang up."""
+        if self._line is None:
+            return
+        try:
+            if self._graph is not None:
+                with self._faults.told():
+                    await self._client.graph.delete(self._graph)
+        finally:
+            await self._line.aclose()
 
     async def _still_waiting(self) -> int:
         for episode in sorted(self._waiting):

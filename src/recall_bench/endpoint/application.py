@@ -26,7 +26,7 @@ _OURSELVES = frozenset({"127.0.0.1", "localhost"})
 Replying = Callable[[Request], Awaitable[Response]]
 
 
-class Service:
+class Application:
     """Answers requests in the event loop that its app runs in. Whoever asks needs no key."""
 
     def __init__(self, embedder: Embedder, chat: Chat | None, meter: Meter) -> None:
