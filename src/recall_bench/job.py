@@ -20,12 +20,13 @@ from recall_bench.core.event import (
     decode,
 )
 from recall_bench.core.fingerprint import card_of
-from recall_bench.core.memory import Confidant, MemorySystem, SystemCard
+from recall_bench.core.memory import MemorySystem, SystemCard
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import Scenario
 from recall_bench.core.reader import Reader, ReaderCard
 from recall_bench.core.standing import Standings, State
 from recall_bench.core.verdict import JudgeCard
+from recall_bench.datasets.evidence import confide
 from recall_bench.diagnoses import last_of
 from recall_bench.errors import DataError, UsageError
 from recall_bench.journal import JOURNAL, Journal, lines, read
@@ -163,10 +164,7 @@ class Job:
                 f"{scenario} was changed since the run was planned; restore it to go on, "
                 "or start again in another folder"
             )
-        if isinstance(self.system, Confidant):
-            from recall_bench.datasets.evidence import supporting_passages
-
-            self.system.confide(scenario, supporting_passages(loaded))
+        confide(self.system, loaded)
         return loaded
 
     def _unjudged(

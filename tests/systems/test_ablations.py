@@ -5,14 +5,13 @@ Left alone, none changes anything: the answers are those of the plain system, le
 
 import hashlib
 from collections.abc import Mapping
-from datetime import date, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from recall_bench.core.history import Episode, Turn, story_day
-from recall_bench.core.memory import Answer, Asker, Memory, MemorySystem
-from recall_bench.core.question import Question
+from recall_bench.core.memory import Answer, MemorySystem
 from recall_bench.errors import UsageError
 from recall_bench.systems.builtin import baselines
 from recall_bench.systems.builtin.options import RecencyOptions
@@ -22,11 +21,9 @@ from recall_bench.systems.builtin.wording import exact_words
 from tests.systems.asking import answered
 from tests.systems.diary import EPISODES, QUESTIONS
 from tests.systems.diary import question as diary_question
+from tests.systems.weeks import EPOCH, asked, episode, fortnight, found, lived
 
 pytestmark = pytest.mark.anyio
-
-EPOCH = date(2025, 3, 3)
-"""A Monday."""
 
 ALL_ON: Mapping[str, object] = {
     "rerank": True,
@@ -37,31 +34,6 @@ ALL_ON: Mapping[str, object] = {
     "window_overlap": 30,
     "consolidate": "beside",
 }
-
-
-def episode(day: int, text: str) -> Episode:
-    return Episode(id=f"day-{day:04}", day=day, at=story_day(EPOCH, day), text=text)
-
-
-def asked(text: str, *, day: int = 28, session: str = "principal") -> Question:
-    return Question(
-        id="q", text=text, asked_at=story_day(EPOCH, day), scenario="story", session=session
-    )
-
-
-async def lived(system: MemorySystem, *episodes: Episode) -> Memory:
-    memory = await system.open("story")
-    for each in episodes:
-        await memory.ingest(each)
-    await memory.settle()
-    return memory
-
-
-async def found(text: str, *days: str, **config: object) -> Answer:
-    """What the hybrid replies after these days, whether or not it is sure."""
-    system = baselines.hybrid({"threshold": 0, **config})
-    episodes = [episode(number, day) for number, day in enumerate(days, start=1)]
-    return await answered(await lived(system, *episodes), asked(text))
 
 
 def days_of(answer: Answer) -> list[int | None]:
@@ -343,118 +315,6 @@ async def test_a_paragraph_is_never_cut_and_a_turn_is_one_utterance() -> None:
     assert await texts("turn") == [f"Ada: {long}", "Bo: Fine."]
     assert await texts("paragraph") == [f"Ada: {long}", "Bo: Fine."]
     assert await texts("session") == [f"Ada: {long} Bo: Fine."]
-
-
-def fortnight() -> list[Episode]:
-    """Two weeks and a day in which a boiler is the subject, and one day is not about it."""
-    return [
-        episode(
-            day,
-            f"# session: principal\n\nThe boiler was set to {day} degrees. The boiler ran well. "
-            f"The boiler was cleaned at {day} o'clock.\n\nA heron stood on the wall.\n\n"
-            "# session: family\n\nTess went for a swim.",
-        )
-        for day in range(1, 16)
-    ]
-
-
-async def summaries(days: int, **config: object) -> list[tuple[int | None, str | None]]:
-    system = baselines.hybrid({"consolidate": "only", "threshold": 0, "k": 99, **config})
-    memory = await lived(system, *fortnight()[:days])
-    answer = await answered(memory, asked("boiler degrees swim"))
-    return sorted({(passage.day, passage.source) for passage in answer.passages}, key=str)
-
-
-async def test_a_week_is_summed_up_once_its_last_day_was_lived_and_dated_by_it() -> None:
-    before, after = await summaries(6), await summaries(7)
-
-    assert not any("week" in str(source) for _, source in before)
-    assert (7, "principal, week summary") in after
-    assert (7, "family, week summary") in after
-
-
-async def test_a_month_is_summed_up_from_the_weeks_that_ended_in_it() -> None:
-    episodes = [episode(day, f"The boiler was set to {day} degrees.") for day in range(1, 31)]
-    memory = await lived(baselines.hybrid({"consolidate": "only", "k": 99}), *episodes)
-
-    passages = (await answered(memory, asked("boiler degrees"))).passages
-
-    (month,) = [passage for passage in passages if "month summary" in str(passage.source)]
-    assert month.day == 29
-    assert "29 degrees" not in month.text
-    assert all(int(word) <= 28 for word in month.text.replace(".", "").split() if word.isdigit())
-
-
-async def test_a_period_whose_last_day_is_missing_is_closed_by_the_next_day() -> None:
-    days = fortnight()
-    system = baselines.hybrid({"consolidate": "only", "threshold": 0, "k": 99})
-
-    memory = await lived(system, *days[:5], days[8])
-
-    answer = await answered(memory, asked("boiler degrees"))
-    weeks = [p for p in answer.passages if "week summary" in str(p.source)]
-    assert {passage.day for passage in weeks} == {5}
-
-
-async def test_summaries_stand_beside_the_days_or_in_their_place() -> None:
-    async def sources(consolidate: str) -> set[str]:
-        system = baselines.hybrid({"consolidate": consolidate, "threshold": 0, "k": 99})
-        memory = await lived(system, *fortnight()[:7])
-        passages = (await answered(memory, asked("boiler degrees swim"))).passages
-        return {str(passage.source).partition(", ")[2] for passage in passages}
-
-    assert await sources("none") == {""}
-    assert await sources("beside") == {"", "day summary", "week summary"}
-    assert await sources("only") == {"day summary", "week summary"}
-
-
-async def test_a_summary_holds_what_the_day_was_about_in_its_own_words() -> None:
-    text = " ".join(
-        ["A heron stood on the far wall."]
-        + [f"The boiler in room {n} was set to a new temperature." for n in "ABCDEFG"]
-    )
-
-    answer = await found("boiler temperature", text, consolidate="only")
-
-    (passage,) = answer.passages
-    assert "boiler" in passage.text
-    assert "heron" not in passage.text
-    assert all(sentence in text for sentence in passage.text.split(". "))
-    assert answer.text.startswith("On 2025-03-03: The boiler")
-
-
-async def test_a_summary_of_a_longer_time_says_so_in_the_answer() -> None:
-    system = baselines.hybrid({"consolidate": "only", "threshold": 0, "quotes": 20, "k": 20})
-    memory = await lived(system, *fortnight()[:7])
-
-    said = (await answered(memory, asked("boiler degrees"))).text
-
-    assert "In the week to 2025-03-09 (principal): The boiler" in said
-
-
-async def test_summaries_keep_to_their_session() -> None:
-    system = baselines.hybrid(
-        {"consolidate": "beside", "respect_sessions": True, "threshold": 0, "k": 99}
-    )
-    memory = await lived(system, *fortnight())
-
-    answer = await answered(memory, asked("boiler degrees swim", session="family"))
-
-    assert system.card.asker is Asker.HONOURED
-    assert answer.passages
-    assert all(str(passage.source).startswith("family") for passage in answer.passages)
-    assert not any("boiler" in passage.text for passage in answer.passages)
-
-
-async def test_recency_sums_up_no_day_it_has_forgotten() -> None:
-    system = baselines.recency({"days": 3, "consolidate": "beside", "threshold": 0, "k": 99})
-    memory = await lived(system, *fortnight())
-
-    answer = await answered(memory, asked("boiler degrees"))
-
-    degrees = {word for p in answer.passages for word in p.text.split() if word.isdigit()}
-    assert degrees <= {"13", "14", "15"}
-    assert any("week summary" in str(passage.source) for passage in answer.passages)
 
 
 @pytest.mark.parametrize("consolidate", ["beside", "only"])

@@ -21,7 +21,7 @@ from math import log
 import msgspec
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Passage
+from recall_bench.core.memory import Confidant, MemorySystem, Passage
 from recall_bench.core.question import Disclosure, Evidence, Expects, Item, Scenario, opaque_id
 from recall_bench.core.sentences import Sentence, read
 
@@ -54,6 +54,12 @@ def supporting_passages(scenario: Scenario) -> dict[str, tuple[Passage, ...]]:
         opaque_id(scenario.id, item.id): tuple(_supporting(item, library))
         for item in scenario.items
     }
+
+
+def confide(system: MemorySystem, scenario: Scenario) -> None:
+    """Tell a control where the answers are. A contestant is told nothing."""
+    if isinstance(system, Confidant):
+        system.confide(scenario.id, supporting_passages(scenario))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,8 +3,9 @@
 from typing import cast
 
 from recall_bench import plugins
-from recall_bench.core.memory import Confidant, MemorySystem
+from recall_bench.core.memory import MemorySystem
 from recall_bench.core.question import Scenario
+from recall_bench.datasets.evidence import confide
 from recall_bench.doctor.examination import Clinic
 
 CONTROLS = ("none", "random", "oracle")
@@ -29,8 +30,5 @@ def usual_clinic(scenario: Scenario, code: str) -> Clinic:
 
 def _control(name: str, scenario: Scenario) -> MemorySystem:
     system = cast("MemorySystem", plugins.load("systems", name)({}))
-    if isinstance(system, Confidant):
-        from recall_bench.datasets.evidence import supporting_passages
-
-        system.confide(scenario.id, supporting_passages(scenario))
+    confide(system, scenario)
     return system

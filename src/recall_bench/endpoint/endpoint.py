@@ -1,7 +1,6 @@
 """A model endpoint on loopback: one embedder for every product, and every token on the meter."""
 
 from http.client import HTTPConnection, HTTPException
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
@@ -100,12 +99,7 @@ class Endpoint:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 
@@ -158,18 +152,6 @@ class BorrowedEndpoint:
 
     def stop(self) -> None:
         """Nothing: it is not ours to stop."""
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
     def _asked(self) -> list[dict[str, Any]]:
         parts = urlsplit(self.url)

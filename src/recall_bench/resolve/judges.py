@@ -9,6 +9,7 @@ from recall_bench.core.verdict import Judge
 from recall_bench.errors import UsageError
 from recall_bench.foreign_code import names_code
 from recall_bench.profile import Settings
+from recall_bench.resolve.models import resolve_model
 from recall_bench.shipped import cache_folder
 
 _ADDRESS_FLAGS = {"--judge": "--judge-base-url", "--appellate-judge": "--appellate-base-url"}
@@ -104,31 +105,17 @@ def _without_keys(target: str) -> str:
 
 def _model_judge(target: str, settings: Settings, flag: str, base_url: str | None) -> Judge | None:
     """The judge that asks the model this target specifies; None if it specifies none."""
-    from recall_bench.models.spec import parse_spec
-
     if base_url is not None and not _ADDRESS.match(base_url):
         raise UsageError(
             f"{_ADDRESS_FLAGS[flag]}: is no address; write it as in http://127.0.0.1:8000/v1"
         )
-    try:
-        spec = parse_spec(target if base_url is None else _moved(target, base_url))
-        if spec is None:
-            return None
-        from recall_bench.judging.rubric.judge import rubric_judge
-        from recall_bench.judging.rubric.options import RubricOptions, Showing
-        from recall_bench.models.providers import open_model
+    at = target if base_url is None else _moved(target, base_url)
+    model = resolve_model(at, flag, settings)
+    if model is None:
+        return None
+    from recall_bench.judging.rubric.judge import rubric_judge
+    from recall_bench.judging.rubric.options import RubricOptions, Showing
 
-        model = open_model(spec)
-    except UsageError as error:
-        raise UsageError(f"{flag}: {error}") from error
-    if settings.max_cost_usd is not None and not model.is_priced:
-        told = (
-            "leave --max-cost out"
-            if spec.is_agent
-            else "add what a million tokens cost in US dollars, in and out, as in "
-            f"{flag} '{model.name};price=0.15/0.60'"
-        )
-        raise UsageError(f"--max-cost: nobody knows what {model.name} costs; {told}")
     return rubric_judge(
         model,
         RubricOptions(
