@@ -200,14 +200,18 @@ async def on_locomo(system: MemorySystem, scenarios: list[Scenario], row: Figure
     row.locomo_ingest_s, row.locomo_questions = fed_s, len(turns)
 
 
-def measure(name: str, work: Path, locomo: Path | None) -> None:
-    row = on_personas(name, work)
+def measure(name: str, work: Path, locomo: Path | None, *, keep_personas: bool) -> None:
+    kept = work / f"{name}.json"
+    if keep_personas and kept.exists():
+        row = msgspec.json.decode(kept.read_bytes(), type=Figures)
+    else:
+        row = on_personas(name, work)
     if locomo is not None and name != "none":
         from recall_bench.datasets.locomo import load
 
         system = resolve_system(Settings(adapter=target(name), top_k=TOP_K))
         anyio.run(on_locomo, system, list(load(locomo)), row)
-    (work / f"{name}.json").write_bytes(msgspec.json.format(msgspec.json.encode(row)))
+    kept.write_bytes(msgspec.json.format(msgspec.json.encode(row)))
     print(line(row), flush=True)
 
 
@@ -253,13 +257,14 @@ def main() -> None:
     words.add_argument("--locomo", type=Path)
     words.add_argument("--only", nargs="*")
     words.add_argument("--table", type=Path)
+    words.add_argument("--keep-personas", action="store_true")
     given = words.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     if given.table is None:
         print(HEAD)
         for name in given.only or (*BUILT_IN, *PRODUCTS):
             if given.only or not (given.work / f"{name}.json").exists():
-                measure(name, given.work, given.locomo)
+                measure(name, given.work, given.locomo, keep_personas=given.keep_personas)
         return
     before = given.table.read_text(encoding="utf-8") if given.table.exists() else "# Systems\n\n"
     kept, _, rest = before.partition("| system |")

@@ -161,7 +161,7 @@ OPTIONS = {
     "a profile that is not there": (("--profile", "none.yaml"), "none.yaml"),
     "resuming nothing": (("--resume", "nowhere"), "--resume"),
     "catch-up skipped where it cannot be": (("--skip-catchup-ingest",), "--lifecycle growing"),
-    "a wrong address": (("--adapter", "http://h"), "http://h"),
+    "a wrong address": (("--adapter", "ftp://h"), "no system is reached by ftp://"),
     "a list of nothing": (("--personas", "--seed", "3"), "--personas"),
     "ranges of no word": (("--ranges",), "--ranges"),
     "too many repeats": (("--repeats", "10000000000"), "--repeats"),

@@ -189,7 +189,15 @@ def chat() -> Tracer:
         pytest.param(f"Bo: {BO.text}", 1, id="with its speaker"),
         pytest.param("bring the charts and the two lamps", 1, id="a part of one"),
         pytest.param(f"[2024-01-02] Ada said: {ADA.text}", 0, id="with something added"),
+        pytest.param(
+            "On 2024-01-02: Bo: shall bring the charts and the two lamps we bought.", 1, id="both"
+        ),
         pytest.param(f"Ada: {ADA.text}\nBo: {BO.text}", None, id="several"),
+        pytest.param(
+            "before the tide has turned. Bo: Then I shall bring the charts",
+            None,
+            id="halves of two",
+        ),
     ],
 )
 def test_the_turn_is_told_where_the_passage_is_of_one(text: str, turn: int | None) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from recall_bench.endpoint.endpoint import Endpoint
-from tests.models.conftest import _nobodys_environment
+from tests.models.conftest import nobodys_environment
 
-__all__ = ["_nobodys_environment"]
+__all__ = ["nobodys_environment"]
 
 for needed in ("starlette", "uvicorn", "httpx", "openai"):
     pytest.importorskip(needed)

@@ -49,7 +49,7 @@ def embeddings(request: dict[str, Any]) -> Response:
         for place, text in enumerate(request["input"])
     ]
     usage = {"prompt_tokens": 100, "total_tokens": 100}
-    return scripted._json({"data": rows[::-1], "model": "e", "usage": usage})
+    return scripted.json_reply({"data": rows[::-1], "model": "e", "usage": usage})
 
 
 def test_only_what_is_not_remembered_is_made() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator, default_rng
 
-from recall_bench.metrics.pairs import Difference, _student, paired
+from recall_bench.metrics.pairs import Difference, paired, student_point
 
 
 def differing(*values: float, questions: str = "", strata: str = "") -> Difference:
@@ -113,7 +113,7 @@ def test_a_higher_level_gives_a_wider_interval() -> None:
     [(1, 12.706), (2, 4.303), (3, 3.182), (5, 2.571), (10, 2.228), (30, 2.042), (1000, 1.962)],
 )
 def test_students_quantiles_are_those_of_the_tables(freedom: int, quantile: float) -> None:
-    assert _student(0.025, freedom) == pytest.approx(quantile, rel=0.01)
+    assert student_point(0.025, freedom) == pytest.approx(quantile, rel=0.01)
 
 
 def asked_often(questions: int, chance: Generator) -> tuple[list[float], list[str]]:

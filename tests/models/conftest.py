@@ -10,7 +10,7 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 
 
 @pytest.fixture(autouse=True)
-def _nobodys_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def nobodys_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = {name for facts in PROVIDERS.values() for name in (*facts.keys, *facts.urls)}
     for name in (*ours, *_PROXIES, *map(str.lower, _PROXIES), "OPENAI_API_VERSION", "OPENAI_LOG"):
         if name in os.environ:

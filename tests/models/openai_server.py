@@ -63,7 +63,7 @@ def ok(
         "finish_reason": finish,
         "message": {"role": "assistant", "content": text, **message},
     }
-    return _json({**_completion(model, input_tokens, output_tokens), "choices": [choice]})
+    return json_reply({**_completion(model, input_tokens, output_tokens), "choices": [choice]})
 
 
 def cut_off(text: str, *, output_tokens: int = 7) -> Response:
@@ -85,7 +85,7 @@ def refused_by_filter() -> Response:
         "code": "content_filter",
         "status": 400,
     }
-    return _json({"error": error}, status=400)
+    return json_reply({"error": error}, status=400)
 
 
 def busy(retry_after_s: float | None = 0) -> Response:
@@ -96,7 +96,7 @@ def busy(retry_after_s: float | None = 0) -> Response:
 
 def error(status: int, message: str = "scripted failure", **more: Any) -> Response:
     """A failure in OpenAI's shape."""
-    return _json({"error": {"message": message, "type": "scripted"}}, status=status, **more)
+    return json_reply({"error": {"message": message, "type": "scripted"}}, status=status, **more)
 
 
 def hang() -> Response:
@@ -118,7 +118,7 @@ def malformed(body: bytes = b'{"id": "x", "choices": [') -> Response:
 
 def no_choices() -> Response:
     """A completion without a single choice."""
-    return _json({**_completion("scripted", 11, 0), "choices": []})
+    return json_reply({**_completion("scripted", 11, 0), "choices": []})
 
 
 def echo(status: int = 401) -> Response:
@@ -140,7 +140,9 @@ def _completion(model: str, input_tokens: int, output_tokens: int) -> dict[str, 
     }
 
 
-def _json(body: JSON, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def json_reply(
+    body: JSON, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
     return Response(
         status=status,
         body=json.dumps(body).encode(),

@@ -89,7 +89,9 @@ def test_a_model_reads_and_what_it_cost_is_recorded(bench: Bench) -> None:
         card = bench.events("run_started")[0]["plan"]["reader"]
     assert card["model"] == f"openai:any;{server.base_url}"
     assert {event["answer"]["text"] for event in bench.events("answered")} == {"Bed 7."}
-    assert {event["answer"]["usage"]["cost_usd"] for event in bench.events("answered")} == {11.0}
+    answered = bench.events("answered")
+    assert {event["reading_usage"]["cost_usd"] for event in answered} == {11.0}
+    assert not any("usage" in event["answer"] for event in answered)
 
 
 def test_a_lost_reader_ends_the_run_and_the_same_command_goes_on(bench: Bench) -> None:

@@ -15,6 +15,7 @@ from recall_bench.core.question import Question
 from recall_bench.errors import SystemBusy, UsageError
 from recall_bench.serving.host import Host
 from recall_bench.serving.stdio import Pipes, serve_stdio
+from recall_bench.systems.command import lines
 from recall_bench.testing import ScriptedMemory, ScriptedSystem
 
 pytestmark = pytest.mark.anyio
@@ -199,6 +200,19 @@ async def test_a_line_that_is_no_request_ends_it() -> None:
     [error] = caught.value.exceptions
     assert isinstance(error, UsageError)
     assert "holds what is no request: 'hello'" in str(error)
+
+
+async def test_a_line_without_an_end_ends_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "LINE_LIMIT", 1000)
+
+    with pytest.raises(ExceptionGroup) as caught:
+        async with served(reciting()) as line:
+            line.write(b"x" * 2000)
+
+    line.hang_up()
+    [error] = caught.value.exceptions
+    assert isinstance(error, UsageError)
+    assert "a line without an end" in str(error)
 
 
 async def test_a_reader_that_goes_away_is_no_fault() -> None:

@@ -117,7 +117,7 @@ ASKED = (
         "max_cost_usd",
         type=click.FloatRange(min=0),
         metavar="USD",
-        help="Stop when judging has cost so much; more continues [no limit].",
+        help="Stop when judging and reading have cost so much; more continues [no limit].",
     ),
     option(
         "--judge-timeout",

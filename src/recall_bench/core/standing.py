@@ -16,7 +16,6 @@ from recall_bench.core.event import (
     FeedFailed,
     Ingested,
     Judged,
-    Metered,
     NotAnswered,
     NotJudged,
     Paid,
@@ -198,9 +197,7 @@ class Standings:
         self.review_usage = Usage()
         """The part of it that reviews cost."""
         self.reading_usage = Usage()
-        """What answers cost that a reader wrote, with what the system says that finding cost."""
-        self.metered: dict[str, Usage] = {}
-        """What systems spent at our model endpoint, by stage: `ingest` and `query`."""
+        """What the reader has cost, in every process that worked on the run."""
         self._last_day = {card.id: card.last_day for card in plan.scenarios}
 
     def declare(self, scenario: str, items: Sequence[Item]) -> ScenarioStanding:
@@ -231,8 +228,6 @@ class Standings:
                 self._pay(usage, reviewing)
             case Ingested() | Settled() | FeedFailed():
                 self._note_feeding(event)
-            case Metered(stage=stage, usage=usage):
-                self.metered[stage] = self.metered.get(stage, Usage()) + usage
             case Declared(scenario=scenario, items=items, days=days):
                 self.declare(scenario, items).days = days
             case RunEnded():

@@ -193,13 +193,26 @@ class _Page:
         return hits > 0 and 2 * hits >= len(text.rows)
 
     def turn_of(self, text: str) -> int | None:
-        """The one utterance the text is of; None if it is of several, or of none word for word."""
+        """The one utterance the text is of; None if it is of several, or of none.
+
+        A part of an utterance after a date or a name that a system put before it is of it too.
+        """
         plain = " ".join(text.split())
         for number, line in enumerate(self._lines):
             if plain and plain in line:
                 return number
         inside = [number for number, said in enumerate(self._said) if said and said in plain]
-        return inside[0] if len(inside) == 1 else None
+        if inside:
+            return inside[0] if len(inside) == 1 else None
+        rows = _Text(text).rows
+        hits = [sum(row in spoken for row in rows) for spoken in self._spoken]
+        most = max(hits)
+        is_clear = 0 < len(rows) <= 2 * most and hits.count(most) == 1
+        return hits.index(most) if is_clear else None
+
+    @cached_property
+    def _spoken(self) -> list[str]:
+        return [_spelt(_WORD.findall(line.lower())) for line in self._lines]
 
     @cached_property
     def _said(self) -> list[str]:

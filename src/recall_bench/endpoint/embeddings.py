@@ -70,7 +70,7 @@ def _texts(given: object) -> tuple[str, ...]:
 
 def reply_to(wanted: Wanted, embedded: Embedded) -> tuple[dict[str, object], Usage]:
     """The body of the reply, and what the request counts for."""
-    vectors = shortened(embedded.vectors, wanted.dimensions)
+    vectors = cut(embedded.vectors, wanted.dimensions)
     tokens = sum(embedded.tokens)
     rows: list[Any] = _in_base64(vectors) if wanted.in_base64 else vectors.tolist()
     body: dict[str, object] = {
@@ -92,7 +92,7 @@ def reply_to(wanted: Wanted, embedded: Embedded) -> tuple[dict[str, object], Usa
     return body, usage
 
 
-def shortened(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
+def cut(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
     """The first dimensions of each vector, brought back to the length of one."""
     if dimensions == vectors.shape[1]:
         return vectors

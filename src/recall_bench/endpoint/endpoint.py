@@ -153,6 +153,13 @@ class BorrowedEndpoint:
     def stop(self) -> None:
         """Nothing: it is not ours to stop."""
 
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
     def _asked(self) -> list[dict[str, Any]]:
         parts = urlsplit(self.url)
         line = HTTPConnection(parts.hostname or "", parts.port, timeout=10)

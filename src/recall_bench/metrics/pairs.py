@@ -106,10 +106,10 @@ def _draws(clusters: _Clusters, resamples: int) -> Floats:
 def _widened(tail: float, clusters: int, freedom: int) -> float:
     """The tail to cut off the draws so that so few clusters leave the tail meant."""
     scale = math.sqrt(clusters / freedom)
-    return _NORMAL.cdf(-scale * _student(tail, freedom))
+    return _NORMAL.cdf(-scale * student_point(tail, freedom))
 
 
-def _student(tail: float, freedom: int) -> float:
+def student_point(tail: float, freedom: int) -> float:
     """Where Student's distribution has this upper tail.
 
     Exact for one and two degrees of freedom, Cornish and Fisher's expansion for more.

@@ -33,7 +33,8 @@ def system_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
     yield "Knows", _knows(plan.system)
     if plan.reader is not None:
         model = f" ({plan.reader.model})" if plan.reader.model else ""
-        yield "Reader", f"{plan.reader.name} {plan.reader.version}{model}"
+        cost = "" if service.reading == Usage() else f" · {_usage_words(service.reading)}"
+        yield "Reader", f"{plan.reader.name} {plan.reader.version}{model}{cost}"
     if service.deliveries.answers:
         yield "Delivered", _delivered(service.deliveries, plan)
     if (middle := service.latency_s(0.5)) is not None:
@@ -87,15 +88,19 @@ def _health(diagnosis: Diagnosis | None) -> str:
 def cost_words(costs: Costs) -> str:
     """Calls, tokens and money, and the appellate judge's part of them."""
     total, reviewing = costs.total, costs.reviewing
-    words = (
-        f"{_calls(total.calls)} · {total.input_tokens:,} tokens in, {total.output_tokens:,} out · "
-        f"{_price(total)}"
-    )
+    words = _usage_words(total)
     if total.cached:
         words += f" · {total.cached:,} {'reply' if total.cached == 1 else 'replies'} from the cache"
     if reviewing != Usage():
         words += f" · of this for reviews {_calls(reviewing.calls)}, {_price(reviewing)}"
     return words
+
+
+def _usage_words(usage: Usage) -> str:
+    return (
+        f"{_calls(usage.calls)} · {usage.input_tokens:,} tokens in, {usage.output_tokens:,} out · "
+        f"{_price(usage)}"
+    )
 
 
 def _price(usage: Usage) -> str:

@@ -29,8 +29,8 @@ class Service:
     """A fold over the journal. Feed it every event."""
 
     deliveries: Deliveries = field(default_factory=Deliveries)
-    told: Usage = field(default_factory=Usage)
-    """What the system says it spent on its answers."""
+    reading: Usage = field(default_factory=Usage)
+    """What the reader cost, if one answered for the system."""
     metered: dict[str, Usage] = field(default_factory=dict)
     """What it spent at our endpoint, by stage."""
     _seconds: "array[float]" = field(default_factory=lambda: array("f"))
@@ -60,8 +60,8 @@ class Service:
 
     def _note_answer(self, event: Answered) -> None:
         self._seconds.append(event.seconds)
-        if event.answer.usage is not None:
-            self.told = self.told + event.answer.usage
+        if event.reading_usage is not None:
+            self.reading = self.reading + event.reading_usage
         if event.delivery is not None:
             found = self.deliveries
             found.answers += 1

@@ -32,14 +32,14 @@ def resolve_system(settings: Settings) -> MemorySystem:
 
 def _system(settings: Settings, endpoint: str | None = None) -> MemorySystem:
     target = settings.adapter
-    scheme = target.partition(":")[0]
-    resolve = _BY_SCHEME.get(scheme)
+    # First, for the arguments of a program may hold addresses.
+    resolve = _BY_FORM.get(target.partition(":")[0])
     if resolve is not None:
         return resolve(settings)
+    if "://" in target:
+        return _server(settings)
     if target.endswith(_DESCRIBED):
         return _described(settings)
-    if "://" in target:
-        return _grpc(settings)
     if names_code(target):
         from recall_bench.systems.python.system import load_system
 
@@ -87,17 +87,27 @@ def _once(settings: Settings) -> MemorySystem:
     return once_system(settings.adapter, settings.config, timeout_s=timeout_s)
 
 
+def _server(settings: Settings) -> MemorySystem:
+    """What runs at an address, by its scheme."""
+    scheme = settings.adapter.partition("://")[0].lower()
+    resolve = _BY_SCHEME.get(scheme)
+    if resolve is None:
+        # The rest is not repeated: it may hold a password.
+        known = ", ".join(f"{each}://" for each in _BY_SCHEME)
+        raise UsageError(f"no system is reached by {scheme}://; there are {known}")
+    _refuse_settings(settings)
+    return resolve(settings)
+
+
 def _http(settings: Settings) -> MemorySystem:
     from recall_bench.systems.http.system import http_system
 
-    _refuse_settings(settings)
     return greeting(http_system, settings.adapter)
 
 
 def _grpc(settings: Settings) -> MemorySystem:
     from recall_bench.systems.grpc.system import grpc_system
 
-    _refuse_settings(settings)
     timeout_s = settings.grpc_timeout_ms / 1000
     served = grpc_system(settings.adapter, timeout_s=timeout_s, ca=settings.grpc_ca)
     greeting(served.greet)
@@ -133,9 +143,11 @@ def _described_mcp(path: Path) -> MemorySystem:
     return greeting(mcp_system, path)
 
 
+_BY_FORM: dict[str, Callable[[Settings], MemorySystem]] = {"command": _command, "once": _once}
+
 _BY_SCHEME: dict[str, Callable[[Settings], MemorySystem]] = {
-    "command": _command,
-    "once": _once,
+    "grpc": _grpc,
+    "grpcs": _grpc,
     "http": _http,
     "https": _http,
 }

@@ -1,6 +1,7 @@
 """A host as the public service sees it: one memory at a time, and nothing but text."""
 
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import anyio
 
@@ -12,6 +13,8 @@ from recall_bench.serving.host import Host, question_of
 from recall_bench.systems.grpc.messages import Protobuf, messages
 from recall_bench.systems.remote import wire
 from recall_bench.systems.remote.system import answer_of
+
+R = TypeVar("R", bound=wire.Reply)
 
 
 class PublicService:
@@ -46,9 +49,7 @@ class PublicService:
             await self._release()
             self._setups += 1
             asked = wire.OpenRequest(scenario=f"setup-{self._setups}")
-            opened = await self._host.handle(asked)
-            if isinstance(opened, wire.Opened):
-                self._memory = opened.memory
+            self._memory = _the(wire.Opened, await self._host.handle(asked)).memory
         return {}
 
     async def _ingest(self, received: Protobuf) -> dict[str, object]:
@@ -81,8 +82,8 @@ class PublicService:
             date=self._today,
             session=PRINCIPAL,
         )
-        told = await self._host.handle(asked)
-        return {"answer": await self._text(asked, told) if isinstance(told, wire.Told) else ""}
+        told = _the(wire.Told, await self._host.handle(asked))
+        return {"answer": await self._text(asked, told)}
 
     async def _text(self, asked: wire.AskRequest, told: wire.Told) -> str:
         reply = answer_of(told)
@@ -112,3 +113,9 @@ class PublicService:
         if self._memory is None:
             raise UsageError("no memory is open: call Setup first")
         return self._memory
+
+
+def _the(kind: type[R], reply: wire.Reply) -> R:
+    if not isinstance(reply, kind):
+        raise TypeError(f"a host replied with a {type(reply).__name__} for {kind.__name__}")
+    return reply

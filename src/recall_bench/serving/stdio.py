@@ -98,12 +98,15 @@ class _Requests:
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._loop = asyncio.get_running_loop()
-        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._lines: asyncio.Queue[bytes | UsageError | None] = asyncio.Queue()
         threading.Thread(target=self._read, name="requests", daemon=True).start()
 
     async def next(self) -> bytes | None:
-        """The next line; None if there will be none."""
-        return await self._lines.get()
+        """The next line; None if there will be none, UsageError if it has no end."""
+        line = await self._lines.get()
+        if isinstance(line, UsageError):
+            raise line
+        return line
 
     def _read(self) -> None:
         splitter = LineSplitter()
@@ -111,14 +114,16 @@ class _Requests:
             while piece := os.read(self._descriptor, _PIECE):
                 for line in splitter.feed(piece):
                     self._put(line)
-        except (OSError, LineTooLong):
-            pass  # either way nothing that can be answered will come any more
+        except OSError:
+            pass  # nothing that can be answered will come any more
+        except LineTooLong:
+            self._put(UsageError("standard input holds a line without an end; send less in one"))
         else:
             if rest := splitter.rest():
                 self._put(rest)
         self._put(None)
 
-    def _put(self, line: bytes | None) -> None:
+    def _put(self, line: bytes | UsageError | None) -> None:
         try:
             self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
         except RuntimeError:

@@ -283,6 +283,8 @@ def _service(service: Service) -> Fields:
     for name, share in (("p50Ms", 0.5), ("p95Ms", 0.95)):
         if (seconds := service.latency_s(share)) is not None:
             fields[name] = milliseconds(seconds)
+    if service.reading != Usage():
+        fields["readerUsage"] = row(_usage(service.reading))
     if service.metered:
         fields["systemUsage"] = {
             stage: row(_usage(usage)) for stage, usage in service.metered.items()

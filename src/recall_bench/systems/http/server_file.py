@@ -1,7 +1,5 @@
 """The YAML file that says how to start a server for one run, and the carrier that does."""
 
-import re
-from hashlib import sha256
 from pathlib import Path, PurePath
 from typing import TypeVar
 
@@ -13,6 +11,7 @@ from recall_bench.errors import SystemGone, UsageError
 from recall_bench.systems.http.address import address_of
 from recall_bench.systems.http.carrier import HttpCarrier
 from recall_bench.systems.http.ephemeral import READY_TIMEOUT_S, EphemeralServer
+from recall_bench.systems.remote.described import Section, shaped
 from recall_bench.systems.remote.wire import Reply, Request
 from recall_bench.yaml12 import Document, read_document
 
@@ -21,11 +20,7 @@ R = TypeVar("R", bound=Reply)
 _DYING_S = 1.0
 
 
-class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    pass
-
-
-class ServerSpec(_Section, frozen=True, kw_only=True):
+class ServerSpec(Section, frozen=True, kw_only=True):
     """How to start a server."""
 
     command: tuple[str, ...]
@@ -39,7 +34,7 @@ class ServerSpec(_Section, frozen=True, kw_only=True):
     """Files to write before the start, by their path in the folder that the server runs in."""
 
 
-class _File(_Section, frozen=True, kw_only=True):
+class _File(Section, frozen=True, kw_only=True):
     transport: str
     server: ServerSpec
 
@@ -47,10 +42,7 @@ class _File(_Section, frozen=True, kw_only=True):
 def read_server_file(path: Path) -> ServerSpec:
     """How to start the server, `{here}` filled in; UsageError names the file, line and key."""
     document = read_document(path)
-    try:
-        spec = msgspec.convert(document.content, _File).server
-    except msgspec.ValidationError as error:
-        raise _in_words(document, error) from None
+    spec = shaped(document, _File, {"server": ServerSpec}, place="{port}").server
     _check(document, spec)
     here = str(path.resolve().parent)
     return msgspec.structs.replace(
@@ -59,11 +51,6 @@ def read_server_file(path: Path) -> ServerSpec:
         env={name: text.replace("{here}", here) for name, text in spec.env.items()},
         config={name: text.replace("{here}", here) for name, text in spec.config.items()},
     )
-
-
-def digest_of(path: Path) -> str:
-    """Twelve digits that change with the file: all that is recorded of it, as it may hold keys."""
-    return sha256(path.read_bytes()).hexdigest()[:12]
 
 
 def _check(document: Document, spec: ServerSpec) -> None:
@@ -84,30 +71,6 @@ def _check(document: Document, spec: ServerSpec) -> None:
     for name in spec.config:
         if not name or PurePath(name).is_absolute() or ".." in PurePath(name).parts:
             refuse("config", f"has the path {name!r}; write one inside the server's own folder")
-
-
-def _in_words(document: Document, error: msgspec.ValidationError) -> UsageError:
-    problem, _, place = str(error).replace("`", "").partition(" - at ")
-    # msgspec says [...] for any place in a mapping or a list.
-    key = re.sub(r"\[.*", "", place.removeprefix("$").removeprefix("."))
-    keys = [*filter(None, key.split("."))]
-    unknown = re.search(r"unknown field (\S+)", problem)
-    if unknown is not None:
-        known = _File if not keys else ServerSpec
-        names = ", ".join(each.name for each in msgspec.structs.fields(known))
-        return UsageError(
-            f"{document.where(*keys, unknown[1])}: {'.'.join([*keys, unknown[1]])} is no key here; "
-            f"there are {names}"
-        )
-    hint = "correct it"
-    if problem.endswith("got object") and keys[-1:] in (["command"], ["env"], ["config"]):
-        hint = 'put what has braces in quotes, as in "{port}"'
-    elif problem.startswith("Expected str"):
-        hint = "put it in quotes"
-    elif "missing required field" in problem:
-        hint = "add it"
-    subject = ".".join(keys) or "the file"
-    return UsageError(f"{document.where(*keys)}: {subject}: {problem.lower()}; {hint}")
 
 
 class ServerCarrier:

@@ -6,6 +6,7 @@ from pathlib import Path
 from recall_bench.errors import UsageError
 from recall_bench.systems.http.address import address_of
 from recall_bench.systems.http.carrier import HttpCarrier
+from recall_bench.systems.remote.described import digest_of
 from recall_bench.systems.remote.system import READY_TIMEOUT_S, RemoteSystem, greeted
 from recall_bench.systems.remote.wire import PROTOCOL
 
@@ -29,7 +30,7 @@ async def started_http_system(path: Path) -> RemoteSystem:
 
     Once to hear who it is, and again, with nothing left of the first time, when a memory is opened.
     """
-    from recall_bench.systems.http.server_file import ServerCarrier, digest_of, read_server_file
+    from recall_bench.systems.http.server_file import ServerCarrier, read_server_file
 
     _require_library()
     spec = read_server_file(path)

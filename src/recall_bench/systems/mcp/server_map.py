@@ -2,7 +2,6 @@
 
 import os
 import re
-from hashlib import sha256
 from pathlib import Path
 from typing import Literal, NoReturn
 
@@ -12,6 +11,7 @@ from msgspec import field
 from recall_bench.core.memory import Asker, Clock
 from recall_bench.errors import UsageError
 from recall_bench.systems.mcp.templates import filled, filled_mapping, places, repeated
+from recall_bench.systems.remote.described import Section, shaped
 from recall_bench.yaml12 import Document, read_document
 
 START_TIMEOUT_S = 60.0
@@ -20,11 +20,7 @@ NOTE_PLACES = {"text", "date", "day", "session", "id", "context"}
 _QUESTION_PLACES = {"question", "k", "date", "session"}
 
 
-class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    pass
-
-
-class ServerSpec(_Section, frozen=True, kw_only=True):
+class ServerSpec(Section, frozen=True, kw_only=True):
     """How to start a server, or where one runs."""
 
     command: tuple[str, ...] = ()
@@ -38,14 +34,14 @@ class ServerSpec(_Section, frozen=True, kw_only=True):
     start_timeout_s: float = START_TIMEOUT_S
 
 
-class ToolCall(_Section, frozen=True, kw_only=True):
+class ToolCall(Section, frozen=True, kw_only=True):
     """A tool and what it is given."""
 
     tool: str
     arguments: dict[str, object] = field(default_factory=dict)
 
 
-class IngestSpec(_Section, frozen=True, kw_only=True):
+class IngestSpec(Section, frozen=True, kw_only=True):
     """How a day is taken in."""
 
     tool: str
@@ -58,7 +54,7 @@ class IngestSpec(_Section, frozen=True, kw_only=True):
     """A regular expression for what the reply says if it worked; without it, `isError` decides."""
 
 
-class SearchSpec(_Section, frozen=True, kw_only=True):
+class SearchSpec(Section, frozen=True, kw_only=True):
     """How a question is put, and what in the reply was found."""
 
     tool: str
@@ -77,7 +73,7 @@ class SearchSpec(_Section, frozen=True, kw_only=True):
     score: str | None = None
 
 
-class ServerMap(_Section, frozen=True, kw_only=True):
+class ServerMap(Section, frozen=True, kw_only=True):
     """An MCP server as a system."""
 
     transport: Literal["mcp"]
@@ -120,10 +116,7 @@ class ServerMap(_Section, frozen=True, kw_only=True):
 def read_server_map(path: Path) -> ServerMap:
     """The map, `{here}` filled in; UsageError names the file, line and key."""
     document = read_document(path)
-    try:
-        found = msgspec.convert(document.content, ServerMap)
-    except msgspec.ValidationError as error:
-        raise _in_words(document, error) from None
+    found = shaped(document, ServerMap, _SECTIONS, place="{state_dir}")
     _Check(document, found).all()
     here = {"here": str(path.resolve().parent)}
     server = msgspec.structs.replace(
@@ -140,11 +133,6 @@ def read_server_map(path: Path) -> ServerMap:
             if (call := getattr(found, key)) is not None
         },
     )
-
-
-def digest_of(path: Path) -> str:
-    """Twelve digits that change with the file: all that is recorded of it, as it may hold keys."""
-    return sha256(path.read_bytes()).hexdigest()[:12]
 
 
 class _Check:
@@ -296,27 +284,3 @@ _SECTIONS: dict[str, type[msgspec.Struct]] = {
     "settle": ToolCall,
     "reset": ToolCall,
 }
-
-
-def _in_words(document: Document, error: msgspec.ValidationError) -> UsageError:
-    problem, _, place = str(error).replace("`", "").partition(" - at ")
-    # msgspec says [...] for any place in a mapping or a list.
-    key = re.sub(r"\[.*", "", place.removeprefix("$").removeprefix("."))
-    keys = [*filter(None, key.split("."))]
-    unknown = re.search(r"unknown field (\S+)", problem)
-    if unknown is not None:
-        known = _SECTIONS[keys[0]] if keys else ServerMap
-        names = ", ".join(each.name for each in msgspec.structs.fields(known))
-        return UsageError(
-            f"{document.where(*keys, unknown[1])}: {'.'.join([*keys, unknown[1]])} is no key here; "
-            f"there are {names}"
-        )
-    hint = "correct it"
-    if problem.endswith("got object") and keys[-1:] != ["arguments"]:
-        hint = 'put what has braces in quotes, as in "{state_dir}"'
-    elif problem.startswith("Expected str"):
-        hint = "put it in quotes"
-    elif "missing required field" in problem:
-        hint = "add it"
-    subject = ".".join(keys) or "the file"
-    return UsageError(f"{document.where(*keys)}: {subject}: {problem.lower()}; {hint}")

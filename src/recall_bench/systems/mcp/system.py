@@ -11,10 +11,11 @@ from recall_bench.core.memory import Memory, SystemCard
 from recall_bench.errors import SystemGone, UsageError
 from recall_bench.systems.mcp.connection import GRACE_S, Connection, Endpoint, Greeting, HttpServer
 from recall_bench.systems.mcp.memory import McpMemory
-from recall_bench.systems.mcp.server_map import ServerMap, digest_of, read_server_map
+from recall_bench.systems.mcp.server_map import ServerMap, read_server_map
 from recall_bench.systems.mcp.stdio import StdioServer
 from recall_bench.systems.mcp.templates import filled
 from recall_bench.systems.python.saved_memories import copy_folder
+from recall_bench.systems.remote.described import digest_of
 
 
 async def mcp_system(path: Path, *, grace_s: float = GRACE_S) -> "McpSystem":
