@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from recall_bench.core.event import Declared
-from recall_bench.core.memory import MemorySystem, Metering
+from recall_bench.core.memory import UNDECLARED, MemorySystem, Metering
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan, ScenarioCard
 from recall_bench.core.ranges import NAMED, parse_ranges
 from recall_bench.core.reader import Reader
@@ -215,6 +215,11 @@ def _notes(plan: Plan, questions: Mapping[str, Declared]) -> list[str]:
         if not any(sheet.asked for sheet in owed if sheet.checkpoint == checkpoint)
     ]
     notes = [] if plan.dry_run or not silent else [f"nothing is asked at {', '.join(silent)}"]
+    if plan.system.version == UNDECLARED:
+        notes.append(
+            f"{plan.system.name} does not say its version, so nobody can tell when it was changed; "
+            "choose another folder with --into after a change"
+        )
     end = max(card.last_day for card in plan.scenarios)
     beyond = [checkpoint.label for checkpoint in plan.checkpoints if checkpoint.days >= end]
     if len(beyond) > 1 and not plan.dry_run:

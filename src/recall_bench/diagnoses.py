@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.diagnosis import Diagnosis
-from recall_bench.core.memory import SystemCard
+from recall_bench.core.memory import UNDECLARED, SystemCard
 from recall_bench.shipped import cache_folder
 
 _DECODER = msgspec.json.Decoder(Diagnosis)
@@ -25,8 +25,11 @@ def keep(diagnosis: Diagnosis) -> Path:
 def last_of(card: SystemCard) -> Diagnosis | None:
     """The last diagnosis of the very system a card describes; None if there is none to be read.
 
-    A system that was changed or set otherwise has another card, and is not examined yet.
+    A system that was changed or set otherwise has another card, and is not examined yet. One that
+    does not say its version cannot be recognised, and counts as not examined.
     """
+    if card.version == UNDECLARED:
+        return None
     try:
         return _DECODER.decode(_path(card.digest).read_bytes())
     except (OSError, msgspec.DecodeError):

@@ -30,6 +30,8 @@ class Finished:
     warnings: tuple[str, ...]
     stopped_by: BenchError | None = None
     """What ended it early: a system or a judge that is gone, spent money, an interruption."""
+    was_finished: bool = False
+    """Whether the folder held the finished run already, so that nobody was asked anything."""
 
     @property
     def is_valid(self) -> bool:
@@ -80,7 +82,11 @@ def finished(job: Job, stopped_by: BenchError | None) -> Finished:
     summary = summarise(folder)
     write_views(job.settings, folder, summary)
     return Finished(
-        folder=folder, summary=summary, warnings=tuple(job.warnings), stopped_by=stopped_by
+        folder=folder,
+        summary=summary,
+        warnings=tuple(job.warnings),
+        stopped_by=stopped_by,
+        was_finished=job.was_finished,
     )
 
 

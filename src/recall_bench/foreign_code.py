@@ -12,6 +12,7 @@ from recall_bench.errors import UsageError
 
 _LOADED = itertools.count(1)
 _MESSAGE_LIMIT = 2000
+_OURS = Path(__file__).parent
 
 
 def split_target(target: str) -> tuple[str, str]:
@@ -84,6 +85,16 @@ def described(error: BaseException) -> str:
         message = f"its message raises {type(unprintable).__name__}"
     message = message[:_MESSAGE_LIMIT].encode("utf-8", "backslashreplace").decode()
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def raised_at(error: BaseException) -> str:
+    """File and line where somebody else's code raised, as in `mine.py, line 12`; "" if in ours."""
+    trace, place = error.__traceback__, ""
+    while trace is not None:
+        file = Path(trace.tb_frame.f_code.co_filename)
+        place = "" if file.is_relative_to(_OURS) else f"{file.name}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
 
 
 def names_code(target: str) -> bool:

@@ -62,6 +62,8 @@ class Job:
     meter: Meter | None = None
     """Tells what the system spends at our model endpoint."""
     warnings: list[str] = field(default_factory=list)
+    was_finished: bool = field(default=False, init=False)
+    """Whether the folder turned out to hold this run, finished."""
     asks: bool = True
     """Whether the system is fed and asked; if not, answers on record are only judged."""
 
@@ -74,6 +76,7 @@ class Job:
         """Ask and grade everything still owed, recording each step before the next."""
         with Journal(self.journal) as journal:
             standings = self._resumed(journal)
+            self.was_finished = standings.ended
 
             def record(event: Event) -> None:
                 journal.append(event)

@@ -90,7 +90,7 @@ def test_the_system_s_own_time_is_shown_as_it_is_distributed(story: Story) -> No
     story.add(delivered("cat", 0.002, offered=1, kept=1, tokens=1, traced=1))
     story.add(delivered("dog", 0.4, offered=1, kept=1, tokens=1, traced=1))
 
-    assert fact(story, "Latency") == "p50 400 ms · p95 400 ms"
+    assert fact(story, "Latency") == "p50 2.0 ms · p95 400 ms"
 
 
 def test_the_reader_is_named(tmp_path: Path) -> None:

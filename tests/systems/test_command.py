@@ -21,6 +21,8 @@ from recall_bench.errors import (
     SystemStuck,
     UsageError,
 )
+from recall_bench.profile import Settings
+from recall_bench.resolve.systems import resolve_system
 from recall_bench.systems.command.system import command_system
 from recall_bench.systems.remote import child
 from recall_bench.systems.remote.system import RemoteSystem
@@ -361,6 +363,13 @@ async def test_the_program_gets_its_words_and_no_shell_sees_them(tmp_path: Path)
         )
 
     assert (tmp_path / "words").read_text() == '["a b", "$HOME", ";", "*"]'
+
+
+def test_an_address_among_its_arguments_makes_no_program_a_server() -> None:
+    target = "command:no-such-program --server http://127.0.0.1:9"
+
+    with pytest.raises(UsageError, match="there is no program 'no-such-program'"):
+        resolve_system(Settings(adapter=target))
 
 
 def test_on_windows_the_whole_tree_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import click
 from recall_bench.cli.answer import commentary, json_text
 from recall_bench.cli.options import CALL_TIMEOUT, CONFIG, settings_in
 from recall_bench.core.diagnosis import Health
+from recall_bench.core.memory import UNDECLARED
 
 if TYPE_CHECKING:
     from recall_bench.doctor.examination import Examined
@@ -35,15 +36,21 @@ def doctor_command(
     from recall_bench.diagnoses import keep
 
     examined = _examined(adapter, settings_in(config), timeout_s)
-    path = keep(examined.diagnosis)
     if as_json:
         click.echo(json_text(examined.diagnosis))
     else:
         click.echo(_rendered(examined))
-    click.echo(f"kept for later runs: {path}", err=True)
+    if examined.contract.system.version == UNDECLARED:
+        click.echo("not kept for later runs: the system does not say its version", err=True)
+    else:
+        click.echo(f"kept for later runs: {keep(examined.diagnosis)}", err=True)
     health = examined.diagnosis.health
-    is_bad = health is Health.INVALID or (strict and health is Health.SUSPECT)
-    return UNHEALTHY if is_bad else 0
+    if health is Health.VALID or (health is Health.SUSPECT and not strict):
+        return 0
+    checks = dict.fromkeys(each.check for each in examined.diagnosis.complaints)
+    name = examined.contract.system.name
+    click.echo(f"error: {name} is {health.value}: {', '.join(checks)}", err=True)
+    return UNHEALTHY
 
 
 def _examined(adapter: str, config: dict[str, object], timeout_s: float) -> "Examined":

@@ -165,6 +165,12 @@ def conclude(finished: "Finished", problem: str | None) -> None:
     place = finished.folder.path
     names = sorted(path.name for path in place.iterdir() if not path.name.startswith("."))
     click.echo(f"files: {', '.join(names)} in {place}", err=True)
+    if finished.was_finished:
+        click.echo(
+            f"note: this run was finished on {finished.folder.ended:%Y-%m-%d at %H:%M} UTC and "
+            "nobody was asked anything; choose another folder with --into to run it again",
+            err=True,
+        )
     if problem is not None:
         click.echo(f"error: {problem}", err=True)
 

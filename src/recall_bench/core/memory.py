@@ -68,6 +68,10 @@ class Asker(StrEnum):
     """It has no way to know, so questions about boundaries do not apply to it."""
 
 
+UNDECLARED = "undeclared"
+"""The version of a system that does not say one: a change to it cannot be noticed."""
+
+
 class SystemCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What a system says it is. Declared once, recorded in the plan, never sniffed."""
 

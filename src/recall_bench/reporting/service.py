@@ -2,6 +2,7 @@
 
 from array import array
 from dataclasses import dataclass, field
+from math import ceil
 
 from recall_bench.core.event import Answered, Event, Metered
 from recall_bench.core.usage import Usage
@@ -48,7 +49,7 @@ class Service:
         if not self._seconds:
             return None
         ranked = sorted(self._seconds)
-        return ranked[min(len(ranked) - 1, int(share * len(ranked)))]
+        return ranked[max(0, ceil(share * len(ranked)) - 1)]
 
     @property
     def spent(self) -> Usage:

@@ -77,6 +77,9 @@ async def serve_grpc(
         await anyio.sleep_forever()
 
 
+_LAST_PORT = 65535
+
+
 @asynccontextmanager
 async def serving_grpc(
     host: Host, address: str, *, tls: Certificate | None = None, reader: Reader | None = None
@@ -108,15 +111,21 @@ async def serving_grpc(
 def _bound(server: "grpc.aio.Server", address: str, tls: Certificate | None) -> int:
     import grpc
 
-    if not address.rpartition(":")[2].isdecimal():
-        raise UsageError(f"{address!r} is no address to serve at; write host:port")
+    port = address.rpartition(":")[2]
+    if not port.isdecimal() or int(port) > _LAST_PORT:
+        raise UsageError(
+            f"{address!r} is no address to serve at; write host:port, port up to 65535"
+        )
     try:
         if tls is None:
             return int(server.add_insecure_port(address))
         pair = tls.key.read_bytes(), tls.chain.read_bytes()
         return int(server.add_secure_port(address, grpc.ssl_server_credentials([pair])))
     except RuntimeError as error:
-        raise UsageError(f"nothing can be served at {address}: {error}") from error
+        raise UsageError(
+            f"nothing can be served at {address}; it is in use or not this machine's, so choose "
+            "another, or port 0 for any that is free"
+        ) from error
     except OSError as error:
         raise UsageError(f"{error.filename} cannot be read ({error.strerror})") from error
 

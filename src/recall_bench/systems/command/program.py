@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from recall_bench.core.memory import UNDECLARED
 from recall_bench.errors import UsageError
 
 STATE_DIR = "RECALL_BENCH_STATE_DIR"
@@ -49,7 +50,7 @@ def program_of(target: str) -> Program:
             f"there is no program {words[0]!r} that can be run; check its path, and that it may be "
             "executed"
         )
-    rest = tuple(str(Path(word).absolute()) if _is_file(word) else word for word in words[1:])
+    rest = tuple(_in_full(word) for word in words[1:])
     script = next((f" {Path(word).name}" for word in words[1:] if _is_file(word)), "")
     return Program(
         name=f"{Path(words[0]).name}{script}",
@@ -64,6 +65,14 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, STATE_DIR: str(folder)}
 
 
+def _in_full(word: str) -> str:
+    """A file by its full path, an adapter in one as `file.py:factory` too."""
+    file, colon, factory = word.rpartition(":")
+    if file.endswith(".py") and _is_file(file):
+        return f"{Path(file).absolute()}{colon}{factory}"
+    return str(Path(word).absolute()) if _is_file(word) else word
+
+
 def _is_file(word: str) -> bool:
     try:
         return Path(word).is_file()
@@ -75,7 +84,7 @@ def _version(words: Sequence[str]) -> str:
     """A digest of the files that are named; a program from the search path is not among them."""
     files = [word for word in words if _is_file(word) and (word != words[0] or os.sep in word)]
     if not files:
-        return "undeclared"
+        return UNDECLARED
     digest = sha256()
     for word in files:
         with Path(word).open("rb") as file:

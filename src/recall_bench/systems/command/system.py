@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from recall_bench.core.memory import UNDECLARED
 from recall_bench.errors import UsageError
 from recall_bench.systems.command.carrier import GRACE_S, LineCarrier
 from recall_bench.systems.command.program import program_of
@@ -27,6 +28,6 @@ async def command_system(
     carrier = LineCarrier(program, grace_s=grace_s)
     spelled: dict[str, object] = {"command": list(program.spelled)}
     system = await greeted(carrier, where=program.name, config=spelled)
-    if system.card.version == "undeclared":
+    if system.card.version == UNDECLARED:
         system.card = msgspec.structs.replace(system.card, version=program.version)
     return system

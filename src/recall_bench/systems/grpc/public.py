@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Asker, SystemCard
+from recall_bench.core.memory import UNDECLARED, Answer, Asker, SystemCard
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemGone, UsageError
 from recall_bench.systems.grpc.faults import NotServed
@@ -23,7 +23,7 @@ def public_card(name: str) -> SystemCard:
     """All that can be said of a server of the first version."""
     return SystemCard(
         name=name,
-        version="undeclared",
+        version=UNDECLARED,
         config={"protocol": SERVICE},
         max_concurrency=64,
         asker=Asker.UNTOLD,

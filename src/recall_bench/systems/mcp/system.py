@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from recall_bench.core.memory import Memory, SystemCard
+from recall_bench.core.memory import UNDECLARED, Memory, SystemCard
 from recall_bench.errors import SystemGone, UsageError
 from recall_bench.systems.mcp.connection import GRACE_S, Connection, Endpoint, Greeting, HttpServer
 from recall_bench.systems.mcp.memory import McpMemory
@@ -81,7 +81,7 @@ class McpSystem:
         """What the server calls itself, once it was greeted, and what the map says of it."""
         return SystemCard(
             name=self.spec.name or self._name,
-            version=self._version or "undeclared",
+            version=self._version or UNDECLARED,
             config=self._config,
             max_concurrency=self.spec.max_concurrency,
             clock=self.spec.clock,

@@ -31,7 +31,7 @@ from recall_bench.core.history import Episode
 from recall_bench.core.memory import Asker, Clock
 from recall_bench.core.question import Question
 from recall_bench.errors import BenchError, SystemBusy, SystemFault, SystemGone, UsageError
-from recall_bench.foreign_code import described
+from recall_bench.foreign_code import described, raised_at
 from recall_bench.systems.python.reply import Reply, as_reply
 
 NEEDS = "an adapter needs ingest_day(day, content, metadata) and query(question)"
@@ -241,7 +241,8 @@ def fault_of(error: BaseException) -> BenchError:
     """What an exception from an adapter means to a run."""
     if isinstance(error, SystemFault | SystemGone):
         return error
-    text = described(error)
+    place = raised_at(error)
+    text = f"{described(error)} ({place})" if place else described(error)
     if isinstance(error, ConnectionError):
         return SystemGone(f"the adapter is out of reach ({text}); see what it connects to")
     if isinstance(error, TimeoutError):

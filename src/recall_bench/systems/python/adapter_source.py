@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from recall_bench.core.memory import UNDECLARED
 from recall_bench.errors import UsageError
 from recall_bench.foreign_code import import_place, source_digest, split_target
 from recall_bench.systems.python.adapter import NEEDS, is_adapter
@@ -46,7 +47,7 @@ def find_source(target: str, factory: str | None = None) -> Source:
     subject = _attribute(module, attribute, place) if attribute else _only(module, place)
     where = f"{place}:{attribute}" if attribute else place
     return Source(
-        subject=subject, where=where, name=name, version=source_digest(module) or "undeclared"
+        subject=subject, where=where, name=name, version=source_digest(module) or UNDECLARED
     )
 
 
@@ -59,7 +60,7 @@ def source_of(subject: object) -> Source:
         raise UsageError(f"{name} is neither an adapter nor a factory of adapters; {NEEDS}")
     module = sys.modules.get(getattr(kind, "__module__", ""))
     return Source(
-        subject=subject, where=name, name=name, version=source_digest(module) or "undeclared"
+        subject=subject, where=name, name=name, version=source_digest(module) or UNDECLARED
     )
 
 

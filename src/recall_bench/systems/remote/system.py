@@ -6,7 +6,16 @@ from typing import Protocol, TypeVar, runtime_checkable
 import anyio
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Asker, Clock, Found, Memory, Passage, SystemCard
+from recall_bench.core.memory import (
+    UNDECLARED,
+    Answer,
+    Asker,
+    Clock,
+    Found,
+    Memory,
+    Passage,
+    SystemCard,
+)
 from recall_bench.core.question import Question
 from recall_bench.core.usage import Usage
 from recall_bench.errors import (
@@ -231,7 +240,7 @@ def _card(health: Health, where: str, config: dict[str, object]) -> SystemCard:
     try:
         return SystemCard(
             name=health.name or where,
-            version=health.version or "undeclared",
+            version=health.version or UNDECLARED,
             config=config,
             max_concurrency=max(1, health.max_concurrency),
             clock=Clock(health.clock) if health.clock else None,

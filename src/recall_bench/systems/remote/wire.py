@@ -10,6 +10,8 @@ from datetime import date
 import msgspec
 from msgspec import field
 
+from recall_bench.core.memory import UNDECLARED
+
 PROTOCOL = 2
 """The version of these messages. Version 1 is the public gRPC service, which has others."""
 
@@ -26,7 +28,7 @@ class Health(Message, frozen=True, kw_only=True):
     """The reply to `health`."""
 
     name: str = ""
-    version: str = "undeclared"
+    version: str = UNDECLARED
     ready: bool = True
     protocol: int = PROTOCOL
     max_concurrency: int = 1
