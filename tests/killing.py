@@ -12,13 +12,21 @@ from collections import Counter
 from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 from recall_bench.cli.main import main
 from recall_bench.core.event import Answered, Event, Judged, NotAnswered
 from recall_bench.journal import Journal, read
 
-for _heavy in ("bm25s", "numpy", "Stemmer", "yaml", "recall_bench.library"):
-    import_module(_heavy)  # once, before the forks
+_HEAVY = ("bm25s", "numpy.typing", "Stemmer", "yaml", "anyio._backends._asyncio", "anyio.to_thread")
+_WHOLE = ("cli", "core", "datasets", "judging.offline", "reporting", "resolve", "running")
+
+for _name in (*_HEAVY, "recall_bench.library", "recall_bench.systems.builtin.baselines"):
+    import_module(_name)  # once, before the forks
+for _package in _WHOLE:
+    _found = import_module(f"recall_bench.{_package}")
+    for _module in walk_packages(_found.__path__, f"{_found.__name__}."):
+        import_module(_module.name)
 
 FILES = ("result.json", "questions.jsonl", "failures.jsonl", "progress.jsonl")
 
