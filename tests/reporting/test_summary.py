@@ -268,7 +268,10 @@ def test_a_run_that_could_not_be_fed_is_invalid_by_what_it_left_open(story: Stor
     validity = summarise(story.open()).validity
 
     assert validity.status is Status.INVALID
-    assert validity.reason == "3 of 5 trials failed, budget 5 %"
+    assert (
+        validity.reason
+        == "3 of 5 trials failed, budget 5 %; 3 of them could not be put, because feeding failed"
+    )
 
 
 def test_a_run_going_on_after_a_feed_failure_is_unfinished(story: Story) -> None:

@@ -193,7 +193,10 @@ def problem_of(finished: "Finished") -> str | None:
             )
     if finished.stopped_by is not None:
         return str(finished.stopped_by)
-    return f"{overall.open} questions could not be put; the same command tries again"
+    failures = (each for persona in finished.summary.personas for each in persona.feed_failures)
+    first = next(failures, None)
+    why = "" if first is None else f" ({first.stage} failed: {first.message})"
+    return f"{overall.open} questions could not be put{why}; the same command tries again"
 
 
 def _print(finished: "Finished", shape: str) -> None:

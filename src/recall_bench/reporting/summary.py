@@ -350,10 +350,10 @@ def _validity(
     is_over = folder.finished or (pending <= folder.stopped and not reviews_open)
     budget = folder.plan.error_budget
     if is_over and exceeds(overall, budget):
-        return Validity(
-            status=Status.INVALID,
-            reason=f"{overall.failed} of {overall.owed} trials failed, budget {budget * 100:.4g} %",
-        )
+        reason = f"{overall.failed} of {overall.owed} trials failed, budget {budget * 100:.4g} %"
+        if overall.open:
+            reason += f"; {overall.open} of them could not be put, because feeding failed"
+        return Validity(status=Status.INVALID, reason=reason)
     if pending or reviews_open:
         reason = f"{overall.open} of {overall.owed} trials open"
         if reviews_open:
