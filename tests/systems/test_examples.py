@@ -62,17 +62,11 @@ def go_server(folder: Path) -> Iterator[str]:
         "GOPATH": f"{folder}:{GOCODE}",
         "GOCACHE": str(folder / "cache"),
     }
-    plugin = folder / "protoc-gen-go"
     called(
-        "go", "build", "-o", plugin, "google.golang.org/protobuf/cmd/protoc-gen-go",
-        cwd=folder, **build,
-    )  # fmt: skip
-    place = f"M{PROTO.name}=example.org/memory/pb;pb"
-    called(
-        "protoc", f"--plugin={plugin}", f"--proto_path={PROTO.parent}",
-        f"--go_out={stubs}", f"--go-grpc_out={stubs}",
-        "--go_opt=paths=source_relative", "--go-grpc_opt=paths=source_relative",
-        f"--go_opt={place}", f"--go-grpc_opt={place}", PROTO.name,
+        "protoc", f"--proto_path={PROTO.parent}", f"--go_out={stubs}", f"--go-grpc_out={stubs}",
+        "--go_opt=paths=source_relative", "--go_opt=import_path=pb",
+        "--go-grpc_opt=paths=source_relative",
+        f"--go-grpc_opt=M{PROTO.name}=example.org/memory/pb;pb", PROTO.name,
         cwd=folder,
     )  # fmt: skip
     called("go", "build", "-o", folder / "memory", ".", cwd=package, **build)

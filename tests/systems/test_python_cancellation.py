@@ -362,7 +362,7 @@ def test_the_process_ends_although_an_adapter_hangs(tmp_path: Path, body: str) -
         "    memory = await system.open('ada')\n"
         "    asked = Question(id='1', text='?', asked_at=datetime(2026, 1, 1), scenario='ada')\n"
         "    with anyio.move_on_after(0.2):\n"
-        "        await answered(memory, asked)\n"
+        "        await memory.answer(asked)\n"
         "    await memory.close()\n"
         "    await system.close()\n"
         "    print('done')\n"
