@@ -68,6 +68,8 @@ async def serving(
         yield bound
     finally:
         await server.stop(None)
+        # gRPC reports the end of cut calls a moment later, to whatever loop runs then.
+        await asyncio.sleep(0.02)
 
 
 async def started(

@@ -78,6 +78,7 @@ async def serve_grpc(
 
 
 _LAST_PORT = 65535
+_MOMENT_S = 0.02
 
 
 @asynccontextmanager
@@ -106,6 +107,8 @@ async def serving_grpc(
     finally:
         with anyio.CancelScope(shield=True):
             await server.stop(None)
+            # gRPC reports the end of cut calls a moment later, to whatever loop runs then.
+            await anyio.sleep(_MOMENT_S)
 
 
 def _bound(server: "grpc.aio.Server", address: str, tls: Certificate | None) -> int:
