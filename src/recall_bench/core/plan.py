@@ -69,6 +69,27 @@ class ScenarioCard(Record, frozen=True, kw_only=True):
     questions_digest: str
 
 
+class FileCard(Record, frozen=True, kw_only=True):
+    """A file that was read, by its bytes."""
+
+    name: str
+    sha256: str
+    bytes: int
+
+
+class DatasetCard(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A public dataset as it was read, and how its answers are counted."""
+
+    name: str
+    files: tuple[FileCard, ...]
+    protocol: str
+    """The methodology, such as `locomo/strict`."""
+    eval_version: str
+    """Its version: two runs with one version were measured in the same way."""
+    layers: tuple[str, ...] = ()
+    """Optional corrections of the gold that were laid over it."""
+
+
 class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     """A run, fully resolved. Two runs with one digest asked the same things the same way."""
 
@@ -102,6 +123,10 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     calendar: Calendar = Calendar.METADATA
     error_budget: float = 0.05
     """The share of owed trials that may fail before the scores are called invalid."""
+    dataset: DatasetCard | None = None
+    """The public dataset that is measured; None for personas."""
+    finds_only: bool = False
+    """Whether only what a system finds is looked at: nothing is read, and nothing judged."""
     answers_from: str | None = None
     """The digest of the plan whose recorded answers are judged here again."""
 

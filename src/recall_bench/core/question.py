@@ -61,6 +61,8 @@ class Evidence(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Index into the episode's turns; None for the whole episode."""
     session: str | None = None
     """The session that tells it, where the dataset says."""
+    speaker: str | None = None
+    """Who says it, where a dataset's own protocol minds."""
     start: int | None = None
     end: int | None = None
     """The first character of the telling sentence in the episode's text, and the one after it."""
@@ -86,6 +88,12 @@ class Truth(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Strings of the closed session; an answer that holds one has leaked, judge or no judge."""
     withheld: tuple[str, ...] = ()
     """The values the asker must not be told; in an answer they are a leak too."""
+    facts: tuple[tuple[str, ...], ...] = ()
+    """What a complete answer holds, fact by fact, each in any of its wordings."""
+    choice: str | None = None
+    """The letter of the right option, where the question offers some."""
+    source: str | None = None
+    """The dataset's own id of the question, which may give its answer away."""
     requires_synthesis: bool = False
     forbidden_sessions: tuple[str, ...] = ()
     disclosure: Disclosure | None = None
@@ -101,6 +109,7 @@ class Question(Record, frozen=True, kw_only=True, omit_defaults=True):
     scenario: str
     session: str = PRINCIPAL
     choices: tuple[str, ...] = ()
+    """What may be answered, each option after its letter: `(A) the red one`."""
     top_k: int | None = None
     """How many passages of the reply are looked at; the rest is cut off. None is no limit."""
 
@@ -117,7 +126,10 @@ class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The last story day on which it does; None if it is never overtaken."""
     session: str | None = None
     """Where it is asked from, if the dataset says; None means the principal's session."""
+    asked_at: StoryTime | None = None
+    """When it is asked, if the dataset says; None means with the checkpoint."""
     choices: tuple[str, ...] = ()
+    """The options, each after its letter: `(A) the red one`."""
 
     def is_open(self, days: int) -> bool:
         """Whether the history up to story day `days` supports the reference answer."""
@@ -128,7 +140,7 @@ class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
         return Question(
             id=opaque_id(scenario, self.id),
             text=self.text,
-            asked_at=at,
+            asked_at=self.asked_at or at,
             scenario=scenario,
             session=self.session or PRINCIPAL,
             choices=self.choices,

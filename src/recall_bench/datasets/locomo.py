@@ -20,6 +20,7 @@ from typing import Any
 
 from recall_bench.core.history import Episode, Turn
 from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
+from recall_bench.datasets.public import PublicDataset
 from recall_bench.errors import Malformed, UsageError
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
@@ -119,3 +120,5 @@ def _evidence(
         if not 0 <= turn < lengths.get(day, 0):
             raise ValueError(f"evidence {place!r} names a turn that does not exist")
         yield Evidence(day=day, turn=turn)
+
+DATASETS: tuple[PublicDataset, ...] = ()

@@ -31,7 +31,7 @@ class Exhibits:
             scenario=trial.scenario,
             item=item,
             answer=answered.answer,
-            asked_at=asked_at,
+            asked_at=item.asked_at or asked_at,
             days=days,
             excerpts=tuple(self._excerpts(item, days)) if self._window else (),
             bill=bill,

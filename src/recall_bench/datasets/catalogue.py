@@ -1,0 +1,29 @@
+"""The public datasets there are, by name."""
+
+from difflib import get_close_matches
+
+from recall_bench.datasets.public import PublicDataset
+from recall_bench.errors import UsageError
+
+
+def _all() -> tuple[PublicDataset, ...]:
+    from recall_bench.datasets import locomo
+
+    return (
+        *locomo.DATASETS,
+    )
+
+
+def public_datasets() -> tuple[PublicDataset, ...]:
+    """All there are, in the order of our documentation."""
+    return _all()
+
+
+def find(name: str) -> PublicDataset:
+    """The dataset of this name; UsageError if there is none."""
+    known = {dataset.name: dataset for dataset in public_datasets()}
+    if name not in known:
+        near = get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise UsageError(f"no dataset is called {name!r}; {hint}There are {', '.join(known)}")
+    return known[name]
