@@ -51,7 +51,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "systems",
         "yaml12",
     },
-    "job": {"core", "datasets", "diagnoses", "errors", "journal", "profile", "resolve", "running"},
+    "job": {"core", "datasets", "diagnoses", "errors", "journal", "profile", "running"},
     "outputs": {"core", "errors", "journal", "profile"},
     "assemble": {
         "core",

@@ -60,7 +60,7 @@ def assemble(
         folder=run_folder(settings, plan),
         system=_present(system),
         bench=_present(bench),
-        stories=stories,
+        load=lambda name: stories[name].load(settings),
         questions=check.questions,
         reader=reader,
         meter=system.drain if isinstance(system, Metering) else None,

@@ -48,7 +48,7 @@ class Finished:
             return 4
         if overall.not_answered > self.summary.plan.error_budget * overall.owed:
             return 5
-        return 6 if overall.owed > overall.judged + overall.not_answered else 0
+        return 6 if overall.failed > overall.not_answered else 0
 
 
 def carry_out(job: Job, observe: Observer | None = None) -> Finished:

@@ -31,7 +31,6 @@ from recall_bench.diagnoses import last_of
 from recall_bench.errors import DataError, UsageError
 from recall_bench.journal import JOURNAL, Journal, lines, read
 from recall_bench.profile import Settings
-from recall_bench.resolve.personas import StoryFolder
 from recall_bench.running.conduct import Company, conduct
 from recall_bench.running.examination import Meter
 from recall_bench.running.grade import Bench
@@ -54,7 +53,8 @@ class Job:
     folder: Path
     system: MemorySystem
     bench: Bench
-    stories: Mapping[str, StoryFolder]
+    load: Callable[[str], Scenario]
+    """The scenario of an id, read anew."""
     questions: Mapping[str, Declared]
     """What each scenario is asked, as the journal declares it."""
     reader: Reader | None = None
@@ -160,7 +160,7 @@ class Job:
                 standings.note(declared)
 
     def _load(self, scenario: str) -> Scenario:
-        loaded = self.stories[scenario].load(self.settings)
+        loaded = self.load(scenario)
         planned = next(card for card in self.plan.scenarios if card.id == scenario)
         if card_of(loaded) != planned:
             raise DataError(

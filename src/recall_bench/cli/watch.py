@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from recall_bench.core.event import Event, Ingested, Judged, NotAnswered, NotJudged, Postponed
+from recall_bench.core.event import (
+    Answered,
+    Event,
+    Ingested,
+    Judged,
+    NotAnswered,
+    NotJudged,
+    Postponed,
+)
 from recall_bench.core.plan import Trial
 from recall_bench.core.standing import Standings, State
 from recall_bench.ending import write_progress_file
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
 _FRESH_S = 30.0
 """How old progress.jsonl may be while checkpoints are being finished."""
 
-_FINAL = (State.NOT_ANSWERED, State.JUDGED)
+_FINAL = (State.NOT_ANSWERED, State.JUDGED, State.MEASURED)
 
 
 class Display(Protocol):
@@ -58,6 +66,8 @@ class Watch:
             case Judged(trial=trial, review_fault=fault):
                 if fault is not None:
                     self._first(f"review {fault.split(':')[0]}", f"{trial}: not reviewed, {fault}")
+                self._finished(trial, standings)
+            case Answered(trial=trial) if standings.plan.unjudged:
                 self._finished(trial, standings)
             case NotAnswered(trial=trial, fault=fault, message=message):
                 self._first(fault, f"{trial}: not answered, {fault}: {message}")

@@ -125,8 +125,8 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The share of owed trials that may fail before the scores are called invalid."""
     dataset: DatasetCard | None = None
     """The public dataset that is measured; None for personas."""
-    finds_only: bool = False
-    """Whether only what a system finds is looked at: nothing is read, and nothing judged."""
+    unjudged: bool = False
+    """Whether answers are recorded and no judge is asked about them."""
     answers_from: str | None = None
     """The digest of the plan whose recorded answers are judged here again."""
 

@@ -38,6 +38,8 @@ class State(IntEnum):
     NOT_JUDGED = 2
     NOT_ANSWERED = 3
     JUDGED = 4
+    MEASURED = 5
+    """Has all that is owed to it and no marks: scored by a dataset's protocol, or never judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class Standing:
 
 
 def _packed(verdict: Verdict) -> int:
+    if not verdict.marks:
+        return State.MEASURED
     marks = verdict.marks
     return (
         State.JUDGED
@@ -66,7 +70,7 @@ def _packed(verdict: Verdict) -> int:
 
 
 _UNPACKED = tuple(
-    Standing(State(min(byte & 7, State.JUDGED)), byte >> 3 & 3, byte >> 5 & 3, byte >> 7)
+    Standing(State(min(byte & 7, State.MEASURED)), byte >> 3 & 3, byte >> 5 & 3, byte >> 7)
     for byte in range(256)
 )
 
@@ -257,7 +261,7 @@ class Standings:
 
     def _note_answer(self, event: Answered) -> None:
         trial = event.trial
-        self._set(trial, State.ANSWERED)
+        self._set(trial, State.MEASURED if self.plan.unjudged else State.ANSWERED)
         clock = self._clock(trial.scenario, trial.checkpoint)
         clock.query_s += event.seconds
         if event.reading_s is not None:

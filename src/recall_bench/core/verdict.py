@@ -60,9 +60,14 @@ class Exhibit:
 
 
 class Verdict(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A judge's three marks, with its reasons. A mark missing or off its scale is refused."""
+    """A judge's three marks, or the score of a dataset's protocol, with its reasons.
 
-    marks: dict[str, int]
+    A mark missing or off its scale is refused.
+    """
+
+    marks: dict[str, int] = msgspec.field(default_factory=dict)
+    score: float | None = None
+    """From 0 to 1, where a dataset's own protocol was followed, which gives no marks."""
     reason: str = ""
     probabilities: dict[str, float] = msgspec.field(default_factory=dict)
     """For each mark, how likely it is a pass; empty where the judge does not say."""
@@ -71,6 +76,10 @@ class Verdict(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The rubric it was judged by, of those on the judge's card."""
 
     def __post_init__(self) -> None:
+        if self.score is not None:
+            if self.marks or not 0.0 <= self.score <= 1.0:
+                raise ValueError("a score goes from 0 to 1, and takes the place of marks")
+            return
         if self.marks.keys() != SCALES.keys():
             raise ValueError(f"a verdict has the marks {', '.join(SCALES)}; got {self.marks!r}")
         for name, points in self.marks.items():
@@ -94,6 +103,8 @@ class Verdict(Record, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def is_failure(self) -> bool:
         """Whether an appellate judge should look again."""
+        if self.score is not None:
+            return self.score < 1.0
         marks = self.marks
         return self.composite < 4 or marks["grounded"] == 0 or marks["correctness"] == 0
 

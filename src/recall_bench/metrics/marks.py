@@ -22,6 +22,8 @@ class Tally:
     not_judged: int = 0
     awaiting: int = 0
     """Answered, the verdict still to come. Part of `open`."""
+    measured: int = 0
+    """Has all that is owed to it, and no marks: none were to be given."""
     points: int = 0
     ungrounded: int = 0
     """Judged trials whose answer made something up."""
@@ -36,6 +38,7 @@ class Tally:
             not_answered=self.not_answered + other.not_answered,
             not_judged=self.not_judged + other.not_judged,
             awaiting=self.awaiting + other.awaiting,
+            measured=self.measured + other.measured,
             points=self.points + other.points,
             ungrounded=self.ungrounded + other.ungrounded,
             eligible=self.eligible + other.eligible,
@@ -54,12 +57,12 @@ class Tally:
     @property
     def open(self) -> int:
         """Trials still to do: not put yet, or awaiting their verdict."""
-        return self.owed - self.counted - self.not_judged
+        return self.owed - self.counted - self.not_judged - self.measured
 
     @property
     def failed(self) -> int:
-        """Trials without a verdict, whoever is to blame."""
-        return self.owed - self.judged
+        """Trials that did not come to what was owed to them, whoever is to blame."""
+        return self.owed - self.judged - self.measured
 
     @property
     def mean(self) -> float | None:
@@ -97,6 +100,7 @@ def tally_of(standings: Mapping[Standing, int]) -> Tally:
         not_answered=states[State.NOT_ANSWERED],
         not_judged=states[State.NOT_JUDGED],
         awaiting=states[State.ANSWERED],
+        measured=states[State.MEASURED],
         points=points,
         ungrounded=ungrounded,
     )

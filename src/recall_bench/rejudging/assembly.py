@@ -79,7 +79,7 @@ def assemble_again(run: Path, given: Mapping[str, Any], building: Building | Non
         folder=_folder(settings, plan, run),
         system=Absent(plan.system),
         bench=bench,
-        stories={scenario: story for scenario, (story, _) in found.items()},
+        load=lambda scenario: found[scenario][0].load(settings),
         questions={scenario: declared for scenario, (_, declared) in found.items()},
         warnings=_notes(recorded),
         asks=False,

@@ -71,8 +71,9 @@ async def conduct(plan: Plan, standings: Standings, company: Company) -> None:
             try:
                 run.refuse_if_spent(card.id)
                 exam = run.examination(card.id, docket)
-                left_over = company.unjudged(card.id, _WITHOUT_VERDICT)
-                graders.start_soon(run.grade, exam, left_over)
+                if not plan.unjudged:
+                    left_over = company.unjudged(card.id, _WITHOUT_VERDICT)
+                    graders.start_soon(run.grade, exam, left_over)
                 if lost is None and company.asks:
                     await examine(exam)
             except BenchError as error:
@@ -128,7 +129,8 @@ class _Run:
         """The scenario loaded, studied by the judges and declared."""
         company, standings = self._company, self._standings
         scenario = company.load(scenario_id)
-        company.bench.study(scenario)
+        if not self._plan.unjudged:
+            company.bench.study(scenario)
         if scenario_id not in standings.scenarios:
             now, items = datetime.now(UTC), scenario.items
             days = tuple(episode.day for episode in scenario.episodes)

@@ -36,7 +36,7 @@ class Desk:
     """One scenario's desk, the same for every system.
 
     A reader, where there is one, answers from whatever passages a system returned. Without one a
-    system has to answer itself.
+    system has to answer itself, unless no answer is judged.
     """
 
     def __init__(
@@ -67,6 +67,9 @@ class Desk:
         delivery = _delivery(reply.passages, kept)
         if isinstance(reply, Answer) and (self._reader is None or not kept):
             return Handled(_with(reply, kept), delivery)
+        if self._reader is None and self._plan.unjudged:
+            found = Answer(text="", passages=kept, tool_calls=reply.tool_calls, usage=reply.usage)
+            return Handled(found, delivery)
         if self._reader is None:
             raise ReaderFault(
                 f"{self._plan.system.name} returned passages and no answer; let its adapter say "

@@ -93,7 +93,7 @@ class Sitting:
                 self._lost.append(fault)
                 return
             exam.record(outcome)
-            if isinstance(outcome, Answered):
+            if isinstance(outcome, Answered) and not exam.plan.unjudged:
                 exam.docket.submit(outcome)
                 if exam.docket.is_deep:
                     await breathe()

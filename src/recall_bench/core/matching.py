@@ -1,0 +1,58 @@
+"""Whole words: whether a wording stands in a text.
+
+Words must be whole and in a row, and a number is one word with its sign, its decimals and its
+colons or slashes: `12` is in "12 days" and in "12%", and not in `120`, `12.5`, `12:30`, `-12` or
+`12k`. Letter case, width, apostrophes, hyphens, thousands separators and articles make no
+difference.
+"""
+
+import re
+import unicodedata
+
+ARTICLE = re.compile(r"\b(?:a|an|the)\b")
+_THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?![\d,])")
+_WORD = re.compile(r"(?:(?<![\w.,:/-])-(?=\d))?[^\W_]+(?:(?<=\d)[.,:/](?=\d)[^\W_]+)*")
+_SPELLING = str.maketrans({"'": None, "’": None, "ʼ": None, "−": "-"})
+
+RULES = (ARTICLE.pattern, _THOUSANDS.pattern, _WORD.pattern)
+"""What is matched by, for whoever states or digests the rules they follow."""
+
+
+def words(text: str) -> list[str]:
+    """The whole words of the text, folded."""
+    folded = unicodedata.normalize("NFKC", text).casefold().translate(_SPELLING)
+    return _WORD.findall(_THOUSANDS.sub(lambda number: number[0].replace(",", ""), folded))
+
+
+class Wording:
+    """A text taken apart once, for many phrases to be looked for in it."""
+
+    __slots__ = ("bare", "row")
+
+    def __init__(self, text: str) -> None:
+        found = words(text)
+        self.row = _row(found)
+        self.bare = _row([word for word in found if not ARTICLE.fullmatch(word)])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no word is left of it, so that it stands nowhere."""
+        return not self.row.strip()
+
+    def holds(self, phrase: "Wording") -> bool:
+        """Whether the words of the phrase stand in it, whole, in order and side by side.
+
+        Articles are passed over, unless the phrase has nothing else.
+        """
+        if phrase.bare.strip():
+            return phrase.bare in self.bare
+        return not phrase.is_empty and phrase.row in self.row
+
+
+def contains(text: str, phrase: str) -> bool:
+    """Whether the words of the phrase stand in the text; see `Wording.holds`."""
+    return Wording(text).holds(Wording(phrase))
+
+
+def _row(found: list[str]) -> str:
+    return f" {' '.join(found)} "
