@@ -35,41 +35,41 @@ def assemble(
     All that is wrong is found before the first call is paid for. A system of one's own may take
     the place of the one the settings name; `building` shows a shipped persona being played.
     """
-    check = _Check(settings)
+    check = Check(settings)
     stories = check.stories(building)
     cards = tuple(card for story in stories.values() if (card := check.story(story)) is not None)
     system = system or check.of(resolve_system, settings)
-    lifecycle = check.of(_lifecycle, settings, system)
-    bench = check.of(_bench, settings)
+    lifecycle = check.of(lifecycle_of, settings, system)
+    bench = check.of(bench_of, settings)
     reader = check.of(resolve_reader, settings, None if system is None else system.card)
     checkpoints = check.of(_checkpoints, settings, cards)
     check.of(refuse_clashes, settings)
     check.done()
-    plan = _plan(
+    plan = plan_of(
         settings,
         cards=cards,
-        checkpoints=_present(checkpoints),
-        system=_present(system),
-        bench=_present(bench),
+        checkpoints=present(checkpoints),
+        system=present(system),
+        bench=present(bench),
         reader=reader,
-        lifecycle=_present(lifecycle),
+        lifecycle=present(lifecycle),
     )
     job = Job(
         settings=settings,
         plan=plan,
         folder=run_folder(settings, plan),
-        system=_present(system),
-        bench=_present(bench),
+        system=present(system),
+        bench=present(bench),
         load=lambda name: stories[name].load(settings),
         questions=check.questions,
         reader=reader,
         meter=system.drain if isinstance(system, Metering) else None,
         warnings=check.warnings + _notes(plan, check.questions),
     )
-    return _writable(job)
+    return writable(job)
 
 
-def _writable(job: Job) -> Job:
+def writable(job: Job) -> Job:
     """The job, once its folder is known to hold no other run and its files can be written."""
     job.check_folder()
     if not job.settings.skip_preflight:
@@ -77,7 +77,7 @@ def _writable(job: Job) -> Job:
     return job
 
 
-class _Check:
+class Check:
     """Collects what is wrong instead of stopping at the first."""
 
     def __init__(self, settings: Settings) -> None:
@@ -130,13 +130,14 @@ class _Check:
             raise self._problems[0] if len(self._problems) == 1 else Problems(self._problems)
 
 
-def _present(part: T | None) -> T:
+def present(part: T | None) -> T:
+    """The part, which a check that found no problem has made sure of."""
     if part is None:
         raise AssertionError("a missing part is a problem, and problems end the check")
     return part
 
 
-def _plan(
+def plan_of(
     settings: Settings,
     *,
     cards: tuple[ScenarioCard, ...],
@@ -146,6 +147,7 @@ def _plan(
     reader: Reader | None,
     lifecycle: Lifecycle,
 ) -> Plan:
+    """What the settings amount to, decided and frozen."""
     return Plan(
         scenarios=cards,
         checkpoints=checkpoints,
@@ -171,12 +173,14 @@ def _plan(
     )
 
 
-def _bench(settings: Settings) -> Bench:
+def bench_of(settings: Settings) -> Bench:
+    """Those who judge, as the settings name them."""
     judge, appellate = resolve_judges(settings)
     return Bench(judge=judge, appellate=appellate)
 
 
-def _lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecycle:
+def lifecycle_of(settings: Settings, system: MemorySystem | None) -> Lifecycle:
+    """How memories reach their checkpoints: as wanted; else copied, if they can be."""
     wanted = settings.lifecycle
     if settings.skip_catchup_ingest and wanted is not Lifecycle.GROWING:
         raise UsageError(

@@ -49,8 +49,10 @@ class Display(Protocol):
 class Watch:
     """Follows a run's events, says when a checkpoint is done, and keeps progress.jsonl fresh."""
 
-    def __init__(self, job: Job, display: Display) -> None:
+    def __init__(self, job: Job, display: Display, *, is_terse: bool = False) -> None:
         self._job = job
+        self._is_terse = is_terse
+        """Whether checkpoints are too many, and each too small, to say a line about every one."""
         self._display = display
         self._left: dict[tuple[str, str], int] = {}
         self._over: dict[str, bytearray] = {}
@@ -125,14 +127,15 @@ class Watch:
     def _checkpoint_done(self, trial: Trial, standings: Standings) -> None:
         standing = standings.scenarios[trial.scenario]
         row = standing.row[trial.checkpoint]
-        self._display.say(
-            progress_line(
-                summarise_checkpoint(standing, row),
-                persona=trial.scenario,
-                index=row + 1,
-                total=len(standing.sheets),
+        if not self._is_terse:
+            self._display.say(
+                progress_line(
+                    summarise_checkpoint(standing, row),
+                    persona=trial.scenario,
+                    index=row + 1,
+                    total=len(standing.sheets),
+                )
             )
-        )
         if monotonic() - self._refreshed > self._pause_s:
             started = monotonic()
             write_progress_file(self._job)

@@ -9,30 +9,23 @@ gold answer stands anywhere in the answer. It knows no words: `12` is found in `
 read `35`. (Its script also tries what follows `Answer:`, which holds nothing that the whole answer
 does not.)
 
-`match/substring` is ours, for what that lets pass. Words must be whole and in a row, and a number
-is one word with its sign, its decimals and its colons or slashes: `12` is in "12 days" and in
-"12%", and not in `120`, `12.5`, `12:30`, `-12` or `12k`. Letter case, width, apostrophes, hyphens,
-thousands separators and articles make no difference.
+`match/substring` is ours, for what that lets pass: words must be whole and in a row, as
+`core.matching` has it, and `12` is not in `120`.
 
 A gold answer of which nothing is left is refused: it would be in every answer, or in none.
 """
 
-import re
 import string
-import unicodedata
 from collections import Counter
 from collections.abc import Callable
 
+from recall_bench.core.matching import ARTICLE, RULES, contains, words
 from recall_bench.errors import Malformed
 from recall_bench.judging.protocols.score import Computed, ProtocolCard, Score, Submission
 
-_ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-_THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?![\d,])")
-_WORD = re.compile(r"(?:(?<![\w.,:/-])-(?=\d))?[^\W_]+(?:(?<=\d)[.,:/](?=\d)[^\W_]+)*")
-_SPELLING = str.maketrans({"'": None, "’": None, "ʼ": None, "−": "-"})
 
-_SQUAD_RULES = ("lower case; ASCII punctuation deleted; blanks joined", _ARTICLE.pattern)
+_SQUAD_RULES = ("lower case; ASCII punctuation deleted; blanks joined", ARTICLE.pattern)
 
 EXACT = ProtocolCard.stating("squad/exact", "1", "equality with any gold", *_SQUAD_RULES)
 F1 = ProtocolCard.stating("squad/f1", "1", "best token F1 over the golds", *_SQUAD_RULES)
@@ -43,36 +36,13 @@ WORDS = ProtocolCard.stating(
     "match/substring",
     "1",
     "the words of any gold stand in a row in the answer; NFKC; case folded; apostrophes deleted",
-    _ARTICLE.pattern,
-    _THOUSANDS.pattern,
-    _WORD.pattern,
+    *RULES,
 )
 
 
 def normalised(text: str) -> str:
     """The text as SQuAD compares it."""
-    return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
-
-
-def words(text: str) -> list[str]:
-    """The whole words of the text, folded."""
-    folded = unicodedata.normalize("NFKC", text).casefold().translate(_SPELLING)
-    return _WORD.findall(_THOUSANDS.sub(lambda number: number[0].replace(",", ""), folded))
-
-
-def contains(text: str, phrase: str) -> bool:
-    """Whether the words of the phrase stand in the text, whole, in order and side by side.
-
-    Articles are passed over, unless the phrase has nothing else.
-    """
-    said, wanted = words(text), words(phrase)
-    if not all(map(_ARTICLE.fullmatch, wanted)):
-        said, wanted = _without_articles(said), _without_articles(wanted)
-    return bool(wanted) and f" {' '.join(wanted)} " in f" {' '.join(said)} "
-
-
-def _without_articles(found: list[str]) -> list[str]:
-    return [word for word in found if not _ARTICLE.fullmatch(word)]
+    return " ".join(ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def grade_exact(submission: Submission) -> Score:

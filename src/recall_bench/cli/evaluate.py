@@ -1,0 +1,131 @@
+"""`eval`: public datasets."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recall_bench.cli.answer import commentary
+from recall_bench.cli.asking import (
+    asking_options,
+    file_options,
+    file_settings,
+    going_on_options,
+    system_options,
+)
+from recall_bench.cli.listed import ListedCommand
+from recall_bench.cli.options import COUNT, NUMBER, PATH, judge_options, option, read_flags
+
+if TYPE_CHECKING:
+    from recall_bench.evaluation.evaluate import Evaluated
+    from recall_bench.evaluation.request import Request
+    from recall_bench.profile import Settings
+
+_PARTS = (
+    ("--keyword/--no-keyword", "keyword", "Look for passages by their words."),
+    ("--vector/--no-vector", "vector", "Look for passages by their meaning."),
+    ("--temporal-boost/--no-temporal-boost", "temporal_boost", "Prefer dates that are named."),
+    ("--lexical-boost/--no-lexical-boost", "lexical_boost", "Prefer what is quoted or named."),
+    ("--rerank/--no-rerank", "rerank", "Rank the best again, word by word."),
+)
+"""Parts of the built-in hybrid that can be switched by themselves: flag, setting and help."""
+
+
+def _part_options(command: Any) -> Any:  # noqa: ANN401 - click's own
+    for flag, name, text in reversed(_PARTS):
+        command = click.option(flag, name, default=None, help=f"Hybrid memory: {text}")(command)
+    neighbours = option(
+        "--neighbours", type=NUMBER, help="Hybrid memory: passages shown either side of each."
+    )
+    return neighbours(command)
+
+
+@click.command("eval", cls=ListedCommand)
+@click.option(
+    "--dataset", required=True, metavar="NAME", help="As `datasets list` names it: locomo."
+)
+@option("--data", type=PATH, help="Its file or folder [the one that was downloaded].")
+@option(
+    "--protocol",
+    help="How it is measured: strict, official, or a variant that `datasets show` names [strict].",
+)
+@option("--errata", multiple=True, help="Corrections to lay over the gold, as name or name=FILE.")
+@option("--categories", multiple=True, help="Only questions of these categories [all].")
+@option("--max-scenarios", type=COUNT, help="Only so many histories [all].")
+@option("--scenario-offset", type=NUMBER, help="Skip so many histories first [0].")
+@option("--mode", type=click.Choice(["raw", "consolidated"]), help="What is searched [raw].")
+@option("--skip-qa/--no-skip-qa", help="Measure what is found, and read and judge nothing.")
+@option("--floors/--no-floors", help="Run bm25, none and oracle beside the system [yes].")
+@option("--rebuild/--no-rebuild", help="Forget an earlier run in the same folder first.")
+@option("--reports", type=PATH, help="Where reports are numbered [reports].")
+@option("--profile", type=PATH, help="YAML profile; flags win over it.")
+@system_options
+@_part_options
+@asking_options
+@judge_options
+@going_on_options
+@file_options
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def eval_command(profile: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
+    """Put a public dataset's questions to a system, and measure it by their ground truth.
+
+    The report says each figure beside what a blind draw, plain keyword search and the best
+    possible would get, and goes to reports/<dataset>/<eval_version>/run-N/.
+    """
+    wanted = {name: flags.pop(name) for name in _REQUESTED}
+    parts = {name: flags.pop(name) for name in (*(part[1] for part in _PARTS), "neighbours")}
+    settings = read_flags(profile, file_settings(flags))
+    request = _request(_with_parts(settings, parts), wanted)
+    with commentary():
+        evaluated = _carried_out(request)
+    return _told(evaluated, as_json=as_json)
+
+
+_REQUESTED = (
+    *("dataset", "protocol", "errata", "categories", "max_scenarios", "scenario_offset"),
+    *("mode", "skip_qa", "floors", "rebuild", "reports"),
+)
+
+
+def _with_parts(settings: "Settings", parts: dict[str, Any]) -> "Settings":
+    switched = {name: value for name, value in parts.items() if value is not None}
+    return replace(settings, config={**settings.config, **switched}, heatmap_png=False)
+
+
+def _request(settings: "Settings", wanted: dict[str, Any]) -> "Request":
+    from recall_bench.evaluation.request import Mode, Request
+
+    said = {name: value for name, value in wanted.items() if value is not None and value != ()}
+    if "mode" in said:
+        said["mode"] = Mode(said["mode"])
+    return Request(settings=settings, **said)
+
+
+def _carried_out(request: "Request") -> "Evaluated":
+    from recall_bench.cli.watch import Watch, display
+    from recall_bench.evaluation.assembly import assemble_evaluation
+    from recall_bench.evaluation.evaluate import evaluate
+    from recall_bench.evaluation.opening import open_dataset
+
+    assembled = assemble_evaluation(request, open_dataset(request))
+    job = assembled.job
+    for warning in job.warnings:
+        click.echo(f"note: {warning}", err=True)
+    click.echo(f"run folder: {job.folder}", err=True)
+    with display() as shown:
+        watch = Watch(job, shown, is_terse=True)
+        return evaluate(assembled, watch, lambda name: shown.say(f"  beside it: {name}"))
+
+
+def _told(evaluated: "Evaluated", *, as_json: bool) -> int:
+    from recall_bench.cli.answer import json_text
+    from recall_bench.cli.run import conclude, problem_of
+    from recall_bench.evaluation.markdown import markdown_of
+
+    if evaluated.report is not None:
+        click.echo(json_text(evaluated.report) if as_json else markdown_of(evaluated.report))
+    conclude(evaluated.finished, problem_of(evaluated.finished))
+    if evaluated.place is not None:
+        click.echo(f"report: {evaluated.place}", err=True)
+    return evaluated.exit_code

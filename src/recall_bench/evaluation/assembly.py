@@ -1,0 +1,190 @@
+"""A request and an opened dataset become a job, with everything checked first."""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from recall_bench.assemble import Check, bench_of, lifecycle_of, plan_of, present, writable
+from recall_bench.core.memory import UNDECLARED, MemorySystem, Metering
+from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
+from recall_bench.core.reader import Reader
+from recall_bench.errors import UsageError
+from recall_bench.evaluation.methodology import Judging
+from recall_bench.evaluation.opening import Opened
+from recall_bench.evaluation.request import Mode, Request
+from recall_bench.job import Job
+from recall_bench.journal import JOURNAL
+from recall_bench.judging.nobody import Nobody
+from recall_bench.outputs import refuse_clashes, run_folder
+from recall_bench.profile import Settings
+from recall_bench.resolve.models import resolve_model
+from recall_bench.resolve.readers import EXTRACTIVE, resolve_reader
+from recall_bench.resolve.systems import resolve_system
+from recall_bench.running.grade import Bench
+from recall_bench.shipped import cache_folder
+
+END = "end"
+"""The one checkpoint there is: when everything has been told."""
+
+_FINDERS = ("random", "recency", "bm25", "vector", "hybrid")
+"""The built-in systems that return as many passages as they are set to."""
+_CONSOLIDATED: Mapping[str, tuple[str, object]] = {
+    "hybrid": ("consolidate", "only"),
+    "recency": ("consolidate", "only"),
+    "hebb-mind": ("consolidated", True),
+}
+"""By system, the setting that has it search what it made of a history."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembled:
+    """An evaluation that is ready to be carried out."""
+
+    request: Request
+    opened: Opened
+    job: Job
+
+    @property
+    def with_answers(self) -> bool:
+        """Whether what is said is scored, or only what is found."""
+        return not self.request.skip_qa
+
+
+def assemble_evaluation(
+    request: Request, opened: Opened, system: MemorySystem | None = None
+) -> Assembled:
+    """A job that puts a dataset's questions to a system; nothing is fed or asked yet.
+
+    A system of one's own may take the place of the one the settings name.
+    """
+    settings = request.settings
+    check = Check(settings)
+    system = system or check.of(_system, request)
+    bench = check.of(_bench, request, opened)
+    reader = check.of(_reader, request, opened, system)
+    lifecycle = check.of(_lifecycle, settings, system)
+    check.of(refuse_clashes, settings)
+    check.done()
+    plan = plan_of(
+        settings,
+        cards=opened.scenarios,
+        checkpoints=(_end(opened),),
+        system=present(system),
+        bench=present(bench),
+        reader=reader,
+        lifecycle=present(lifecycle),
+    ).but(dataset=opened.card, unjudged=isinstance(present(bench).judge, Nobody))
+    job = Job(
+        settings=settings,
+        plan=plan,
+        folder=_folder(request, plan),
+        system=present(system),
+        bench=present(bench),
+        load=opened.load,
+        questions=opened.questions,
+        reader=reader,
+        meter=system.drain if isinstance(system, Metering) else None,
+        warnings=[*opened.notes, *_notes(plan)],
+    )
+    if request.rebuild:
+        _wipe(job.folder)
+    return Assembled(request=request, opened=opened, job=writable(job))
+
+
+def _end(opened: Opened) -> Checkpoint:
+    return Checkpoint(label=END, days=max(card.last_day for card in opened.scenarios))
+
+
+def _system(request: Request) -> MemorySystem:
+    settings = request.settings
+    config = dict(settings.config)
+    if settings.adapter in _FINDERS and settings.top_k > 10:
+        config.setdefault("k", settings.top_k)
+    if request.mode is Mode.CONSOLIDATED:
+        if settings.adapter not in _CONSOLIDATED:
+            raise UsageError(
+                f"--mode: nobody knows how {settings.adapter} consolidates; set it with --config, "
+                f"or take {', '.join(_CONSOLIDATED)}"
+            )
+        key, value = _CONSOLIDATED[settings.adapter]
+        config.setdefault(key, value)
+    return resolve_system(replace(settings, config=config))
+
+
+def _bench(request: Request, opened: Opened) -> Bench:
+    """Who judges; nobody, where nothing is to be judged."""
+    methodology, settings = opened.methodology, request.settings
+    if request.skip_qa or methodology.judging is Judging.NOBODY:
+        if settings.appellate_judge is not None:
+            raise UsageError("--appellate-judge: nothing is judged here; leave it out")
+        return Bench(judge=Nobody())
+    if methodology.judging is Judging.JUDGE or methodology.asks is None:
+        return bench_of(settings)
+    return _protocol_bench(settings, methodology.label, methodology.asks)
+
+
+def _protocol_bench(settings: Settings, label: str, protocol: str) -> Bench:
+    """A model that judges by the dataset's own rules."""
+    from recall_bench.judging.protocols import registry
+    from recall_bench.judging.protocols.judge import ProtocolJudge
+    from recall_bench.judging.protocols.score import Asked
+    from recall_bench.judging.rubric.cache import VerdictCache
+
+    target = settings.judge
+    if settings.judge_base_url is not None:
+        target = f"{target};{settings.judge_base_url}"
+    asked = registry.find(protocol)
+    model = resolve_model(target, "--judge", settings)
+    if model is None or not isinstance(asked, Asked):
+        raise UsageError(
+            f"--protocol: {label} has a model judge the answers; name one with --judge "
+            "provider:model, say --skip-qa, or take --protocol strict"
+        )
+    cache = VerdictCache(cache_folder() / "verdicts") if settings.judge_cache else None
+    return Bench(judge=ProtocolJudge(asked, model, cache))
+
+
+def _reader(request: Request, opened: Opened, system: MemorySystem | None) -> Reader | None:
+    """Who answers: nobody where that is skipped, and somebody wherever letters are asked for."""
+    settings = request.settings
+    if request.skip_qa:
+        if settings.reader is not None:
+            raise UsageError("--reader: with --skip-qa nothing is read; leave one of them out")
+        return None
+    if opened.has_choices and settings.reader is None:
+        settings = replace(settings, reader=EXTRACTIVE)
+    return resolve_reader(settings, None if system is None else system.card)
+
+
+def _lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecycle:
+    """With one checkpoint and one repeat a memory of its own is all it takes."""
+    if settings.lifecycle is None and settings.repeats == 1:
+        return Lifecycle.FRESH
+    return lifecycle_of(settings, system)
+
+
+def _folder(request: Request, plan: Plan) -> Path:
+    folder = run_folder(request.settings, plan)
+    settings = request.settings
+    is_named = settings.into or settings.resume or settings.json_out
+    return folder if is_named else folder.with_name(f"{request.dataset}-{folder.name}")
+
+
+def _wipe(folder: Path) -> None:
+    """Forget an earlier run; anything else in the folder's place is left alone, and refused."""
+    if not folder.exists():
+        return
+    if not (folder / JOURNAL).is_file():
+        raise UsageError(f"--rebuild: {folder} holds no run of ours; it is left as it is")
+    shutil.rmtree(folder)
+
+
+def _notes(plan: Plan) -> list[str]:
+    if plan.system.version != UNDECLARED:
+        return []
+    note = (
+        f"{plan.system.name} does not say its version, so nobody can tell when it was changed; "
+        "say --rebuild after a change"
+    )
+    return [note]

@@ -1,0 +1,81 @@
+"""Floors and ceilings: systems whose worth is known, put to the same questions in the same run.
+
+A blind draw needs no run: its expectation is computed. What the best order would find needs none
+either. The others are run beside the system and kept in its folder, so that they too go on where
+they were stopped.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from recall_bench.ending import Finished, carry_out
+from recall_bench.evaluation.assembly import Assembled, assemble_evaluation
+from recall_bench.evaluation.request import Mode
+
+KEYWORDS, SILENCE, ORACLE = "bm25", "none", "oracle"
+
+ABOUT = {
+    KEYWORDS: "finds by words alone",
+    SILENCE: "remembers nothing and says so",
+    ORACLE: "is told where the answers are, and quotes that",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A system of known worth, and what it did; or why it was not run."""
+
+    name: str
+    finished: Finished | None
+    with_answers: bool = False
+    reason: str | None = None
+
+
+def run_controls(assembled: Assembled, told: Callable[[str], None]) -> Iterator[Control]:
+    """Each control in turn; `told` hears of it before it is run."""
+    job = assembled.job
+    is_read_free = job.reader is None or job.reader.card.model is None
+    is_free = is_read_free and job.bench.judge.card.computes
+    with_answers = assembled.with_answers and is_free
+    for name in (KEYWORDS, SILENCE, ORACLE):
+        if name == job.plan.system.name:
+            continue
+        if name != KEYWORDS and not with_answers:
+            if assembled.with_answers:
+                yield Control(name, None, reason="its answers would have to be paid for")
+            continue
+        told(name)
+        finished = carry_out(_alike(assembled, name, with_answers=with_answers).job)
+        yield Control(name, finished, with_answers)
+
+
+def _alike(assembled: Assembled, name: str, *, with_answers: bool) -> Assembled:
+    """The same evaluation of another system, in a folder below this one's."""
+    before = assembled.request
+    settings = replace(
+        before.settings,
+        adapter=name,
+        factory=None,
+        config={},
+        endpoint=False,
+        system_model=None,
+        system_embedder=None,
+        into=assembled.job.folder / "controls" / name,
+        resume=None,
+        json_out=None,
+        question_log=None,
+        progress_jsonl=None,
+        failure_log=None,
+        heatmap_png=False,
+        lifecycle=None,
+        skip_catchup_ingest=False,
+        reader=before.settings.reader if with_answers else None,
+    )
+    request = replace(
+        before,
+        settings=settings,
+        mode=Mode.RAW,
+        rebuild=False,
+        skip_qa=not with_answers,
+    )
+    return assemble_evaluation(request, assembled.opened)

@@ -1,0 +1,171 @@
+"""Questions become figures: means with their counts, their intervals, their floors and ceilings."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+
+from recall_bench.core.record import Record
+from recall_bench.evaluation.scoring import ANSWERED, OPEN, Scored
+from recall_bench.metrics.pairs import paired
+
+ALL, ANSWERABLE, UNANSWERABLE = "all", "answerable", "unanswerable"
+AVERAGED = "average of categories"
+
+
+class Estimate(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One figure of one group of questions."""
+
+    name: str
+    mean: float
+    counted: int
+    """The questions it is over: those it applies to and that came to something."""
+    interval: tuple[float, float] | None = None
+    """Of the mean, at 95 %, conversations drawn again; given for the figures that come first."""
+    chance: float | None = None
+    """What a blind draw, or a guess, would get on the same questions."""
+    ceiling: float | None = None
+    """What the best order of all there is would get."""
+
+
+class Group(Record, frozen=True, kw_only=True):
+    """Questions that are counted together."""
+
+    name: str
+    questions: int
+    figures: dict[str, Estimate]
+
+
+class Abstention(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Whether a system knows what it does not know: an axis of its own."""
+
+    unanswerable: int
+    """Answers to questions that have none."""
+    abstained: int
+    """Of these, how many said so."""
+    answerable: int
+    wrongly_abstained: int
+    """Answers to questions that have one, that said there is none."""
+    traps: int
+    """Answers to questions that come with a trap."""
+    fell_for_trap: int
+
+
+class Counts(Record, frozen=True, kw_only=True):
+    """Where the questions that were to be put have ended."""
+
+    owed: int
+    answered: int
+    failed: int
+    """The system failed at them: they count as finding and saying nothing."""
+    open: int
+    unjudged: int
+    """Answered, to be judged, and without a verdict: figures of the judge lack them."""
+
+
+def groups_of(
+    scored: Sequence[Scored], headline: Iterable[str], *, with_intervals: bool = True
+) -> tuple[Group, ...]:
+    """All questions, those with and without an answer where there are both, and each category."""
+    wanted = frozenset(headline) if with_intervals else frozenset()
+    members: dict[str, list[Scored]] = {ALL: list(scored)}
+    if len({each.is_answerable for each in scored}) == 2:
+        members[ANSWERABLE] = [each for each in scored if each.is_answerable]
+        members[UNANSWERABLE] = [each for each in scored if not each.is_answerable]
+    for each in scored:
+        members.setdefault(f"category {each.category}", []).append(each)
+    clusters = _clusters(scored)
+    return tuple(
+        Group(
+            name=name.removeprefix("category "),
+            questions=len(group),
+            figures=_estimates(group, wanted, clusters),
+        )
+        for name, group in members.items()
+    )
+
+
+def averaged(groups: Sequence[Group]) -> Group:
+    """Every category counting the same, however many questions it has."""
+    apart = [each for each in groups if each.name not in (ALL, ANSWERABLE, UNANSWERABLE)]
+    names = dict.fromkeys(name for group in apart for name in group.figures)
+    figures = {}
+    for name in names:
+        found = [group.figures[name] for group in apart if name in group.figures]
+        figures[name] = Estimate(
+            name=name,
+            mean=fmean(each.mean for each in found),
+            counted=sum(each.counted for each in found),
+            chance=_mean_of([each.chance for each in found]),
+            ceiling=_mean_of([each.ceiling for each in found]),
+        )
+    return Group(name=AVERAGED, questions=sum(each.questions for each in apart), figures=figures)
+
+
+def abstention_of(scored: Iterable[Scored]) -> Abstention | None:
+    """How often a system said that it does not know; None where no answer was in free text."""
+    said = [each for each in scored if each.abstained is not None]
+    if not said:
+        return None
+    lacking = [each for each in said if not each.is_answerable]
+    having = [each for each in said if each.is_answerable]
+    trapped = [each for each in said if each.fell_for_trap is not None]
+    return Abstention(
+        unanswerable=len(lacking),
+        abstained=sum(each.abstained is True for each in lacking),
+        answerable=len(having),
+        wrongly_abstained=sum(each.abstained is True for each in having),
+        traps=len(trapped),
+        fell_for_trap=sum(each.fell_for_trap is True for each in trapped),
+    )
+
+
+def counts_of(scored: Sequence[Scored]) -> Counts:
+    """Where the questions have ended."""
+    answered = sum(each.outcome == ANSWERED for each in scored)
+    still_open = sum(each.outcome == OPEN for each in scored)
+    return Counts(
+        owed=len(scored),
+        answered=answered,
+        failed=len(scored) - answered - still_open,
+        open=still_open,
+        unjudged=sum(each.unjudged is not None for each in scored),
+    )
+
+
+def _clusters(scored: Sequence[Scored]) -> Mapping[str, str]:
+    """What varies from one draw to the next: conversations; questions, where there is only one."""
+    is_single = len({each.scenario for each in scored}) < 2
+    return {_key(each): each.item if is_single else each.scenario for each in scored}
+
+
+def _key(scored: Scored) -> str:
+    return f"{scored.scenario}/{scored.item}"
+
+
+def _estimates(
+    group: Sequence[Scored], wanted: frozenset[str], clusters: Mapping[str, str]
+) -> dict[str, Estimate]:
+    names = dict.fromkeys(name for each in group for name in each.figures)
+    found = {}
+    for name in names:
+        having = [each for each in group if name in each.figures]
+        values = [each.figures[name] for each in having]
+        interval = None
+        if name in wanted:
+            drawn = [clusters[_key(each)] for each in having]
+            difference = paired(values, drawn, [ALL] * len(values))
+            interval = None if difference is None else difference.interval
+        found[name] = Estimate(
+            name=name,
+            mean=fmean(values),
+            counted=len(values),
+            interval=interval,
+            chance=_mean_of([each.chance.get(name) for each in having]),
+            ceiling=_mean_of([each.ceiling.get(name) for each in having]),
+        )
+    return found
+
+
+def _mean_of(values: Sequence[float | None]) -> float | None:
+    """The mean, if all of them are known."""
+    known = [value for value in values if value is not None]
+    return fmean(known) if known and len(known) == len(values) else None

@@ -1,0 +1,51 @@
+"""An evaluation from its first question to its report."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from recall_bench.ending import Finished, carry_out
+from recall_bench.evaluation.assembly import Assembled
+from recall_bench.evaluation.controls import run_controls
+from recall_bench.evaluation.numbering import write_report
+from recall_bench.evaluation.report import Report, report_of
+from recall_bench.job import Observer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluated:
+    """An evaluation that came to a stop, and how."""
+
+    finished: Finished
+    report: Report | None
+    """None if it was stopped before everything was asked: the same command goes on."""
+    place: Path | None
+    """The folder of the report."""
+
+    @property
+    def exit_code(self) -> int:
+        """As the table in `recall_bench.errors` has it."""
+        return self.finished.exit_code
+
+
+def _quiet(name: str) -> None:
+    """Nobody wants to know which control is run."""
+
+
+def evaluate(
+    assembled: Assembled,
+    observe: Observer | None = None,
+    told: Callable[[str], None] = _quiet,
+) -> Evaluated:
+    """Ask, run the controls, measure and write the report.
+
+    `told` hears the name of each control before it is run. A run that was stopped, or whose
+    system could not be fed, has no report yet.
+    """
+    finished = carry_out(assembled.job, observe)
+    if finished.stopped_by is not None or finished.summary.overall.open:
+        return Evaluated(finished=finished, report=None, place=None)
+    controls = list(run_controls(assembled, told)) if assembled.request.floors else []
+    report = report_of(assembled, finished, controls)
+    place = write_report(report, assembled.request.reports)
+    return Evaluated(finished=finished, report=report, place=place)

@@ -1,0 +1,320 @@
+"""A report to be read and published: figures between their floors and ceilings."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from recall_bench.evaluation.estimates import ALL, Abstention, Estimate, Group
+from recall_bench.evaluation.report import Report
+
+_DASH = "–"
+_RANKED = ("hit", "recall", "recall_all", "precision", "ndcg", "ndcg_lme")
+_RANKING = re.compile(r"(session|turn) (\w+)@(\d+)(tok)?")
+_LAYERED = re.compile(r"(snippet_r|document_r)@(\d+)")
+_FILES = 20
+"""As many files as a page names."""
+_Row = list[str]
+
+
+def markdown_of(report: Report) -> str:
+    """The report as a page."""
+    return "\n\n".join(part for part in _Page(report).parts() if part) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """A figure of a ranking, by the parts of its name."""
+
+    level: str
+    family: str
+    at: int
+    is_tokens: bool
+
+
+class _Page:
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._figures = _figures(report.groups, ALL)
+        self._controls = [each for each in report.controls if each.groups]
+
+    def parts(self) -> Iterator[str]:
+        """Every paragraph and table, in order."""
+        yield from self._title()
+        yield self._first()
+        for level in ("turn", "session"):
+            yield from self._ranking(level)
+        yield from self._layers()
+        yield from self._answers()
+        yield from self._abstentions()
+        yield from self._categories()
+        yield from self._counted()
+        yield from self._ran()
+
+    def _title(self) -> Iterator[str]:
+        report, counts = self._report, self._report.counts
+        yield f"# {report.title}: {report.system.name} {report.system.version}"
+        unjudged = f", {counts.unjudged:,} without a verdict" if counts.unjudged else ""
+        yield (
+            f"Protocol **{report.protocol.name}**, version `{report.protocol.eval_version}`. "
+            f"{counts.owed:,} questions about {report.scenarios:,} histories: "
+            f"{counts.answered:,} answered, {counts.failed:,} failed{unjudged}."
+        )
+        if report.validity != "valid":
+            yield f"**These figures are {report.validity}: {report.reason}.**"
+
+    def _first(self) -> str:
+        """The figures that come first, each between its floors and its ceiling."""
+        names = [name for name in self._report.headline if name in self._figures]
+        head = ["", "questions", self._report.system.name, "95 % interval", "random"]
+        head += [*(each.name for each in self._controls), "best possible"]
+        rows = []
+        for name in names:
+            found = self._figures[name]
+            floors = [_mean(_figures(each.groups, ALL), name) for each in self._controls]
+            rows.append(
+                [
+                    name,
+                    f"{found.counted:,}",
+                    f"**{_number(found.mean)}**",
+                    _interval(found),
+                    _number(found.chance),
+                    *floors,
+                    _number(found.ceiling),
+                ]
+            )
+        return _table(head, rows)
+
+    def _ranking(self, level: str) -> Iterator[str]:
+        names = {
+            name: _Ranked(found[1], found[2], int(found[3]), found[4] is not None)
+            for name in self._figures
+            if (found := _RANKING.fullmatch(name)) and found[1] == level
+        }
+        if not names:
+            return
+        yield f"## What was found: {level}s"
+        yield self._by_place(names, is_tokens=False)
+        whole = [name for name, part in names.items() if part.family in ("mrr", "map")]
+        if whole:
+            yield ", ".join(map(self._in_words, whole)) + "."
+        budgeted = self._by_place(names, is_tokens=True)
+        if budgeted:
+            yield f"Within so many tokens, and {self._report.asked['top_k']} passages:"
+            yield budgeted
+
+    def _in_words(self, name: str) -> str:
+        found = self._figures[name]
+        return f"{name} {_number(found.mean)} (random {_number(found.chance)})"
+
+    def _by_place(self, names: Mapping[str, _Ranked], *, is_tokens: bool) -> str:
+        """A row for each family, with its floors below it, and a column for each cutoff."""
+        parts = [
+            part
+            for part in names.values()
+            if part.is_tokens is is_tokens and part.family in _RANKED
+        ]
+        if not parts:
+            return ""
+        level, suffix = parts[0].level, "tok" if is_tokens else ""
+        places = sorted({part.at for part in parts})
+        families = sorted({part.family for part in parts}, key=_RANKED.index)
+        rows = [
+            row
+            for family in families
+            for row in self._between(family, [f"{level} {family}@{k}{suffix}" for k in places])
+        ]
+        return _table(["", *(f"{k:,}" if is_tokens else f"@{k}" for k in places)], rows)
+
+    def _between(self, family: str, names: Sequence[str]) -> Iterator[_Row]:
+        """One family's figures, and what there is below and above them."""
+        found = [self._figures.get(name) for name in names]
+        yield [f"**{family}**", *(f"**{_number(each.mean if each else None)}**" for each in found)]
+        yield ["random", *(_number(each.chance if each else None) for each in found)]
+        for control in self._controls:
+            figures = _figures(control.groups, ALL)
+            # Who returns nothing, and who returns only what it was told, is no measure of a search.
+            if control.name == "bm25" and any(name in figures for name in names):
+                yield [control.name, *(_mean(figures, name) for name in names)]
+        best = [each.ceiling if each else None for each in found]
+        if any(value is not None and value < 1 for value in best):
+            yield ["best possible", *map(_number, best)]
+
+    def _layers(self) -> Iterator[str]:
+        found = [parts for name in self._figures if (parts := _LAYERED.fullmatch(name))]
+        if not found:
+            return
+        places = sorted({int(parts[2]) for parts in found})
+        rows = []
+        for layer in ("snippet_r", "document_r"):
+            names = [f"{layer}@{k}" for k in places]
+            means = [self._figures[name].mean if name in self._figures else None for name in names]
+            rows.append([f"**{layer}**", *(f"**{_number(mean)}**" for mean in means)])
+            for each in self._controls:
+                figures = _figures(each.groups, ALL)
+                rows.append([each.name, *(_mean(figures, name) for name in names)])
+        yield "## What was found: wordings of the answer"
+        yield _table(["", *(f"@{k}" for k in places)], rows)
+
+    def _answers(self) -> Iterator[str]:
+        names = [
+            name
+            for name in self._figures
+            if not _RANKING.fullmatch(name) and not _LAYERED.fullmatch(name)
+        ]
+        if not names:
+            return
+        yield "## What was said"
+        head = ["group", *(f"{self._report.system.name}: {name}" for name in names)]
+        for each in self._controls:
+            head += [f"{each.name}: {name}" for name in names]
+        rows = []
+        for group in self._report.groups:
+            if not any(name in group.figures for name in names):
+                continue
+            row = [f"{group.name} ({group.questions:,})"]
+            row += [f"**{_mean(group.figures, name)}**" for name in names]
+            for each in self._controls:
+                row += [_mean(_figures(each.groups, group.name), name) for name in names]
+            rows.append(row)
+        yield _table(head, rows)
+
+    def _abstentions(self) -> Iterator[str]:
+        having = {self._report.system.name: self._report.abstention}
+        having |= {each.name: each.abstention for each in self._controls}
+        known = {name: each for name, each in having.items() if each is not None}
+        if not known or not any(each.unanswerable for each in known.values()):
+            return
+        yield "## Knowing what is not known"
+        head = ["", "unanswerable: abstained", "answerable: abstained", "fell for the trap"]
+        yield _table(head, [[name, *_abstained(each)] for name, each in known.items()])
+
+    def _categories(self) -> Iterator[str]:
+        names = [name for name in self._report.headline if name in self._figures]
+        if not names or len(self._report.groups) < 4:
+            return
+        yield "## By category"
+        rows = []
+        for group in self._report.groups:
+            row = [f"{group.name} ({group.questions:,})"]
+            for name in names:
+                found = group.figures.get(name)
+                row.append(_DASH if found is None else _over(found, group.questions))
+            rows.append(row)
+        yield _table(["", *names], rows)
+        yield "In brackets: what a blind draw or a guess gets on the same questions."
+
+    def _counted(self) -> Iterator[str]:
+        report = self._report
+        yield "## How it was counted"
+        yield report.protocol.about
+        layers = (
+            f", corrected by {', '.join(report.dataset.layers)}" if report.dataset.layers else ""
+        )
+        yield f"Dataset `{report.dataset.name}`{layers}:"
+        yield _table(
+            ["file", "bytes", "sha-256"],
+            [
+                [each.name, f"{each.bytes:,}", f"`{each.sha256}`"]
+                for each in report.dataset.files[:20]
+            ],
+        )
+        if len(report.dataset.files) > 20:
+            yield f"and {len(report.dataset.files) - 20:,} more files, named in the JSON."
+        if report.notes:
+            yield "\n".join(f"* {note}" for note in report.notes)
+        if report.errata:
+            yield "Errata of the published file that were dealt with:"
+            yield "\n".join(f"* `{name}`: {text}" for name, text in report.errata.items())
+        for control in report.controls:
+            if control.reason:
+                yield f"`{control.name}` was not run: {control.reason}."
+
+    def _ran(self) -> Iterator[str]:
+        report, service = self._report, self._report.service
+        yield "## What ran"
+        rows: list[_Row] = [
+            ["system", f"{report.system.name} {report.system.version}"],
+            ["its settings", _settings(report.system.config)],
+            ["reader", _DASH if report.reader is None else _who(report.reader)],
+            ["judge", _DASH if report.judge is None else _who(report.judge)],
+            [
+                "asked for",
+                _settings({k: v for k, v in report.asked.items() if v not in (None, [])}),
+            ],
+            ["took in everything in", f"{service.ingest_s:,.1f} s"],
+            ["answered in", f"{_ms(service.p50_ms)} (half), {_ms(service.p95_ms)} (95 %)"],
+            ["delivered a question", _delivered(report)],
+            ["machine", ", ".join(f"{k} {v}" for k, v in report.environment.items())],
+            ["harness", ", ".join(report.code)],
+            ["plan", f"`{report.plan_digest[:12]}`"],
+        ]
+        yield _table(["", ""], rows)
+
+
+def _figures(groups: Sequence[Group], name: str) -> Mapping[str, Estimate]:
+    return next((each.figures for each in groups if each.name == name), {})
+
+
+def _mean(figures: Mapping[str, Estimate], name: str) -> str:
+    found = figures.get(name)
+    return _number(None if found is None else found.mean)
+
+
+def _over(found: Estimate, questions: int) -> str:
+    chance = "" if found.chance is None else f" ({_number(found.chance)})"
+    part = "" if found.counted == questions else f", n={found.counted:,}"
+    return f"{_number(found.mean)}{chance}{part}"
+
+
+def _abstained(each: Abstention) -> _Row:
+    return [
+        _share(each.abstained, each.unanswerable),
+        _share(each.wrongly_abstained, each.answerable),
+        _share(each.fell_for_trap, each.traps),
+    ]
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%} of {whole:,}" if whole else _DASH
+
+
+def _number(value: float | None) -> str:
+    return _DASH if value is None else f"{value:.3f}"
+
+
+def _interval(found: Estimate) -> str:
+    if found.interval is None:
+        return _DASH
+    low, high = found.interval
+    return f"{low:.3f} to {high:.3f}"
+
+
+def _who(card: object) -> str:
+    name, version, model = (getattr(card, part, None) for part in ("name", "version", "model"))
+    return f"{name} {version}" + (f" ({model})" if model else "")
+
+
+def _settings(settings: Mapping[str, object]) -> str:
+    said = {key: value for key, value in settings.items() if value is not None and value != []}
+    return ", ".join(f"{key}={value}" for key, value in said.items()) or _DASH
+
+
+def _ms(value: float | None) -> str:
+    return _DASH if value is None else f"{value:,.1f} ms"
+
+
+def _delivered(report: Report) -> str:
+    service = report.service
+    if service.passages is None or service.tokens is None:
+        return _DASH
+    traced = "" if service.traced is None else f"; {service.traced:.0%} traced to a session"
+    if service.traced_to_turn is not None:
+        traced += f", {service.traced_to_turn:.0%} to one turn"
+    return f"{service.passages:.1f} passages, about {service.tokens:,.0f} tokens{traced}"
+
+
+def _table(head: Sequence[str], rows: Sequence[_Row]) -> str:
+    if not rows:
+        return ""
+    lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,0 +1,352 @@
+"""The protocols there are, by family: `strict` is ours and comes first, `official` is the authors'.
+
+The others are what other harnesses publish, kept so that their numbers can be compared; each says
+how it departs. A version changes only when the methodology does.
+"""
+
+import re
+
+from recall_bench.core.question import Expects, Item
+from recall_bench.errors import UsageError
+from recall_bench.evaluation.methodology import (
+    Gold,
+    Judging,
+    Level,
+    Methodology,
+    Ranking,
+    answerable,
+    cited_units,
+    unit,
+)
+
+STRICT = "strict"
+
+_PLACE = re.compile(r"D(\d+):(\d+)")
+_BARE_PLACE = re.compile(r"D([1-9]\d*):([1-9]\d*)")
+
+
+def _has_answer(item: Item) -> bool:
+    return item.truth.expects is Expects.ANSWER
+
+
+def _as_spelt(level: Level) -> Gold:
+    """LoCoMo's evidence string by string; one that names no turn can be found by nobody."""
+
+    def gold(scenario: str, item: Item) -> frozenset[str]:
+        if level is Level.SESSION:
+            # What the script does: all before the first colon, but for its first letter.
+            return frozenset(f"{scenario}/{each.split(':')[0][1:]}" for each in item.truth.cited)
+        return frozenset(
+            f"{scenario}/{place[1]}:{int(place[2]) - 1}" if place else f"{scenario}/{each}"
+            for each in item.truth.cited
+            for place in [_BARE_PLACE.fullmatch(each)]
+        )
+
+    return gold
+
+
+def _one_place_a_string(scenario: str, item: Item) -> frozenset[str]:
+    """The sessions of LoCoMo's evidence that is one well-formed place."""
+    places = (_PLACE.fullmatch(each) for each in item.truth.cited)
+    return frozenset(f"{scenario}/{int(place[1])}" for place in places if place)
+
+
+def _said_by_user(level: Level) -> Gold:
+    """What LongMemEval's user said that holds the answer."""
+
+    def gold(scenario: str, item: Item) -> frozenset[str]:
+        units = (
+            unit(level, scenario, each.day, each.turn)
+            for each in item.truth.evidence
+            if each.turn is not None and each.speaker == "user"
+        )
+        return frozenset(each for each in units if each is not None)
+
+    return answerable(gold)
+
+
+_SESSIONS = Ranking(
+    level=Level.SESSION, gold=answerable(cited_units(Level.SESSION)), states="sessions cited"
+)
+_TURNS = Ranking(level=Level.TURN, gold=answerable(cited_units(Level.TURN)), states="turns cited")
+
+LOCOMO = (
+    Methodology(
+        family="locomo",
+        name=STRICT,
+        version="1",
+        about=(
+            "Ours. Turns and sessions are those of the conversation that is asked about. A "
+            "question counts if its evidence, misspelt references mended, names a turn: 1,982 of "
+            "1,986. Every passage takes a place. What adversarial questions cite is the bait, so "
+            "they are listed apart, and answers to them count by abstaining and by the trap."
+        ),
+        rankings=(
+            Ranking(level=Level.SESSION, gold=cited_units(Level.SESSION), states="sessions cited"),
+            Ranking(level=Level.TURN, gold=cited_units(Level.TURN), states="turns cited"),
+        ),
+        answers=("locomo/official",),
+        headline=("turn recall@10", "session recall@10", "turn recall@1", "judged right"),
+    ),
+    Methodology(
+        family="locomo",
+        name="official",
+        version="1",
+        about=(
+            "As the authors' script has it. Answers: token F1 by the rule of each category, and "
+            "two phrases for adversarial questions. Retrieval: the share of evidence strings, as "
+            "the file spells them, that are among what was returned; a string that names no turn "
+            "is never found, and the four questions without evidence count as found. (A string "
+            "that one question gives twice counts once.)"
+        ),
+        rankings=(
+            Ranking(
+                level=Level.TURN,
+                gold=_as_spelt(Level.TURN),
+                families=("recall",),
+                empty=1.0,
+                states="evidence strings",
+            ),
+            Ranking(
+                level=Level.SESSION,
+                gold=_as_spelt(Level.SESSION),
+                families=("recall",),
+                empty=1.0,
+                states="sessions of evidence strings",
+            ),
+        ),
+        answers=("locomo/official",),
+        judging=Judging.NOBODY,
+        headline=("locomo/official", "turn recall@10", "session recall@10"),
+    ),
+    Methodology(
+        family="locomo",
+        name="cats-1-4",
+        version="1",
+        about=(
+            "What most product pages count: the 1,540 questions of categories 1 to 4, answers "
+            "judged, adversarial questions left out. The judge is ours, not theirs."
+        ),
+        rankings=(_SESSIONS, _TURNS),
+        answers=("locomo/official",),
+        asked=_has_answer,
+        headline=("judged right", "locomo/official", "turn recall@10"),
+    ),
+    Methodology(
+        family="locomo",
+        name="hebb-v4",
+        version="1",
+        about=(
+            "Hebb Mind's session figure: whether any cited session is among what was returned, "
+            "over the 1,978 questions with a well-formed reference, adversarial ones among them. "
+            "Theirs pools ten conversations and lets session 5 of one stand for session 5 of "
+            "another; ours does not, so it is lower where theirs was luck."
+        ),
+        rankings=(
+            Ranking(
+                level=Level.SESSION,
+                gold=_one_place_a_string,
+                families=("hit", "recall"),
+                states="sessions of well-formed references",
+            ),
+        ),
+        judging=Judging.NOBODY,
+        headline=("session hit@10", "session recall@10"),
+    ),
+)
+
+LONGMEMEVAL = (
+    Methodology(
+        family="longmemeval",
+        name=STRICT,
+        version="1",
+        about=(
+            "Ours. Every question with an answer counts (470 of 500): for sessions by "
+            "`answer_session_ids`, for turns by the turns marked as holding the answer, whoever "
+            "speaks. Every passage takes a place. Unanswerable questions count by abstaining."
+        ),
+        rankings=(_SESSIONS, _TURNS),
+        headline=("session recall@10", "turn recall@10", "session recall_all@10", "judged right"),
+    ),
+    Methodology(
+        family="longmemeval",
+        name="official",
+        version="1",
+        about=(
+            "As the authors' scripts have it. Retrieval over 419 questions: without the "
+            "unanswerable ones and those whose answer no user turn holds; a gold session is one "
+            "with such a turn; a session takes one place however often it was returned; "
+            "recall_all is all or nothing and nDCG has their discount. Their index holds user "
+            "turns only; ours holds what the system was told. Answers: one yes-or-no question to "
+            "a model by the rule of each type, averaged over questions, over types, and over the "
+            "30 unanswerable ones."
+        ),
+        rankings=(
+            Ranking(
+                level=Level.SESSION,
+                gold=_said_by_user(Level.SESSION),
+                families=("hit", "recall_all", "ndcg_lme"),
+                is_distinct=True,
+                states="sessions in which the user says it",
+            ),
+            Ranking(
+                level=Level.TURN,
+                gold=_said_by_user(Level.TURN),
+                families=("hit", "recall_all", "ndcg_lme"),
+                is_distinct=True,
+                states="turns in which the user says it",
+            ),
+        ),
+        judging=Judging.MODEL,
+        asks="longmemeval/official-rules",
+        headline=("judged right", "session recall_all@10", "session ndcg_lme@10"),
+    ),
+    Methodology(
+        family="longmemeval",
+        name="hebb-v3",
+        version="1",
+        about=(
+            "Hebb Mind's figures over all 500 questions, unanswerable ones included. What they "
+            "print as recall_all is the fraction that recall is here, and their nDCG is the "
+            "standard one."
+        ),
+        rankings=(
+            Ranking(
+                level=Level.SESSION,
+                gold=cited_units(Level.SESSION),
+                families=("hit", "recall", "ndcg"),
+                is_distinct=True,
+                states="sessions cited, abstentions included",
+            ),
+        ),
+        judging=Judging.NOBODY,
+        headline=("session hit@10", "session recall@10", "session ndcg@10"),
+    ),
+)
+
+CONVOMEM = (
+    Methodology(
+        family="convomem",
+        name=STRICT,
+        version="1",
+        about=(
+            "Ours. Evidence is given as text and matched to the messages that say it; turns and "
+            "sessions count for every question that has an answer, the others by abstaining."
+        ),
+        rankings=(_SESSIONS, _TURNS),
+        headline=("turn recall@10", "turn recall_all@10", "judged right"),
+    ),
+    Methodology(
+        family="convomem",
+        name="substring",
+        version="1",
+        about=(
+            "The share of evidence texts that stand in a returned passage, or in which a returned "
+            "passage stands, letter case aside; as other harnesses publish it, short passages "
+            "that stand in anything included. A question without evidence counts as found."
+        ),
+        judging=Judging.NOBODY,
+        has_evidence_text=True,
+        headline=("evidence text",),
+    ),
+)
+
+MEMBENCH = (
+    Methodology(
+        family="membench",
+        name=STRICT,
+        version="1",
+        about=(
+            "Ours. Turns by the steps the dataset names, never by two kinds of id at once, and "
+            "multiple choice by a letter that is plainly named; guessing gets a quarter."
+        ),
+        rankings=(_TURNS,),
+        answers=("choice/letter",),
+        judging=Judging.NOBODY,
+        headline=("choice/letter", "turn hit@5", "turn recall@10"),
+    ),
+)
+
+PERSONAMEM = (
+    Methodology(
+        family="personamem",
+        name=STRICT,
+        version="1",
+        about=(
+            "Ours. Multiple choice by a letter that is plainly named; an answer that names none "
+            "or two is wrong. The dataset says what is right and not where it stands, so nothing "
+            "is said about retrieval. Guessing gets a quarter."
+        ),
+        answers=("choice/letter",),
+        judging=Judging.NOBODY,
+        headline=("choice/letter",),
+    ),
+    Methodology(
+        family="personamem",
+        name="official",
+        version="1",
+        about="Multiple choice as the authors' script reads letters, articles included.",
+        answers=("personamem/official",),
+        judging=Judging.NOBODY,
+        headline=("personamem/official",),
+    ),
+)
+
+MEMORYARENA = (
+    Methodology(
+        family="memoryarena",
+        name=STRICT,
+        version="1",
+        about=(
+            "Ours, and not MemoryArena's task completion, which needs an agent at work: the "
+            "earlier subtasks of a chain with their gold solutions are the history, and the "
+            "answer to the next is judged."
+        ),
+        headline=("judged right",),
+    ),
+)
+
+PERSONA_JSON = (
+    Methodology(
+        family="persona-json",
+        name=STRICT,
+        version="1",
+        about=(
+            "Ours. Snippet: a wording of each fact stands, as whole words, in what was returned; "
+            "document: or anywhere in the sessions it came from. Questions of several facts count "
+            "by the share found. Adversarial questions count by abstaining and by the trap, never "
+            "by finding the bait."
+        ),
+        rankings=(_SESSIONS,),
+        answers=("match/substring",),
+        judging=Judging.NOBODY,
+        has_layers=True,
+        headline=("snippet_r@1", "snippet_r@5", "document_r@1", "document_r@5"),
+    ),
+)
+
+_ALL = (
+    *LOCOMO,
+    *LONGMEMEVAL,
+    *CONVOMEM,
+    *MEMBENCH,
+    *PERSONAMEM,
+    *MEMORYARENA,
+    *PERSONA_JSON,
+)
+
+
+def methodologies(family: str) -> tuple[Methodology, ...]:
+    """Those that measure a family of datasets, ours first."""
+    return tuple(each for each in _ALL if each.family == family)
+
+
+def find(family: str, name: str) -> Methodology:
+    """The family's methodology of this name, with or without the family before it."""
+    known = {each.name: each for each in methodologies(family)}
+    wanted = name.removeprefix(f"{family}/")
+    if wanted not in known:
+        raise UsageError(
+            f"--protocol: {family} is not measured by {name!r}; there are {', '.join(known)}"
+        )
+    return known[wanted]

@@ -1,0 +1,206 @@
+"""A dataset opened for a request: its scenarios narrowed down, and all of them looked at once."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from hashlib import file_digest
+from pathlib import Path
+
+from recall_bench.core.event import Declared
+from recall_bench.core.fingerprint import card_of
+from recall_bench.core.plan import DatasetCard, FileCard, ScenarioCard
+from recall_bench.core.question import Scenario
+from recall_bench.datasets.catalogue import find as find_dataset
+from recall_bench.datasets.public import PublicDataset
+from recall_bench.downloading import is_pinned, layer_file, located
+from recall_bench.errors import DataError, UsageError
+from recall_bench.evaluation.methodologies import find as find_methodology
+from recall_bench.evaluation.methodology import Methodology
+from recall_bench.evaluation.request import Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A dataset that can be asked."""
+
+    dataset: PublicDataset
+    methodology: Methodology
+    card: DatasetCard
+    scenarios: tuple[ScenarioCard, ...]
+    questions: Mapping[str, Declared]
+    has_choices: bool
+    notes: tuple[str, ...]
+    places: Mapping[str, int]
+    """Where in the dataset each scenario stands."""
+    source: Sequence[Scenario]
+    narrowed: "Narrowing"
+
+    def load(self, scenario: str) -> Scenario:
+        """One scenario, built anew, with the questions that are asked."""
+        return self.narrowed.of(self.source[self.places[scenario]])
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """Which questions of a scenario are asked."""
+
+    methodology: Methodology
+    categories: frozenset[str]
+
+    def of(self, scenario: Scenario) -> Scenario:
+        """The scenario with these questions alone."""
+        items = tuple(
+            item
+            for item in scenario.items
+            if self.methodology.asked(item)
+            and (not self.categories or item.truth.category in self.categories)
+        )
+        return scenario if len(items) == len(scenario.items) else scenario.but(items=items)
+
+
+def open_dataset(request: Request) -> Opened:
+    """The dataset that a request names, read once from end to end.
+
+    UsageError if it, its file, its protocol or one of the categories is not there.
+    """
+    dataset = find_dataset(request.dataset)
+    methodology = find_methodology(dataset.family, request.protocol)
+    data = _data(dataset, request)
+    layers = dict(_layers(dataset, request, data))
+    source = dataset.load(data, layers)
+    end = None if request.max_scenarios is None else request.scenario_offset + request.max_scenarios
+    places = range(len(source))[request.scenario_offset : end]
+    if not places:
+        raise UsageError(
+            f"--scenario-offset: {dataset.name} has {len(source)} scenarios and none after "
+            f"{request.scenario_offset}"
+        )
+    narrowing = Narrowing(methodology, frozenset(request.categories))
+    read = _Reading(narrowing)
+    read.all(source, places)
+    read.refuse_unknown(request.categories)
+    return Opened(
+        dataset=dataset,
+        methodology=methodology,
+        card=DatasetCard(
+            name=dataset.name,
+            files=tuple(_files(data, layers)),
+            protocol=methodology.label,
+            eval_version=methodology.eval_version,
+            layers=tuple(layers),
+        ),
+        scenarios=tuple(read.cards),
+        questions=read.questions,
+        has_choices=read.has_choices,
+        notes=tuple(_notes(dataset, data)),
+        places=read.places,
+        source=source,
+        narrowed=narrowing,
+    )
+
+
+class _Reading:
+    """What one pass over a dataset tells."""
+
+    def __init__(self, narrowing: Narrowing) -> None:
+        self._narrowing = narrowing
+        self._seen: dict[str, None] = {}
+        self.cards: list[ScenarioCard] = []
+        self.questions: dict[str, Declared] = {}
+        self.places: dict[str, int] = {}
+        self.has_choices = False
+
+    def all(self, source: Sequence[Scenario], places: range) -> None:
+        """Look at the scenarios at these places, one at a time."""
+        for place in places:
+            whole = source[place]
+            self._seen |= dict.fromkeys(item.truth.category for item in whole.items)
+            scenario = self._narrowing.of(whole)
+            if not scenario.items:
+                continue
+            if scenario.id in self.places:
+                raise DataError(f"two scenarios are called {scenario.id}; mend the loader")
+            self.cards.append(card_of(scenario))
+            self.places[scenario.id] = place
+            self.has_choices = self.has_choices or any(item.choices for item in scenario.items)
+            self.questions[scenario.id] = Declared(
+                at=datetime.now(UTC),
+                scenario=scenario.id,
+                items=scenario.items,
+                days=tuple(episode.day for episode in scenario.episodes),
+            )
+
+    def refuse_unknown(self, categories: Sequence[str]) -> None:
+        """UsageError for a category that nobody asks about, or if nothing is left to ask."""
+        for name in categories:
+            if name not in self._seen:
+                near = get_close_matches(name, self._seen, n=1, cutoff=0.5)
+                hint = f"did you mean {near[0]!r}? " if near else ""
+                raise UsageError(
+                    f"--categories: no question is of {name!r}; {hint}"
+                    f"There are {', '.join(self._seen)}"
+                )
+        if not self.cards:
+            raise UsageError("nothing is left to ask; name other --categories")
+
+
+def _data(dataset: PublicDataset, request: Request) -> Path:
+    given = request.settings.data
+    if given is not None:
+        if not given.exists():
+            raise UsageError(f"--data: there is no file or folder {given}")
+        return given
+    found = located(dataset.name)
+    if found is None:
+        raise UsageError(
+            f"{dataset.name} is not downloaded; `recall-bench datasets download {dataset.name}` "
+            "gets it, or name what you have with --data"
+        )
+    return found
+
+
+def _layers(dataset: PublicDataset, request: Request, data: Path) -> Iterator[tuple[str, Path]]:
+    known = [layer.name for layer in dataset.layers]
+    for word in request.errata:
+        name, _, path = word.partition("=")
+        if name not in known:
+            raise UsageError(
+                f"--errata: {dataset.name} has no corrections called {name!r}; "
+                f"there are {', '.join(known) or 'none'}"
+            )
+        yield name, Path(path) if path else _layer(dataset, name, data)
+
+
+def _layer(dataset: PublicDataset, name: str, data: Path) -> Path:
+    from recall_bench.datasets.sources import source_of
+
+    folder = data if data.is_dir() else data.parent
+    names = [file.name for file in source_of(dataset.name).files if file.layer == name]
+    beside = [folder / each for each in names if (folder / each).is_file()]
+    found = beside[0] if beside else layer_file(dataset.name, name)
+    if found is None:
+        raise UsageError(
+            f"--errata: the corrections {name!r} are not here; `recall-bench datasets download "
+            f"{dataset.name}` gets them, or say --errata {name}=FILE"
+        )
+    return found
+
+
+def _files(data: Path, layers: Mapping[str, Path]) -> Iterator[FileCard]:
+    parts = sorted(path for path in data.rglob("*") if path.is_file()) if data.is_dir() else [data]
+    for path in [*parts, *layers.values()]:
+        with path.open("rb") as file:
+            digest = file_digest(file, "sha256").hexdigest()
+        name = path.relative_to(data).as_posix() if path in parts and data.is_dir() else path.name
+        yield FileCard(name=name, sha256=digest, bytes=path.stat().st_size)
+
+
+def _notes(dataset: PublicDataset, data: Path) -> Iterator[str]:
+    if is_pinned(dataset.name, data) is False:
+        yield (
+            f"{data} is not, to the byte, {dataset.name} as it was published; "
+            "say so beside its numbers"
+        )
+    if not dataset.has_dates:
+        yield f"{dataset.name} has no dates: its sessions are dated a day apart, in their order"

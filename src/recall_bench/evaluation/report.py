@@ -1,0 +1,245 @@
+"""Everything an evaluation tells, as one record: what ran, what it got, and question by question.
+
+All of it can be counted again from the questions: hits carry their ids, ranks, scores and the
+digests of their texts.
+"""
+
+import os
+import platform
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+import msgspec
+
+from recall_bench.core.history import WallTime
+from recall_bench.core.memory import SystemCard
+from recall_bench.core.plan import DatasetCard
+from recall_bench.core.reader import ReaderCard
+from recall_bench.core.record import Record
+from recall_bench.core.verdict import JudgeCard
+from recall_bench.ending import Finished
+from recall_bench.evaluation.assembly import Assembled
+from recall_bench.evaluation.controls import ABOUT, Control
+from recall_bench.evaluation.estimates import (
+    Abstention,
+    Counts,
+    Group,
+    abstention_of,
+    averaged,
+    counts_of,
+    groups_of,
+)
+from recall_bench.evaluation.opening import Opened
+from recall_bench.evaluation.scoring import Scored, Scorer
+from recall_bench.reporting.folder import RunFolder
+
+FORMAT = "recall-bench-eval/1"
+_PARTS = ("recall-bench", "numpy", "bm25s", "wordllama", "msgspec")
+
+
+class ProtocolReport(Record, frozen=True, kw_only=True):
+    """How it was counted."""
+
+    name: str
+    eval_version: str
+    digest: str
+    about: str
+
+
+class Service(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """How the system served."""
+
+    ingest_s: float
+    """Seconds to take in and settle everything."""
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+    passages: float | None = None
+    """Delivered with an answer, on average, within the budget."""
+    tokens: float | None = None
+    traced: float | None = None
+    """The share of the passages that could be traced to a session."""
+    traced_to_turn: float | None = None
+    """The share that could be traced to one turn; figures of turns know only these."""
+
+
+class ControlReport(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What a system of known worth got on the same questions."""
+
+    name: str
+    about: str
+    groups: tuple[Group, ...] = ()
+    abstention: Abstention | None = None
+    reason: str | None = None
+    """Why it was not run."""
+
+
+class Report(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One system on one dataset by one protocol."""
+
+    format: str
+    title: str
+    dataset: DatasetCard
+    protocol: ProtocolReport
+    system: SystemCard
+    reader: ReaderCard | None = None
+    judge: JudgeCard | None = None
+    """None where no answer was judged."""
+    asked: dict[str, object]
+    """What was asked for that can change a number."""
+    plan_digest: str
+    code: tuple[str, ...]
+    """Versions of the harness that worked on it."""
+    at: WallTime
+    active_s: float
+    environment: dict[str, str]
+    validity: str
+    reason: str | None = None
+    scenarios: int
+    counts: Counts
+    groups: tuple[Group, ...]
+    abstention: Abstention | None = None
+    service: Service
+    controls: tuple[ControlReport, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What one should know of the dataset before quoting a number."""
+    errata: dict[str, str] = msgspec.field(default_factory=dict)
+    headline: tuple[str, ...] = ()
+    questions: tuple[Scored, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """All questions of a run, scored."""
+
+    scored: tuple[Scored, ...]
+
+    @classmethod
+    def of(cls, folder: RunFolder, opened: Opened, *, with_answers: bool) -> "Questions":
+        """Measure every trial of a run against its dataset, one scenario in memory at a time."""
+        return cls(tuple(_scored(folder, opened, with_answers)))
+
+    def groups(self, headline: Sequence[str], *, with_intervals: bool) -> tuple[Group, ...]:
+        """The figures of all of them, and of their parts."""
+        found = groups_of(self.scored, headline, with_intervals=with_intervals)
+        return (*found, averaged(found))
+
+
+def _scored(folder: RunFolder, opened: Opened, with_answers: bool) -> Iterator[Scored]:
+    for name in folder.scenarios:
+        scorer = Scorer(
+            opened.methodology,
+            opened.load(name),
+            depth=folder.plan.top_k,
+            with_answers=with_answers,
+        )
+        for result in folder.results(name):
+            yield scorer.score(result)
+
+
+def report_of(assembled: Assembled, finished: Finished, controls: Sequence[Control]) -> Report:
+    """The whole report of a run that came to its end."""
+    opened, folder, plan = assembled.opened, finished.folder, finished.folder.plan
+    methodology = opened.methodology
+    questions = Questions.of(folder, opened, with_answers=assembled.with_answers)
+    validity = finished.summary.validity
+    return Report(
+        format=FORMAT,
+        title=opened.dataset.title,
+        dataset=opened.card,
+        protocol=ProtocolReport(
+            name=methodology.label,
+            eval_version=methodology.eval_version,
+            digest=methodology.digest,
+            about=methodology.about,
+        ),
+        system=plan.system,
+        reader=plan.reader,
+        judge=None if plan.unjudged else plan.judge,
+        asked=_asked(assembled),
+        plan_digest=plan.digest,
+        code=folder.codes,
+        at=folder.ended,
+        active_s=round(folder.active_s, 3),
+        environment=_environment(),
+        validity=str(validity.status),
+        reason=validity.reason,
+        scenarios=len(plan.scenarios),
+        counts=counts_of(questions.scored),
+        groups=questions.groups(methodology.headline, with_intervals=True),
+        abstention=abstention_of(questions.scored),
+        service=_service(folder, questions.scored),
+        controls=tuple(_control(each, opened) for each in controls),
+        notes=(*opened.dataset.notes, *opened.notes),
+        errata={each.name: each.concerns for each in opened.dataset.errata},
+        headline=methodology.headline,
+        questions=questions.scored,
+    )
+
+
+def _control(control: Control, opened: Opened) -> ControlReport:
+    about = ABOUT[control.name]
+    if control.finished is None:
+        return ControlReport(name=control.name, about=about, reason=control.reason)
+    if not control.finished.is_valid:
+        reason = control.finished.summary.validity.reason or "it did not come to its end"
+        return ControlReport(name=control.name, about=about, reason=reason)
+    questions = Questions.of(control.finished.folder, opened, with_answers=control.with_answers)
+    return ControlReport(
+        name=control.name,
+        about=about,
+        groups=questions.groups((), with_intervals=False),
+        abstention=abstention_of(questions.scored),
+    )
+
+
+def _asked(assembled: Assembled) -> dict[str, object]:
+    request, settings = assembled.request, assembled.request.settings
+    return {
+        "mode": str(request.mode),
+        "errata": list(request.errata),
+        "categories": list(request.categories),
+        "max_scenarios": request.max_scenarios,
+        "scenario_offset": request.scenario_offset,
+        "skip_qa": request.skip_qa,
+        "top_k": settings.top_k,
+        "max_context_tokens": settings.max_context_tokens,
+        "repeats": settings.repeats,
+        "seed": settings.seed,
+        "parallelism": settings.parallelism,
+        "lifecycle": str(assembled.job.plan.lifecycle),
+    }
+
+
+def _service(folder: RunFolder, scored: Sequence[Scored]) -> Service:
+    clocks = [
+        clock for name in folder.scenarios for clock in folder.standings.scenarios[name].clocks
+    ]
+    found, deliveries = folder.service, folder.service.deliveries
+    hits = [hit for each in scored for hit in each.hits]
+    p50, p95 = found.latency_s(0.5), found.latency_s(0.95)
+    return Service(
+        ingest_s=round(sum(clock.ingest_s + clock.settle_s for clock in clocks), 3),
+        p50_ms=None if p50 is None else round(1000 * p50, 3),
+        p95_ms=None if p95 is None else round(1000 * p95, 3),
+        passages=deliveries.kept / deliveries.answers if deliveries.answers else None,
+        tokens=deliveries.tokens / deliveries.answers if deliveries.answers else None,
+        traced=sum(hit.session is not None for hit in hits) / len(hits) if hits else None,
+        traced_to_turn=sum(hit.turn is not None for hit in hits) / len(hits) if hits else None,
+    )
+
+
+def _environment() -> dict[str, str]:
+    return {
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "cores": str(os.cpu_count() or "unknown"),
+        **{part: _version(part) for part in _PARTS},
+    }
+
+
+def _version(part: str) -> str:
+    try:
+        return version(part)
+    except PackageNotFoundError:
+        return "not installed"

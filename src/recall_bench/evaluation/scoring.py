@@ -1,0 +1,186 @@
+"""Every question measured: what was found against the gold, what was said against the truth."""
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+
+import msgspec
+
+from recall_bench.core.event import Judged, NotAnswered, NotJudged, Outcome, Result
+from recall_bench.core.memory import Passage
+from recall_bench.core.question import Expects, Item, Scenario
+from recall_bench.core.record import Record
+from recall_bench.core.tokens import tokens
+from recall_bench.core.verdict import PASS, Verdict
+from recall_bench.evaluation.found import Figures, Finder
+from recall_bench.evaluation.methodology import Judging, Level, Methodology, unit
+from recall_bench.judging.offline.abstention import read_stance
+from recall_bench.judging.protocols import registry
+from recall_bench.judging.protocols.score import Computed
+from recall_bench.judging.protocols.submission import submission_of
+from recall_bench.metrics.layers import holds_trap
+
+JUDGED = "judged right"
+"""1 where whoever judged found the answer right, 0 where not."""
+ANSWERED, OPEN = "answered", "open"
+
+
+class Hit(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One passage a system returned, as far as it takes to score it again."""
+
+    rank: int
+    session: str | None = None
+    """Globally scoped; None if nobody could trace it."""
+    turn: str | None = None
+    score: float | None = None
+    tokens: int
+    sha256: str
+    """Of its text."""
+
+
+class Scored(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One question put once, with every figure it has."""
+
+    scenario: str
+    item: str
+    repeat: int = 0
+    category: str
+    source: str | None = None
+    """The dataset's own id."""
+    is_answerable: bool = True
+    outcome: str
+    """`answered`, the fault that kept the system from answering, or `open`."""
+    figures: Figures = msgspec.field(default_factory=dict)
+    """By name, such as `turn recall@10`. A figure that does not apply is not there."""
+    chance: Figures = msgspec.field(default_factory=dict)
+    """What a blind draw would get, where that can be told."""
+    ceiling: Figures = msgspec.field(default_factory=dict)
+    """What the best order of all there is would get."""
+    gold: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """What should be found, by level."""
+    hits: tuple[Hit, ...] = ()
+    answer: str | None = None
+    abstained: bool | None = None
+    """None where there is no answer in free text to tell by."""
+    fell_for_trap: bool | None = None
+    """None where there is no trap, or no answer."""
+    unjudged: str | None = None
+    """Why an answer that was to be judged has no verdict."""
+    seconds: float | None = None
+
+
+class Scorer:
+    """Scores what one scenario was asked.
+
+    `depth` is how many passages of a reply were looked at, at most; without answers only what was
+    found is scored.
+    """
+
+    def __init__(
+        self, methodology: Methodology, scenario: Scenario, *, depth: int, with_answers: bool
+    ) -> None:
+        self._methodology = methodology
+        self._scenario = scenario
+        self._finder = Finder(methodology, scenario, depth)
+        self._with_answers = with_answers
+
+    def score(self, result: Result) -> Scored:
+        """Everything that is known of one trial.
+
+        A system that failed at a question found nothing and said nothing, and gets what that
+        gets. A trial that is open lacks all figures, one that nobody judged those of a judge.
+        """
+        item, answered = result.item, result.answered
+        passages = () if answered is None else answered.answer.passages
+        found = self._finder.findings(item, passages)
+        outcome = _outcome(result)
+        scored = Scored(
+            scenario=result.trial.scenario,
+            item=item.id,
+            repeat=result.trial.repeat,
+            category=item.truth.category,
+            source=item.truth.source,
+            is_answerable=item.truth.expects is Expects.ANSWER,
+            outcome=outcome,
+            figures={} if outcome == OPEN else found.figures,
+            chance=found.chance,
+            ceiling=found.ceiling,
+            gold=found.gold,
+            hits=tuple(_hits(self._scenario.id, passages)),
+            seconds=None if answered is None else answered.seconds,
+        )
+        return self._with_answer(scored, result) if self._with_answers else scored
+
+    def _with_answer(self, scored: Scored, result: Result) -> Scored:
+        if scored.outcome == OPEN:
+            return scored
+        item = result.item
+        text = None if result.answered is None else result.answered.answer.text
+        figures = {
+            **scored.figures,
+            **self._computed(item, text or ""),
+            **self._judged(result.outcome),
+        }
+        traps = item.truth.distractors
+        said = None if item.choices else text
+        return scored.but(
+            figures=figures,
+            chance={**scored.chance, **self._guessed(item)},
+            answer=text,
+            abstained=None if said is None else read_stance(said).stance.is_non_answer,
+            fell_for_trap=None if said is None or not traps else holds_trap(said, traps),
+            unjudged=result.outcome.fault if isinstance(result.outcome, NotJudged) else None,
+        )
+
+    def _guessed(self, item: Item) -> Figures:
+        """What naming any of the options gets."""
+        names = self._methodology.answers if item.choices else ()
+        return {name: 1 / len(item.choices) for name in names}
+
+    def _computed(self, item: Item, text: str) -> Figures:
+        figures: Figures = {}
+        for name in self._methodology.answers:
+            protocol = registry.find(name)
+            if isinstance(protocol, Computed) and _applies(name, item):
+                figures[name] = protocol.grade(submission_of(item, text)).value
+        return figures
+
+    def _judged(self, outcome: Outcome | None) -> Figures:
+        if self._methodology.judging is Judging.NOBODY:
+            return {}
+        if isinstance(outcome, NotAnswered):
+            return {JUDGED: 0.0}
+        return {JUDGED: rightness(outcome.verdict)} if isinstance(outcome, Judged) else {}
+
+
+def rightness(verdict: Verdict) -> float:
+    """A protocol's score; of marks, 1 from two points of correctness on."""
+    if verdict.score is not None:
+        return verdict.score
+    return float(verdict.marks["correctness"] >= PASS["correctness"])
+
+
+def _applies(protocol: str, item: Item) -> bool:
+    """Whether the protocol has something to say about answers to this question."""
+    if protocol in ("choice/letter", "personamem/official"):
+        return bool(item.choices)
+    return protocol == "locomo/official" or item.truth.expects is Expects.ANSWER
+
+
+def _outcome(result: Result) -> str:
+    match result.outcome:
+        case NotAnswered(fault=fault):
+            return fault
+        case _:
+            return OPEN if result.answered is None else ANSWERED
+
+
+def _hits(scenario: str, passages: Sequence[Passage]) -> Iterator[Hit]:
+    for rank, each in enumerate(passages, start=1):
+        yield Hit(
+            rank=rank,
+            session=None if each.day is None else unit(Level.SESSION, scenario, each.day, None),
+            turn=None if each.day is None else unit(Level.TURN, scenario, each.day, each.turn),
+            score=each.score,
+            tokens=tokens(each.text),
+            sha256=sha256(each.text.encode()).hexdigest(),
+        )
