@@ -210,7 +210,7 @@ def measure(name: str, work: Path, locomo: Path | None, *, keep_personas: bool) 
         from recall_bench.datasets.locomo import load
 
         system = resolve_system(Settings(adapter=target(name), top_k=TOP_K))
-        anyio.run(on_locomo, system, list(load(locomo)), row)
+        anyio.run(on_locomo, system, list(load(locomo, {})), row)
     kept.write_bytes(msgspec.json.format(msgspec.json.encode(row)))
     print(line(row), flush=True)
 

@@ -9,6 +9,7 @@ BenchError
 │   ├── Malformed
 │   ├── CorpusMismatch     a shipped persona is not what was released
 │   └── Problems           several at once
+├── DownloadFailed         a file could not be fetched; the same command continues     exit 9
 ├── JournalLost            the journal cannot be written; the same command continues   exit 7
 ├── Interrupted            told to stop; the same command continues         exit 128 + signal
 ├── SystemGone             the system cannot be reached; nothing is held against it    exit 4
@@ -88,6 +89,12 @@ class DataError(BenchError):
     """Bytes are not what they claim to be."""
 
     exit_code = 3
+
+
+class DownloadFailed(BenchError):
+    """A published file could not be fetched or stored; what has arrived is kept."""
+
+    exit_code = 9
 
 
 class Malformed(DataError):

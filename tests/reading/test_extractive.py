@@ -6,6 +6,7 @@ It knows the question and the passages, and nothing of the system: not even its 
 import pytest
 
 from recall_bench.core.memory import Passage
+from recall_bench.reading import choosing
 from recall_bench.reading.extractive import (
     NO_RECORD_BELOW,
     QUOTES,
@@ -97,5 +98,6 @@ def test_the_card_tells_what_can_change_an_answer() -> None:
         "quotes": QUOTES,
         "word_weight": WORD_WEIGHT,
         "no_record_below": NO_RECORD_BELOW,
+        "choosing": choosing.VERSION,
     }
     assert ExtractiveReader.card.model is None

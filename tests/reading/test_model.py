@@ -17,7 +17,13 @@ from recall_bench.core.question import Question
 from recall_bench.errors import ModelBusy, ReaderFault
 from recall_bench.models.providers import open_model
 from recall_bench.models.spec import parse_spec
-from recall_bench.reading.model import CLOSING, ModelReader, build_prompt, prompt_digest
+from recall_bench.reading.model import (
+    CLOSING,
+    ModelReader,
+    build_prompt,
+    choosing_digest,
+    prompt_digest,
+)
 from recall_bench.systems.builtin.extractive import NO_RECORD
 from tests.models.openai_server import (
     OpenAIServer,
@@ -117,7 +123,7 @@ async def test_the_card_names_the_model_and_the_prompt() -> None:
         card = reader.card
 
     assert card.model == f"openai:any;{server.base_url}"
-    assert card.config == {"prompt": prompt_digest()}
+    assert card.config == {"prompt": prompt_digest(), "choosing": choosing_digest()}
 
 
 def test_the_prompt_tells_the_date_and_who_asks() -> None:

@@ -9,6 +9,7 @@ from recall_bench.errors import BenchError
 
 COMMANDS = {
     "run": ("run", "Live through every persona, ask at every checkpoint, grade the answers."),
+    "eval": ("evaluate", "Measure a system on a public dataset, beside its floors and ceilings."),
     "rejudge": ("rejudge", "Grade the recorded answers of a run again, without its system."),
     "serve": ("serve", "Serve an adapter to other processes: gRPC, HTTP or JSON lines."),
     "ablate": ("ablate", "Turn each part of a system off or on, and compare what it scores."),
@@ -19,6 +20,7 @@ COMMANDS = {
     "world": ("world", "Build, prove and describe simulated personas."),
     "ranges": ("catalogue", "List the names of checkpoints."),
     "lint": ("lint", "Look for faults in personas, their days and their questions."),
+    "datasets": ("datasets", "List, download and describe the public datasets."),
     "endpoint": ("endpoint", "Serve embeddings and chats to products, and count their tokens."),
     "heatmap": ("heatmap", "Draw a run's heatmap again."),
     "export": ("export", "Write a run's result files again from its journal."),

@@ -95,7 +95,7 @@ class Truth(Record, frozen=True, kw_only=True, omit_defaults=True):
     source: str | None = None
     """The dataset's own id of the question, which may give its answer away."""
     cited: tuple[str, ...] = ()
-    """The evidence as the dataset spells it, faults and all, where its own protocol goes by that."""
+    """The evidence as the dataset spells it, faults and all: its own protocol may go by that."""
     requires_synthesis: bool = False
     forbidden_sessions: tuple[str, ...] = ()
     disclosure: Disclosure | None = None

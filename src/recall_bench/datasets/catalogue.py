@@ -7,10 +7,24 @@ from recall_bench.errors import UsageError
 
 
 def _all() -> tuple[PublicDataset, ...]:
-    from recall_bench.datasets import locomo
+    from recall_bench.datasets import (
+        convomem,
+        locomo,
+        longmemeval,
+        membench,
+        memoryarena,
+        persona_json,
+        personamem,
+    )
 
     return (
         *locomo.DATASETS,
+        *longmemeval.DATASETS,
+        *convomem.DATASETS,
+        *membench.DATASETS,
+        *personamem.DATASETS,
+        *memoryarena.DATASETS,
+        *persona_json.DATASETS,
     )
 
 

@@ -5,22 +5,24 @@ Five facts about the upstream file shape this one:
 * It numbers its categories and never names them; a test lets the questions vouch for our names.
 * A fifth of its turns share a photo that is known by its caption alone, and two fifths of the
   questions cite such a turn. A caption is part of what was said.
-* Nine of its evidence references are misspelt. `_ERRATA` mends those whose meaning is plain and
+* Nine of its evidence references are misspelt. `_MEANT` mends those whose meaning is plain and
   drops the three that name no turn.
 * Category 5 asks for what never happened: its `adversarial_answer` is the trap, not the truth.
 * Sessions are keys of one mapping, `session_10` among them, and some dates have no session.
 """
 
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from recall_bench.core.history import Episode, Turn
 from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
-from recall_bench.datasets.public import PublicDataset
+from recall_bench.datasets.elements import Elements, locate
+from recall_bench.datasets.public import Erratum, Layer, PublicDataset
 from recall_bench.errors import Malformed, UsageError
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
@@ -31,8 +33,9 @@ NOT_MENTIONED = "That was not mentioned in the conversation."
 _SPOKEN = "%I:%M %p on %d %B, %Y"
 _PLACE = re.compile(r"D(\d+):(\d+)\Z")
 _SESSION = re.compile(r"session_(\d+)\Z")
+_AUDITED = re.compile(r"locomo_(\d+)_qa(\d+)\Z", re.ASCII)
 
-_ERRATA: dict[tuple[str, str], tuple[str, ...]] = {
+_MEANT: dict[tuple[str, str], tuple[str, ...]] = {
     ("conv-26", "D8:6; D9:17"): ("D8:6", "D9:17"),
     ("conv-42", "D10:19"): (),
     ("conv-42", "D"): (),
@@ -46,20 +49,44 @@ _ERRATA: dict[tuple[str, str], tuple[str, ...]] = {
 """By conversation and reference as written: the turns that are meant."""
 
 
-def load(path: Path) -> Iterator[Scenario]:
-    """Read `locomo10.json`: a scenario for each conversation, an episode for each session."""
+class _Finding(msgspec.Struct):
+    """One entry of the public audit: what it read, and what it holds to be right."""
+
+    question_id: str
+    error_type: Literal[
+        "HALLUCINATION",
+        "TEMPORAL_ERROR",
+        "ATTRIBUTION_ERROR",
+        "INCOMPLETE",
+        "AMBIGUOUS",
+        "WRONG_CITATION",
+    ]
+    question: str
+    golden_answer: str
+    cited_evidence: list[str]
+    correct_answer: Annotated[str, msgspec.Meta(pattern=r"\S")]
+    correct_evidence: list[str]
+
+
+def load(data: Path, layers: Mapping[str, Path]) -> tuple[Scenario, ...]:
+    """Read `locomo10.json`: a scenario for each conversation, an episode for each session.
+
+    The layer `audit` is the list of errors that a public audit of that file found.
+    """
+    if unknown := set(layers) - {AUDIT.name}:
+        raise UsageError(f"LoCoMo has no corrections called {min(unknown)!r}, only {AUDIT.name!r}")
+    elements = Elements(locate(data, "locomo10.json"), "conversation")
+    scenarios = tuple(_built(elements, number) for number in range(len(elements)))
+    return _audited(scenarios, layers[AUDIT.name]) if AUDIT.name in layers else scenarios
+
+
+def _built(elements: Elements, number: int) -> Scenario:
+    raw = elements.decode(number, dict[str, Any])
     try:
-        conversations = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UsageError(f"there is no file {path}; name the locomo10.json you have") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise Malformed(str(path), f"cannot be read as JSON ({error})") from error
-    for number, raw in enumerate(conversations):
-        try:
-            yield _scenario(raw)
-        except (KeyError, TypeError, ValueError) as error:
-            name = f"{path}, conversation {number + 1}"
-            raise Malformed(name, f"is not as LoCoMo has it ({error!r})") from error
+        return _scenario(raw)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        where = elements.where(number)
+        raise Malformed(where, f"is not as LoCoMo has it ({error!r})") from error
 
 
 def _scenario(raw: dict[str, Any]) -> Scenario:
@@ -90,28 +117,40 @@ def _said(turn: dict[str, Any]) -> str:
     return f"{turn['text']} [shares a photo: {caption}]" if caption else str(turn["text"])
 
 
-def _item(name: str, number: int, asked: dict[str, Any], episodes: tuple[Episode, ...]) -> Item:
+def _item(name: str, number: int, asked: dict[str, Any], episodes: Sequence[Episode]) -> Item:
     category = CATEGORIES[asked["category"]]
     is_trap = category == "adversarial"
     return Item(
         id=f"q{number:03}",
         text=asked["question"],
         truth=Truth(
-            reference=NOT_MENTIONED if is_trap else str(asked["answer"]),
+            reference=NOT_MENTIONED if is_trap else _answer(number, asked, "answer"),
             category=category,
             expects=Expects.ABSTAIN if is_trap else Expects.ANSWER,
             evidence=tuple(_evidence(name, asked.get("evidence", ()), episodes)),
-            distractors=(str(asked["adversarial_answer"]),) if is_trap else (),
+            distractors=(_answer(number, asked, "adversarial_answer"),) if is_trap else (),
+            source=f"{name}:q{number}",
+            cited=tuple(asked.get("evidence", ())),
         ),
         known_from=episodes[-1].day,
     )
 
 
+def _answer(number: int, asked: dict[str, Any], key: str) -> str:
+    """Text, or a whole number as text: what is anything else, or not there, is no answer."""
+    answer = asked.get(key)
+    if isinstance(answer, int) and not isinstance(answer, bool):
+        return str(answer)
+    if not isinstance(answer, str) or not answer.strip():
+        raise ValueError(f"question q{number} has no {key} that is text or a whole number")
+    return answer
+
+
 def _evidence(
-    name: str, references: list[str], episodes: tuple[Episode, ...]
+    name: str, references: Sequence[str], episodes: Sequence[Episode]
 ) -> Iterator[Evidence]:
     lengths = {episode.day: len(episode.turns) for episode in episodes}
-    meant = (place for one in references for place in _ERRATA.get((name, one), (one,)))
+    meant = (place for one in references for place in _MEANT.get((name, one), (one,)))
     for place in dict.fromkeys(meant):
         found = _PLACE.match(place)
         if found is None:
@@ -121,4 +160,145 @@ def _evidence(
             raise ValueError(f"evidence {place!r} names a turn that does not exist")
         yield Evidence(day=day, turn=turn)
 
-DATASETS: tuple[PublicDataset, ...] = ()
+
+def _audited(scenarios: tuple[Scenario, ...], path: Path) -> tuple[Scenario, ...]:
+    """The scenarios with what the audit found corrected."""
+    findings = Elements(path, "entry")
+    corrected: dict[tuple[int, int], Item] = {}
+    for number in range(len(findings)):
+        finding = findings.decode(number, _Finding)
+        try:
+            place = _audited_place(finding.question_id, scenarios, corrected)
+            corrected[place] = _corrected(scenarios[place[0]], place[1], finding)
+        except ValueError as error:
+            problem = f"does not fit this edition of LoCoMo: {error}"
+            raise Malformed(findings.where(number), problem) from error
+    return tuple(
+        scenario.but(
+            items=tuple(corrected.get((place, n), item) for n, item in enumerate(scenario.items))
+        )
+        for place, scenario in enumerate(scenarios)
+    )
+
+
+def _audited_place(
+    name: str, scenarios: Sequence[Scenario], taken: Container[tuple[int, int]]
+) -> tuple[int, int]:
+    """Which conversation the audit means, and which of its questions, both counted from 0."""
+    found = _AUDITED.match(name)
+    place, number = (int(found[1]), int(found[2])) if found else (-1, -1)
+    if not 0 <= place < len(scenarios) or number >= len(scenarios[place].items):
+        raise ValueError(f"there is no question {name}")
+    if (place, number) in taken:
+        raise ValueError(f"{name} has an entry already")
+    return place, number
+
+
+def _corrected(scenario: Scenario, number: int, finding: _Finding) -> Item:
+    item = scenario.items[number]
+    truth, episodes = item.truth, scenario.episodes
+    name = finding.question_id
+    if item.text != finding.question:
+        raise ValueError(f"{name} is {item.text!r} and not {finding.question!r}")
+    if truth.reference != finding.golden_answer:
+        raise ValueError(f"{name} has the answer {truth.reference!r}, not the one it corrects")
+    if truth.evidence != tuple(_evidence(scenario.id, finding.cited_evidence, episodes)):
+        raise ValueError(f"{name} does not cite {', '.join(finding.cited_evidence)}")
+    right = tuple(_evidence(scenario.id, finding.correct_evidence, episodes))
+    match finding.error_type:
+        case "AMBIGUOUS":
+            return item
+        case "WRONG_CITATION":
+            # Where the answer was right all along, the entry repeats it with remarks.
+            return item.but(truth=truth.but(evidence=right))
+        case _:
+            return item.but(truth=truth.but(reference=finding.correct_answer, evidence=right))
+
+
+AUDIT = Layer(
+    name="audit",
+    concerns="A third party's audit of the 1,540 questions of categories 1–4 (dial481/locomo-audit "
+    "@ 9493fb4) flags 156: 86 get its answer and its citation (33 hallucinations, 26 errors of "
+    "time, 24 of attribution, 3 incomplete answers), 57 its citation alone (3 of them mended "
+    "without it too), 13 that it calls ambiguous stay as published, and one of the 86, "
+    "conv-47:q11, has no evidence then, so that 1,981 questions cite a turn.",
+)
+
+_NOTES = (
+    (
+        "There are 1,986 questions: 1,982 cite a turn, which is what retrieval is scored on; 1,540 "
+        "are of categories 1–4, which is what most published answers are scored on."
+    ),
+    (
+        "446 are adversarial, 444 of them without an answer in the file: the right thing is to say "
+        "that it was not mentioned, and what they cite is where the trap comes from, so that "
+        "retrieval scores on them reward finding bait."
+    ),
+    (
+        "Papers and harnesses permute the names of the categories; compare numbers by the counts: "
+        "282 multi-hop, 321 temporal, 96 open-domain, 841 single-hop, 446 adversarial."
+    ),
+    (
+        "With the audit laid over, some references are sentences that deny what the question takes "
+        "for granted: judge them by meaning, because token F1 against them says little."
+    ),
+)
+
+_ERRATA = (
+    Erratum(
+        name="misspelt-evidence",
+        concerns="9 of the references to turns match none: 6 are mended, and 3 that name no turn "
+        "there is (`D` and `D10:19` in conv-42, `D4:36` in conv-47) are dropped.",
+    ),
+    Erratum(
+        name="no-evidence",
+        concerns="4 questions of category 3 cite nothing (conv-26:q30 and q46, conv-50:q39 and "
+        "q42); they are left out of retrieval, where the official script gives them full recall.",
+    ),
+    Erratum(
+        name="photos",
+        concerns="1,226 turns share a photo that is known by its caption alone; the caption is "
+        "added to what was said.",
+    ),
+    Erratum(
+        name="dates-without-a-session",
+        concerns="conv-26 has 16 dates of sessions that are not there; they are no episodes.",
+    ),
+    Erratum(
+        name="sessions-as-keys",
+        concerns="Sessions are keys of a mapping; they are put in the order of their numbers, so "
+        "that session 10 follows session 9.",
+    ),
+    Erratum(
+        name="numbers-for-answers",
+        concerns="6 answers, all of conv-26, are whole numbers; they are taken as written.",
+    ),
+    Erratum(
+        name="adversarial-no",
+        concerns="2 adversarial questions (conv-26:q167 and q178) have the answer `No`; they are "
+        "treated as the other 444, where to deny it is right.",
+    ),
+    Erratum(
+        name="adversarial-not-mentioned",
+        concerns="2 adversarial questions (conv-30:q79 and q103) have the right answer, `Not "
+        "mentioned`, for a trap; it is kept as one, and whoever scores traps should know.",
+    ),
+    Erratum(
+        name="repeated-questions",
+        concerns="12 questions are asked twice within a conversation, 11 of them in conv-48; each "
+        "counts as often as it is asked.",
+    ),
+)
+
+DATASETS = (
+    PublicDataset(
+        name="locomo",
+        family="locomo",
+        title="LoCoMo, ten long chats between two friends",
+        load=load,
+        has_dates=True,
+        notes=_NOTES,
+        errata=_ERRATA,
+        layers=(AUDIT,),
+    ),
+)

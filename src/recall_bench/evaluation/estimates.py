@@ -1,6 +1,7 @@
 """Questions become figures: means with their counts, their intervals, their floors and ceilings."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 
 from recall_bench.core.record import Record
@@ -66,20 +67,29 @@ def groups_of(
 ) -> tuple[Group, ...]:
     """All questions, those with and without an answer where there are both, and each category."""
     wanted = frozenset(headline) if with_intervals else frozenset()
-    members: dict[str, list[Scored]] = {ALL: list(scored)}
-    if len({each.is_answerable for each in scored}) == 2:
-        members[ANSWERABLE] = [each for each in scored if each.is_answerable]
-        members[UNANSWERABLE] = [each for each in scored if not each.is_answerable]
+    cells: dict[tuple[str, bool], list[Scored]] = {}
     for each in scored:
-        members.setdefault(f"category {each.category}", []).append(each)
+        cells.setdefault((each.category, each.is_answerable), []).append(each)
+    sums = {cell: _Sums.of(members) for cell, members in cells.items()}
+    members: dict[str, list[tuple[str, bool]]] = {ALL: list(cells)}
+    if len({is_answerable for _, is_answerable in cells}) == 2:
+        members[ANSWERABLE] = [cell for cell in cells if cell[1]]
+        members[UNANSWERABLE] = [cell for cell in cells if not cell[1]]
+    groups = list(members.items())
+    groups += [
+        (category, [cell for cell in cells if cell[0] == category])
+        for category in dict.fromkeys(category for category, _ in cells)
+    ]
     clusters = _clusters(scored)
     return tuple(
         Group(
-            name=name.removeprefix("category "),
-            questions=len(group),
-            figures=_estimates(group, wanted, clusters),
+            name=name,
+            questions=sum(len(cells[cell]) for cell in held),
+            figures=_Sums.together([sums[cell] for cell in held]).estimates(
+                _intervals([each for cell in held for each in cells[cell]], wanted, clusters)
+            ),
         )
-        for name, group in members.items()
+        for name, held in groups
     )
 
 
@@ -141,28 +151,84 @@ def _key(scored: Scored) -> str:
     return f"{scored.scenario}/{scored.item}"
 
 
-def _estimates(
+def _intervals(
     group: Sequence[Scored], wanted: frozenset[str], clusters: Mapping[str, str]
-) -> dict[str, Estimate]:
-    names = dict.fromkeys(name for each in group for name in each.figures)
+) -> dict[str, tuple[float, float] | None]:
     found = {}
-    for name in names:
+    for name in wanted:
         having = [each for each in group if name in each.figures]
         values = [each.figures[name] for each in having]
-        interval = None
-        if name in wanted:
-            drawn = [clusters[_key(each)] for each in having]
-            difference = paired(values, drawn, [ALL] * len(values))
-            interval = None if difference is None else difference.interval
-        found[name] = Estimate(
-            name=name,
-            mean=fmean(values),
-            counted=len(values),
-            interval=interval,
-            chance=_mean_of([each.chance.get(name) for each in having]),
-            ceiling=_mean_of([each.ceiling.get(name) for each in having]),
-        )
+        drawn = [clusters[_key(each)] for each in having]
+        difference = paired(values, drawn, [ALL] * len(values))
+        found[name] = None if difference is None else difference.interval
     return found
+
+
+@dataclass(slots=True)
+class _Sum:
+    """One figure added up, with what chance and the best order get where that is known."""
+
+    count: int = 0
+    mean: float = 0.0
+    chances: int = 0
+    chance: float = 0.0
+    ceilings: int = 0
+    ceiling: float = 0.0
+
+    def __add__(self, other: "_Sum") -> "_Sum":
+        return _Sum(
+            self.count + other.count,
+            self.mean + other.mean,
+            self.chances + other.chances,
+            self.chance + other.chance,
+            self.ceilings + other.ceilings,
+            self.ceiling + other.ceiling,
+        )
+
+
+class _Sums(dict[str, _Sum]):
+    """Every figure of some questions, added up in one pass."""
+
+    @classmethod
+    def of(cls, group: Iterable[Scored]) -> "_Sums":
+        sums = cls()
+        for each in group:
+            chances, ceilings = each.chance, each.ceiling
+            for name, value in each.figures.items():
+                held = sums.get(name)
+                if held is None:
+                    held = sums[name] = _Sum()
+                held.count += 1
+                held.mean += value
+                if name in chances:
+                    held.chances += 1
+                    held.chance += chances[name]
+                if name in ceilings:
+                    held.ceilings += 1
+                    held.ceiling += ceilings[name]
+        return sums
+
+    @classmethod
+    def together(cls, parts: Iterable["_Sums"]) -> "_Sums":
+        sums = cls()
+        for part in parts:
+            for name, held in part.items():
+                sums[name] = sums[name] + held if name in sums else held
+        return sums
+
+    def estimates(self, intervals: Mapping[str, tuple[float, float] | None]) -> dict[str, Estimate]:
+        """A floor or a ceiling is told only where it is known of every question."""
+        return {
+            name: Estimate(
+                name=name,
+                mean=held.mean / held.count,
+                counted=held.count,
+                interval=intervals.get(name),
+                chance=held.chance / held.count if held.chances == held.count else None,
+                ceiling=held.ceiling / held.count if held.ceilings == held.count else None,
+            )
+            for name, held in self.items()
+        }
 
 
 def _mean_of(values: Sequence[float | None]) -> float | None:

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from recall_bench.evaluation.controls import KEYWORDS
 from recall_bench.evaluation.estimates import ALL, Abstention, Estimate, Group
-from recall_bench.evaluation.report import Report
+from recall_bench.evaluation.report import ControlReport, Report
 
 _DASH = "–"
 _RANKED = ("hit", "recall", "recall_all", "precision", "ndcg", "ndcg_lme")
@@ -70,7 +71,7 @@ class _Page:
         rows = []
         for name in names:
             found = self._figures[name]
-            floors = [_mean(_figures(each.groups, ALL), name) for each in self._controls]
+            floors = [self._floor(each, name) for each in self._controls]
             rows.append(
                 [
                     name,
@@ -83,6 +84,13 @@ class _Page:
                 ]
             )
         return _table(head, rows)
+
+    @staticmethod
+    def _floor(control: ControlReport, name: str) -> str:
+        """Who returns nothing, and who returns only what it was told, says nothing of a search."""
+        if control.name != KEYWORDS and _RANKING.fullmatch(name):
+            return _DASH
+        return _mean(_figures(control.groups, ALL), name)
 
     def _ranking(self, level: str) -> Iterator[str]:
         names = {
@@ -132,8 +140,7 @@ class _Page:
         yield ["random", *(_number(each.chance if each else None) for each in found)]
         for control in self._controls:
             figures = _figures(control.groups, ALL)
-            # Who returns nothing, and who returns only what it was told, is no measure of a search.
-            if control.name == "bm25" and any(name in figures for name in names):
+            if control.name == KEYWORDS and any(name in figures for name in names):
                 yield [control.name, *(_mean(figures, name) for name in names)]
         best = [each.ceiling if each else None for each in found]
         if any(value is not None and value < 1 for value in best):

@@ -6,6 +6,7 @@ digests of their texts.
 
 import os
 import platform
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -30,11 +31,16 @@ from recall_bench.evaluation.estimates import (
     counts_of,
     groups_of,
 )
+from recall_bench.evaluation.methodology import Level
 from recall_bench.evaluation.opening import Opened
 from recall_bench.evaluation.scoring import Scored, Scorer
 from recall_bench.reporting.folder import RunFolder
 
 FORMAT = "recall-bench-eval/1"
+_BUDGET = re.compile(r"@(\d+)tok$")
+_FILLED = 0.95
+"""A budget is quoted if for this share of the questions it, and not the count, was the limit."""
+_RANKED = tuple(f"{level} " for level in Level)
 _PARTS = ("recall-bench", "numpy", "bm25s", "wordllama", "msgspec")
 
 
@@ -105,7 +111,11 @@ class Report(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What one should know of the dataset before quoting a number."""
     errata: dict[str, str] = msgspec.field(default_factory=dict)
     headline: tuple[str, ...] = ()
+    histories: dict[str, tuple[tuple[int, int], ...]] = msgspec.field(default_factory=dict)
+    """Of each scenario, the number of every session and how many turns it has: what a blind draw
+    draws from."""
     questions: tuple[Scored, ...] = ()
+    """Without figures of rankings that do not come first: hits and gold tell them again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +123,48 @@ class Questions:
     """All questions of a run, scored."""
 
     scored: tuple[Scored, ...]
+    depth: int
 
     @classmethod
     def of(cls, folder: RunFolder, opened: Opened, *, with_answers: bool) -> "Questions":
         """Measure every trial of a run against its dataset, one scenario in memory at a time."""
-        return cls(tuple(_scored(folder, opened, with_answers)))
+        return cls(tuple(_scored(folder, opened, with_answers)), folder.plan.top_k)
 
     def groups(self, headline: Sequence[str], *, with_intervals: bool) -> tuple[Group, ...]:
         """The figures of all of them, and of their parts."""
         found = groups_of(self.scored, headline, with_intervals=with_intervals)
-        return (*found, averaged(found))
+        return tuple(self._without_unreached(each) for each in (*found, averaged(found)))
+
+    def told(self, headline: Sequence[str]) -> tuple[Scored, ...]:
+        """The questions as a report holds them."""
+        return tuple(
+            each.but(
+                chance={},
+                ceiling={},
+                figures={
+                    name: value
+                    for name, value in each.figures.items()
+                    if name in headline or not name.startswith(_RANKED)
+                },
+            )
+            for each in self.scored
+        )
+
+    def _without_unreached(self, group: Group) -> Group:
+        """Without budgets that the passages asked for do not fill: they would be cut by count."""
+        figures = {
+            name: each
+            for name, each in group.figures.items()
+            if (budget := _BUDGET.search(name)) is None or self._is_filled(int(budget[1]))
+        }
+        return group.but(figures=figures)
+
+    def _is_filled(self, budget: int) -> bool:
+        filled = sum(
+            len(each.hits) < self.depth or sum(hit.tokens for hit in each.hits) >= budget
+            for each in self.scored
+        )
+        return filled >= _FILLED * len(self.scored)
 
 
 def _scored(folder: RunFolder, opened: Opened, with_answers: bool) -> Iterator[Scored]:
@@ -173,8 +215,16 @@ def report_of(assembled: Assembled, finished: Finished, controls: Sequence[Contr
         notes=(*opened.dataset.notes, *opened.notes),
         errata={each.name: each.concerns for each in opened.dataset.errata},
         headline=methodology.headline,
-        questions=questions.scored,
+        histories=_histories(folder, opened),
+        questions=questions.told(methodology.headline),
     )
+
+
+def _histories(folder: RunFolder, opened: Opened) -> dict[str, tuple[tuple[int, int], ...]]:
+    return {
+        name: tuple((each.day, len(each.turns)) for each in opened.load(name).episodes)
+        for name in folder.scenarios
+    }
 
 
 def _control(control: Control, opened: Opened) -> ControlReport:

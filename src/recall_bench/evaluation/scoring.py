@@ -1,6 +1,6 @@
 """Every question measured: what was found against the gold, what was said against the truth."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -15,12 +15,15 @@ from recall_bench.evaluation.found import Figures, Finder
 from recall_bench.evaluation.methodology import Judging, Level, Methodology, unit
 from recall_bench.judging.offline.abstention import read_stance
 from recall_bench.judging.protocols import registry
+from recall_bench.judging.protocols.choice import lettered
 from recall_bench.judging.protocols.score import Computed
 from recall_bench.judging.protocols.submission import submission_of
 from recall_bench.metrics.layers import holds_trap
 
 JUDGED = "judged right"
 """1 where whoever judged found the answer right, 0 where not."""
+LONGEST = "the longest option"
+"""What naming the longest option gets, unread: the floor that options give away themselves."""
 ANSWERED, OPEN = "answered", "open"
 
 
@@ -51,9 +54,9 @@ class Scored(Record, frozen=True, kw_only=True, omit_defaults=True):
     """`answered`, the fault that kept the system from answering, or `open`."""
     figures: Figures = msgspec.field(default_factory=dict)
     """By name, such as `turn recall@10`. A figure that does not apply is not there."""
-    chance: Figures = msgspec.field(default_factory=dict)
+    chance: Mapping[str, float] = msgspec.field(default_factory=dict)
     """What a blind draw would get, where that can be told."""
-    ceiling: Figures = msgspec.field(default_factory=dict)
+    ceiling: Mapping[str, float] = msgspec.field(default_factory=dict)
     """What the best order of all there is would get."""
     gold: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """What should be found, by level."""
@@ -122,9 +125,10 @@ class Scorer:
         }
         traps = item.truth.distractors
         said = None if item.choices else text
+        guessed = self._guessed(item)
         return scored.but(
             figures=figures,
-            chance={**scored.chance, **self._guessed(item)},
+            chance={**scored.chance, **guessed} if guessed else scored.chance,
             answer=text,
             abstained=None if said is None else read_stance(said).stance.is_non_answer,
             fell_for_trap=None if said is None or not traps else holds_trap(said, traps),
@@ -142,6 +146,8 @@ class Scorer:
             protocol = registry.find(name)
             if isinstance(protocol, Computed) and _applies(name, item):
                 figures[name] = protocol.grade(submission_of(item, text)).value
+        if item.choices:
+            figures[LONGEST] = float(item.truth.choice == longest_option(item))
         return figures
 
     def _judged(self, outcome: Outcome | None) -> Figures:
@@ -150,6 +156,12 @@ class Scorer:
         if isinstance(outcome, NotAnswered):
             return {JUDGED: 0.0}
         return {JUDGED: rightness(outcome.verdict)} if isinstance(outcome, Judged) else {}
+
+
+def longest_option(item: Item) -> str:
+    """The letter of the option with most characters; of equals, the first."""
+    options = lettered(list(item.choices))
+    return max(options, key=lambda letter: len(options[letter]))
 
 
 def rightness(verdict: Verdict) -> float:

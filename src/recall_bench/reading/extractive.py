@@ -1,5 +1,8 @@
 """A reader without a model: it quotes what was found, or says that there is no record.
 
+Where a question offers choices it names the one that `choosing.py` finds best supported by what it
+would otherwise quote.
+
 It reads in the order that the system chose, and whether there is enough to quote it decides from
 the question and the passages alone: scores of different systems mean different things.
 """
@@ -9,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.question import Question
 from recall_bench.core.reader import ReaderCard
+from recall_bench.reading import choosing
 from recall_bench.systems.builtin.embedding import embed, similarity
 from recall_bench.systems.builtin.extractive import NO_RECORD
 from recall_bench.systems.builtin.lexical import Vocabulary
@@ -34,19 +38,34 @@ class ExtractiveReader:
     card = ReaderCard(
         name="extractive",
         version=VERSION,
-        config={"quotes": QUOTES, "word_weight": WORD_WEIGHT, "no_record_below": NO_RECORD_BELOW},
+        config={
+            "quotes": QUOTES,
+            "word_weight": WORD_WEIGHT,
+            "no_record_below": NO_RECORD_BELOW,
+            "choosing": choosing.VERSION,
+        },
     )
 
     def __init__(self) -> None:
         self._support = Support()
 
     async def read(self, question: Question, passages: Sequence[Passage]) -> Answer:
-        """The first passages, word for word and none twice, if they support an answer."""
+        """The first passages, word for word and none twice, if they support an answer.
+
+        Of a question with choices, the one that they support most.
+        """
         quotes = first_texts(passages)
-        words, meaning = self._support.of(question.text, quotes)
-        support = WORD_WEIGHT * words + (1 - WORD_WEIGHT) * meaning
-        text = "\n".join(quotes) if quotes and support >= NO_RECORD_BELOW else NO_RECORD
-        return Answer(text=text)
+        if not quotes or self._weigh(question.text, quotes) < NO_RECORD_BELOW:
+            return Answer(text=NO_RECORD)
+        if question.choices:
+            chosen = choosing.choose(question.choices, lambda one: self._weigh(one, quotes))
+            return Answer(text=chosen or NO_RECORD)
+        return Answer(text="\n".join(quotes))
+
+    def _weigh(self, text: str, quotes: Sequence[str]) -> float:
+        """How far the quotes support what the text asks or says."""
+        words, meaning = self._support.of(text, quotes)
+        return WORD_WEIGHT * words + (1 - WORD_WEIGHT) * meaning
 
     async def close(self) -> None:
         """Nothing is held."""

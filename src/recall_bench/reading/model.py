@@ -37,6 +37,18 @@ CLOSING = (
     "record."
 )
 
+CHOOSING = (
+    "- The question offers choices, each after its letter. Reply with the letter of the one that "
+    "the passages support best, in parentheses, such as (B), and with nothing else; if they "
+    "support none of them, say plainly that there is no record."
+)
+"""What the instruction says besides where a question offers choices."""
+
+CHOOSING_CLOSING = (
+    "The passages end here. Reply with the letter of the choice that they support best, or say "
+    "plainly that there is no record."
+)
+
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 """What ends a line for some, and needs no escape in JSON."""
 
@@ -56,9 +68,10 @@ def build_prompt(question: Question, passages: Sequence[Passage]) -> Prompt:
     lines = "\n".join(
         f"{number}. {_told(each.text)}" for number, each in enumerate(passages, start=1)
     )
+    closing = CHOOSING_CLOSING if question.choices else CLOSING
     return Prompt(
-        system=INSTRUCTION,
-        user="\n\n".join(["\n".join(parts), f"{_HEADINGS[4]}:\n{lines}", CLOSING]),
+        system=f"{INSTRUCTION}\n{CHOOSING}" if question.choices else INSTRUCTION,
+        user="\n\n".join(["\n".join(parts), f"{_HEADINGS[4]}:\n{lines}", closing]),
     )
 
 
@@ -69,8 +82,13 @@ def _told(content: str | list[str]) -> str:
 
 
 def prompt_digest() -> str:
-    """Names the prompt: everything in it that is ours."""
+    """Names the prompt of a question without choices: everything in it that is ours."""
     return sha256("\0".join((INSTRUCTION, CLOSING, *_HEADINGS)).encode()).hexdigest()
+
+
+def choosing_digest() -> str:
+    """Names what the prompt of a question with choices says besides."""
+    return sha256("\0".join((CHOOSING, CHOOSING_CLOSING)).encode()).hexdigest()
 
 
 class ModelReader:
@@ -79,7 +97,10 @@ class ModelReader:
     def __init__(self, model: Model) -> None:
         self._model = model
         self.card = ReaderCard(
-            name="model", version=VERSION, model=model.name, config={"prompt": prompt_digest()}
+            name="model",
+            version=VERSION,
+            model=model.name,
+            config={"prompt": prompt_digest(), "choosing": choosing_digest()},
         )
 
     async def read(self, question: Question, passages: Sequence[Passage]) -> Answer:

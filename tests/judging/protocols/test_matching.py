@@ -4,15 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
+from recall_bench.core.matching import contains, words
 from recall_bench.errors import Malformed
 from recall_bench.judging.protocols.matching import (
-    contains,
     grade_exact,
     grade_f1,
     grade_plain,
     grade_words,
     normalised,
-    words,
 )
 from recall_bench.judging.protocols.score import Score, Submission
 

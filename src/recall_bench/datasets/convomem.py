@@ -1,0 +1,285 @@
+"""ConvoMem: what a user and an assistant said over some conversations, and one question about it.
+
+Six facts about the published files shape this one:
+
+* An item brings its own conversations; a test case mixes them with others, in one order for all
+  its items. Either way an item is a scenario of its own, so that no item's history helps another.
+* The folder says which of six kinds a question is. The item's own `category` is about its subject.
+* There is no time in it but the order of the conversations. They are dated a day apart from
+  `EPOCH`, which is nobody's date.
+* Gold is text. Three quarters of it is a message word for word. Most of the rest is a message
+  without its opening or its end, and is placed by being part of it, as upstream's own check does.
+* What is left is reworded beyond that. It belongs to the conversation of its own number, which is
+  then evidence as a whole; where the numbers do not match, it is dropped and not guessed at.
+* A text that several messages hold is evidence wherever its speaker says it: nothing says which
+  was meant, and whoever finds one has found what the others say.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from functools import lru_cache
+from hashlib import sha256
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from recall_bench.core.history import Episode, Turn, story_day
+from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
+from recall_bench.datasets.public import Erratum, OneByOne, PublicDataset
+from recall_bench.errors import Malformed, UsageError
+
+EPOCH = date(2024, 1, 1)
+"""The day of the first conversation, in a dataset that has no days."""
+
+CATEGORIES = {
+    "user_evidence": "user",
+    "assistant_facts_evidence": "assistant-facts",
+    "changing_evidence": "changing",
+    "abstention_evidence": "abstention",
+    "preference_evidence": "preference",
+    "implicit_connection_evidence": "implicit-connection",
+}
+"""By upstream's folder: what we call the questions in it."""
+
+_ABSTENTION = "abstention_evidence"
+_QUESTIONS = ("core_benchmark/evidence_questions", "evidence_questions")
+_MOST = 0.8
+"""How much of the gold a shorter message must hold to be what is meant; upstream's figure."""
+_LEAST = 30
+"""How many characters of a message can be told from chance: `yes` is part of too many."""
+
+
+class _Message(msgspec.Struct):
+    speaker: str
+    text: str
+
+
+class _Quote(msgspec.Struct):
+    text: str
+    speaker: str | None = None
+
+
+class _Conversation(msgspec.Struct):
+    messages: list[_Message]
+    id: str | None = None
+
+
+class _Asked(msgspec.Struct):
+    question: str
+    answer: str
+    message_evidences: list[_Quote]
+    conversations: list[_Conversation] = []
+    category: str | None = None
+
+
+class _Bundle(msgspec.Struct):
+    """A file of items, or one test case of several; what is in it is read when it is asked for."""
+
+    plain: list[msgspec.Raw] | None = msgspec.field(name="evidence_items", default=None)
+    mixed: list[msgspec.Raw] | None = msgspec.field(name="evidenceItems", default=None)
+    conversations: list[msgspec.Raw] | None = None
+
+
+class _Row(NamedTuple):
+    """One item as it stands in its file, with the history it is mixed into, if it is."""
+
+    number: int
+    """Its place within the file, from 1 on."""
+    item: msgspec.Raw
+    history: list[msgspec.Raw] | None
+
+
+_Told = tuple[int, _Conversation]
+"""A conversation with the story day it has here."""
+
+
+def load(data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
+    """Read a file of items or of test cases, or a folder of them: a scenario for each item.
+
+    Of a whole download, the items are read and not the test cases mixed from them.
+    """
+    if layers:
+        raise UsageError(f"convomem has no corrections to lay over it; leave out {min(layers)!r}")
+    files = _files(data)
+    # Files are large and used one after the other: one at a time is in memory.
+    rows_of = lru_cache(maxsize=1)(_read)
+    ends = list(accumulate(len(rows_of(path)) for path in files))
+
+    def build(number: int) -> Scenario:
+        place = bisect_right(ends, number)
+        row = rows_of(files[place])[number - ends[place]]
+        try:
+            return _scenario(_source(files[place], data), row)
+        except ValueError as error:
+            raise Malformed(f"{files[place]}, item {row.number}", str(error)) from error
+
+    return OneByOne(ends[-1], build)
+
+
+def _files(data: Path) -> list[Path]:
+    if data.is_file():
+        return [data]
+    if not data.is_dir():
+        raise UsageError(f"there is no {data}; name ConvoMem's evidence_questions or a file of it")
+    inner = (data / name for name in _QUESTIONS if (data / name).is_dir())
+    folder = next(inner, data)
+    files = sorted(folder.rglob("*.json"), key=lambda path: path.relative_to(folder).parts)
+    if not files:
+        raise UsageError(f"{data} holds no JSON file; name ConvoMem's evidence_questions")
+    return files
+
+
+def _read(path: Path) -> list[_Row]:
+    try:
+        content = msgspec.json.decode(path.read_bytes(), type=_Bundle | list[_Bundle])
+    except (OSError, ValueError) as error:
+        raise Malformed(str(path), f"is not as ConvoMem has it ({error})") from error
+    rows: list[tuple[msgspec.Raw, list[msgspec.Raw] | None]] = []
+    for bundle in content if isinstance(content, list) else [content]:
+        if bundle.plain is not None:
+            rows += [(item, None) for item in bundle.plain]
+        elif bundle.mixed is not None and bundle.conversations is not None:
+            rows += [(item, bundle.conversations) for item in bundle.mixed]
+        else:
+            problem = "holds neither evidence_items nor evidenceItems with their conversations"
+            raise Malformed(str(path), f"{problem}; name ConvoMem's evidence_questions")
+    return [_Row(number, item, history) for number, (item, history) in enumerate(rows, start=1)]
+
+
+def _source(path: Path, data: Path) -> tuple[str, ...]:
+    """The file's place in upstream's tree as far as the path tells: category, size and name."""
+    parts = path.absolute().parts
+    named = [place for place, part in enumerate(parts[:-1]) if part in CATEGORIES]
+    if named:
+        return parts[named[-1] :]
+    return path.relative_to(data).parts if path != data else (path.name,)
+
+
+def _scenario(source: tuple[str, ...], row: _Row) -> Scenario:
+    asked = msgspec.json.decode(row.item, type=_Asked)
+    told = list(enumerate(_history(asked, row), start=1))
+    if not told:
+        raise ValueError("has no conversation to remember")
+    name = f"{'/'.join(source)}#{row.number}"
+    key = source[0] if source[0] in CATEGORIES else asked.category
+    if key is None:
+        raise ValueError("says no category, and no folder says it either")
+    truth = Truth(
+        reference=asked.answer,
+        category=CATEGORIES.get(key, key),
+        expects=Expects.ABSTAIN if key == _ABSTENTION else Expects.ANSWER,
+        evidence=tuple(dict.fromkeys(_evidence(asked, told))),
+        source=name if source[0] == key else f"{key}: {name}",
+    )
+    return Scenario(
+        # What a system sees of an item must not say where it comes from, which gives its kind away.
+        id=sha256(f"convomem\0{name}".encode()).hexdigest()[:16],
+        epoch=EPOCH,
+        episodes=tuple(_episode(day, conversation) for day, conversation in told),
+        items=(Item(id="q1", text=asked.question, truth=truth, known_from=len(told)),),
+    )
+
+
+def _history(asked: _Asked, row: _Row) -> list[_Conversation]:
+    if row.history is None:
+        return asked.conversations
+    return [msgspec.json.decode(one, type=_Conversation) for one in row.history]
+
+
+def _episode(day: int, conversation: _Conversation) -> Episode:
+    if not conversation.messages:
+        raise ValueError(f"conversation {day} holds no message")
+    turns = tuple(Turn(speaker=one.speaker.lower(), text=one.text) for one in conversation.messages)
+    return Episode(
+        id=f"session-{day}",
+        day=day,
+        at=story_day(EPOCH, day),
+        text="\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns),
+        turns=turns,
+    )
+
+
+def _evidence(asked: _Asked, told: list[_Told]) -> Iterator[Evidence]:
+    own = [_find(one, told) for one in asked.conversations] or told
+    for place, quote in enumerate(asked.message_evidences):
+        found = list(_places(quote, own))
+        if found:
+            yield from found
+        elif len(asked.conversations) == len(asked.message_evidences):
+            yield Evidence(day=own[place][0])
+
+
+def _find(conversation: _Conversation, told: list[_Told]) -> _Told:
+    for day, one in told:
+        if one.messages == conversation.messages:
+            return day, one
+    raise ValueError("brings a conversation that is not in the history it is mixed into")
+
+
+def _places(quote: _Quote, own: list[_Told]) -> Iterator[Evidence]:
+    """Wherever it is said, by the strictest reading that finds it at all."""
+    said = [(day, turn, m) for day, one in own for turn, m in enumerate(one.messages)]
+    found = [place for place in said if place[2].text == quote.text]
+    if not found:
+        quoted = _folded(quote.text)
+        alike = [(place, _folded(place[2].text)) for place in said]
+        found = [place for place, text in alike if text == quoted]
+        found = found or [place for place, text in alike if _is_part(quoted, text)]
+    if quote.speaker is not None:
+        who = quote.speaker.lower()
+        found = [place for place in found if place[2].speaker.lower() == who] or found
+    for day, turn, message in found:
+        yield Evidence(day=day, turn=turn, speaker=message.speaker.lower())
+
+
+def _is_part(quoted: str, said: str) -> bool:
+    if min(len(quoted), len(said)) < _LEAST:
+        return False
+    return quoted in said or (said in quoted and len(said) >= _MOST * len(quoted))
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+DATASETS = (
+    PublicDataset(
+        name="convomem",
+        family="convomem",
+        title="ConvoMem",
+        load=load,
+        has_dates=False,
+        notes=(
+            (
+                "Published are 75,336 items: user 16,733, assistant-facts 12,745, changing 18,323, "
+                "abstention 14,910, preference 5,079 and implicit-connection 7,546."
+            ),
+            "The answer to a preference or implicit-connection question is a rubric for a reply.",
+            "The evidence of an abstention question is what was said near it; it holds no answer.",
+            (
+                "Without upstream's folders a question's category is its subject, and no question "
+                "is known for one that must not be answered."
+            ),
+            (
+                "An item comes with the conversations that hold its evidence and no others; only "
+                "the test cases mix in conversations that do not matter."
+            ),
+        ),
+        errata=(
+            Erratum(
+                name="shortened-evidence",
+                concerns="A quarter of the 144,598 evidence texts (35,328 by a third party's "
+                "count) lack the opening or the end of their message, which is taken for them.",
+            ),
+            Erratum(
+                name="reworded-evidence",
+                concerns="About 3 in 100 evidence texts (4,268 by a third party's count) are no "
+                "message; the conversation of the same number is cited whole, and where the "
+                "numbers do not match the text is left out.",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,270 @@
+"""LongMemEval: five hundred questions, each about its own pile of chats with an assistant.
+
+Seven facts about the upstream files shape this one:
+
+* Ids give the gold away: every gold session is called `answer_…` and no other is, and questions
+  that cannot be answered end in `_abs`. A scenario is named by a digest, an episode by its place.
+* The key `has_answer` stands on the turns of gold sessions alone. It becomes evidence.
+* Gold has two grains that disagree: of 948 gold sessions 94 have no turn that answers. Those are
+  cited whole.
+* Two haystacks of S in five are not in the order of time. They are sorted.
+* A session may occur twice in a haystack, on two dates. It is known by its place, not by its id.
+* Some sessions are later than the question, gold ones among them. They stay.
+* Each size has dates of its own. Nothing may be taken from one and put into another.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from recall_bench.core.history import Episode, Turn
+from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
+from recall_bench.datasets.elements import Elements, locate
+from recall_bench.datasets.public import Erratum, OneByOne, PublicDataset
+from recall_bench.errors import Malformed, UsageError
+
+ORACLE = "longmemeval_oracle.json"
+S = "longmemeval_s_cleaned.json"
+M = "longmemeval_m_cleaned.json"
+
+_DATE = re.compile(r"(\d{4})/(\d\d)/(\d\d) \([A-Z][a-z]{2}\) (\d\d):(\d\d)", re.ASCII)
+_UNANSWERABLE = "_abs"
+
+_Words = Annotated[str, msgspec.Meta(pattern=r"\S")]
+_Type = Literal[
+    "single-session-user",
+    "single-session-assistant",
+    "single-session-preference",
+    "multi-session",
+    "temporal-reasoning",
+    "knowledge-update",
+]
+
+
+class _Message(msgspec.Struct):
+    role: Literal["user", "assistant"]
+    content: str
+    has_answer: bool = False
+
+
+class _Named(msgspec.Struct):
+    question_id: _Words
+
+
+class _Asked(_Named):
+    question_type: _Type
+    question: _Words
+    answer: _Words | int
+    question_date: str
+    haystack_dates: list[str]
+    haystack_session_ids: list[str]
+    haystack_sessions: list[list[_Message]]
+    answer_session_ids: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """One session of a haystack, without its blank turns."""
+
+    at: datetime
+    messages: tuple[_Message, ...]
+    is_gold: bool
+
+
+def load(
+    data: Path, layers: Mapping[str, Path], *, names: tuple[str, ...] = (ORACLE, S, M)
+) -> OneByOne:
+    """Read a file of LongMemEval, or the one of these names in a folder: a scenario a question.
+
+    Scenarios are built as they are asked for, and Malformed is raised then too.
+    """
+    if layers:
+        raise UsageError(f"LongMemEval has no corrections called {', '.join(layers)}; it has none")
+    elements = Elements(locate(data, *names), "question")
+    ids = Counter(elements.decode(number, _Named).question_id for number in range(len(elements)))
+    if repeated := [name for name, count in ids.items() if count > 1]:
+        raise Malformed(str(data), f"{repeated[0]} is the id of {ids[repeated[0]]} questions")
+    return OneByOne(len(elements), partial(_build, elements))
+
+
+def _build(elements: Elements, number: int) -> Scenario:
+    asked = elements.decode(number, _Asked)
+    try:
+        return _scenario(asked)
+    except ValueError as error:
+        problem = f"is not as LongMemEval has it: {error}"
+        raise Malformed(elements.where(number), problem) from error
+
+
+def _scenario(asked: _Asked) -> Scenario:
+    sessions = sorted(_sessions(asked), key=lambda session: session.at)
+    if not sessions:
+        raise ValueError("its haystack is empty")
+    episodes = tuple(_episode(day, session) for day, session in enumerate(sessions, 1))
+    unanswerable = asked.question_id.endswith(_UNANSWERABLE)
+    item = Item(
+        id="q",
+        text=asked.question,
+        truth=Truth(
+            reference=str(asked.answer),
+            category=asked.question_type,
+            expects=Expects.ABSTAIN if unanswerable else Expects.ANSWER,
+            evidence=tuple(_evidence(sessions)),
+            source=asked.question_id,
+        ),
+        known_from=len(episodes),
+        asked_at=_time(asked.question_date),
+    )
+    return Scenario(
+        id=f"lme-{sha256(asked.question_id.encode()).hexdigest()[:12]}",
+        epoch=episodes[0].at.date(),
+        episodes=episodes,
+        items=(item,),
+    )
+
+
+def _sessions(asked: _Asked) -> Iterator[_Session]:
+    """The sessions that say something, in the order of the file."""
+    dates, ids, sessions = asked.haystack_dates, asked.haystack_session_ids, asked.haystack_sessions
+    if not len(dates) == len(ids) == len(sessions):
+        counts = f"{len(sessions)} sessions, {len(ids)} ids of sessions and {len(dates)} dates"
+        raise ValueError(f"it has {counts}")
+    gold = frozenset(asked.answer_session_ids)
+    if lost := gold.difference(ids):
+        raise ValueError(f"{min(lost)} is to answer it and is not in its haystack")
+    for place, messages in enumerate(sessions):
+        is_gold = ids[place] in gold
+        said = tuple(message for message in messages if message.content.strip())
+        if is_gold and not said:
+            raise ValueError(f"its session {place + 1} is to answer it and is blank")
+        for message in messages:
+            if message.has_answer and not (is_gold and message in said):
+                where = "a blank turn" if is_gold else "a turn of a session that is not gold"
+                raise ValueError(f"its session {place + 1} marks {where} as answering")
+        if said:
+            yield _Session(_time(dates[place]), said, is_gold)
+
+
+def _episode(day: int, session: _Session) -> Episode:
+    turns = tuple(Turn(speaker=each.role, text=each.content) for each in session.messages)
+    return Episode(
+        id=f"session-{day:03}",
+        day=day,
+        at=session.at,
+        text="\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns),
+        turns=turns,
+    )
+
+
+def _evidence(sessions: list[_Session]) -> Iterator[Evidence]:
+    for day, session in enumerate(sessions, 1):
+        if not session.is_gold:
+            continue
+        answering = [
+            Evidence(day=day, turn=turn, speaker=message.role)
+            for turn, message in enumerate(session.messages)
+            if message.has_answer
+        ]
+        yield from answering or [Evidence(day=day)]
+
+
+def _time(written: str) -> datetime:
+    """By the calendar date and the clock; a pattern and not `strptime`, which minds the locale."""
+    found = _DATE.fullmatch(written)
+    if found is None:
+        raise ValueError(f"{written!r} is no date like 2023/05/30 (Tue) 23:40")
+    year, month, day, hour, minute = map(int, found.groups())
+    try:
+        return datetime(year, month, day, hour, minute)  # noqa: DTZ001
+    except ValueError as error:
+        raise ValueError(f"{written!r} is no date ({error})") from error
+
+
+_NOTES = (
+    (
+        "The official retrieval scores are over 419 questions and not 500: those that can be "
+        "answered (470) and that a turn of the user answers; the assistant alone answers 51."
+    ),
+    (
+        "The 30 questions that cannot be answered are counted within their types, and their "
+        "reference is an explanation; for single-session-preference (30) it is a rubric."
+    ),
+    (
+        "Sessions are shared between questions: a memory that is not emptied between two questions "
+        "has seen more than it was given."
+    ),
+    (
+        "Only the cleaned release of September 2025 is read here; numbers on the first one are not "
+        "comparable."
+    ),
+)
+
+_ERRATA = (
+    Erratum(
+        name="telling-ids",
+        concerns="Gold sessions are called `answer_…`, 30 question ids end in `_abs` and the turns "
+        "of gold sessions carry `has_answer`; scenarios and episodes have names of their own, and "
+        "the mark is kept from the system.",
+    ),
+    Erratum(
+        name="unsorted-haystacks",
+        concerns="The sessions of 34 questions of oracle and 211 of S are not in the order of "
+        "time, though said to be; they are sorted by date, equal dates in the order of the file.",
+    ),
+    Erratum(
+        name="repeated-sessions",
+        concerns="13 questions of S hold one session twice, on two dates and never a gold one; "
+        "both stay, as episodes of their own.",
+    ),
+    Erratum(
+        name="sessions-after-the-question",
+        concerns="43 questions of oracle and 76 of S have sessions later than the question, in 44 "
+        "of S a gold one; all are fed before it is asked.",
+    ),
+    Erratum(
+        name="gold-sessions-without-a-turn",
+        concerns="94 of 948 gold sessions have no turn marked as answering, and 21 questions, none "
+        "of which can be answered, have none at all; such a session is cited as a whole.",
+    ),
+    Erratum(
+        name="blank-turns",
+        concerns="12 turns of S are blank; they are left out, because they say nothing and some "
+        "systems refuse an empty message, and the turns after them move up by one.",
+    ),
+    Erratum(
+        name="numbers-for-answers",
+        concerns="32 answers are whole numbers and not text; they are taken as written.",
+    ),
+    Erratum(
+        name="dates-by-size",
+        concerns="All 500 questions have other dates in oracle than in S; each size is read by "
+        "its own.",
+    ),
+)
+
+
+def _dataset(size: str, file: str, title: str) -> PublicDataset:
+    return PublicDataset(
+        name=f"longmemeval-{size}",
+        family="longmemeval",
+        title=title,
+        load=partial(load, names=(file,)),
+        has_dates=True,
+        notes=_NOTES,
+        errata=_ERRATA,
+    )
+
+
+DATASETS = (
+    _dataset("oracle", ORACLE, "LongMemEval, the sessions that answer and no others"),
+    _dataset("s", S, "LongMemEval-S, about 48 sessions a question"),
+    _dataset("m", M, "LongMemEval-M, about 500 sessions a question"),
+)

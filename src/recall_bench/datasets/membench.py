@@ -1,0 +1,400 @@
+"""MemBench: what one person told an assistant, seen by a participant or by an onlooker.
+
+Seven facts about the published files shape this one:
+
+* A file is a category, and in it are topics, and in each are trajectories. Each has its own
+  history and one question. The release sampled for the paper puts the categories into one file.
+* In the first view a step is a pair: what the user said and what the assistant replied. Both are
+  turns. In the third view a step is a statement of the user's, and nobody replies.
+* Steps of one session are listed together. A flat list is one session: nothing says otherwise.
+* `target_step_id` counts steps from 0 on through all sessions; where it is a pair, its second
+  number is the session, which must agree. The steps' own ids start anew here and there.
+* Of a pair, the utterance that tells the answer is evidence: what the user said, but for the
+  assistant's own recommendations (`_TELLERS`). Finding the other half finds nothing.
+* Upstream shows its agents every utterance with its place and time, and some answers follow from
+  those alone. A turn says them at its end, as it does there.
+* A question is graded by its letter. The reference is the text of that option; `answer` repeats
+  it, and would not count where it did not.
+
+MemDaily, its Chinese predecessor, has the third view's shape with `question_list` for `QA`, one
+list for a file, and its category and topic in the file's name; it is read as well.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime
+from functools import lru_cache
+from hashlib import sha256
+from itertools import accumulate
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import msgspec
+
+from recall_bench.core.history import Episode, StoryTime, Turn, story_day
+from recall_bench.core.question import Evidence, Item, Scenario, Truth
+from recall_bench.datasets.public import Erratum, OneByOne, PublicDataset
+from recall_bench.errors import Malformed, UsageError
+
+EPOCH = date(2024, 1, 1)
+"""The day of the first session of a trajectory that says no time at all."""
+
+_View = Literal["FirstAgent", "ThirdAgent"]
+_OTHER: dict[_View, str] = {"FirstAgent": "membench-third", "ThirdAgent": "membench-first"}
+
+_TELLERS = {
+    "lowlevel_rec": ("assistant",),
+    "RecMultiSession": ("assistant",),
+    "highlevel_rec": ("user", "assistant"),
+}
+"""Who tells the answer, by category; the user in all others.
+
+The first two ask what was recommended. The third asks what the user likes, who took one
+recommendation and named another thing unasked.
+"""
+
+_UNOFFERED = "[ERRORC]"
+"""What upstream writes for options it failed to make."""
+
+_TIME = re.compile(
+    r"'?(\d{4})[-年](\d{1,2})[-月](\d{1,2})日?(?: 周\w)?"
+    r"(?: (\d{1,2}):(\d\d)(?::\d\d)?)?'?(?: \w+)?"
+)
+_CLOSING = re.compile(r"\(place: [^()]*; time:? ?('\d{4}[^()]*)\)\s*\Z")
+"""Place and time in the text itself, in both of upstream's spellings."""
+_MEMDAILY = re.compile(r"\d+_(\w+)_([a-z]+)\Z")
+
+
+class _Step(msgspec.Struct):
+    """What is said in a step; `rel`, `attr` and `value` are labels of it, and stay unread."""
+
+    message: str | None = None
+    user: str | None = None
+    user_message: str | None = None
+    assistant: str | None = None
+    assistant_message: str | None = None
+    agent: str | None = None
+    time: str | None = None
+    place: str | None = None
+
+
+class _Asked(msgspec.Struct):
+    question: str
+    ground_truth: str
+    choices: dict[str, str | list[str] | int | float] | str
+    target_step_id: list[int | Annotated[list[int], msgspec.Meta(min_length=1, max_length=2)]]
+    time: str | None = None
+
+
+class _Trajectory(msgspec.Struct):
+    tid: int | str
+    message_list: list[_Step | str | list[_Step | str]]
+    asked: _Asked | None = msgspec.field(name="QA", default=None)
+    question_list: list[_Asked] = []
+
+    @property
+    def questions(self) -> list[_Asked]:
+        """All there are, those among them that offer nothing."""
+        return self.question_list if self.asked is None else [self.asked, *self.question_list]
+
+
+class _Row(NamedTuple):
+    """One trajectory as it stands in its file."""
+
+    source: str
+    """Its category and its topic, if it has one."""
+    number: int
+    """Its place within the topic, from 1 on."""
+    content: msgspec.Raw
+
+    @property
+    def category(self) -> str:
+        return self.source.partition("/")[0]
+
+
+class _Place(NamedTuple):
+    """Where a step is told."""
+
+    session: int
+    """As upstream counts them, from 0 on."""
+    day: int
+    turns: range
+
+
+class _Past(NamedTuple):
+    """The history of one trajectory, and where each of its steps is in it."""
+
+    episodes: tuple[Episode, ...]
+    places: list[_Place]
+
+
+_Content = dict[str, list[msgspec.Raw] | dict[str, list[msgspec.Raw]]] | list[msgspec.Raw]
+
+
+def load_first(data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
+    """Read one file of the first view or the folder of them: a scenario for each trajectory."""
+    return _load("FirstAgent", data, layers)
+
+
+def load_third(data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
+    """Read one file of the third view or the folder of them: a scenario for each trajectory."""
+    return _load("ThirdAgent", data, layers)
+
+
+def _load(view: _View, data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
+    if layers:
+        raise UsageError(f"membench has no corrections to lay over it; leave out {min(layers)!r}")
+    files = _files(view, data)
+    # Files are large and used one after the other: one at a time is in memory.
+    rows_of = lru_cache(maxsize=1)(_read)
+    ends = list(accumulate(len(rows_of(path)) for path in files))
+
+    def build(number: int) -> Scenario:
+        place = bisect_right(ends, number)
+        row = rows_of(files[place])[number - ends[place]]
+        try:
+            return _scenario(view, row)
+        except ValueError as error:
+            where = f"{files[place]}, {row.source}, trajectory {row.number}"
+            raise Malformed(where, str(error)) from error
+
+    return OneByOne(ends[-1], build)
+
+
+def _files(view: _View, data: Path) -> list[Path]:
+    if data.is_file():
+        return [data]
+    if not data.is_dir():
+        raise UsageError(f"there is no {data}; name MemBench's {view} folder or a file of it")
+    inner = (data / name for name in (f"MemData/{view}", view) if (data / name).is_dir())
+    files = sorted(next(inner, data).glob("*.json"))
+    if not files:
+        raise UsageError(f"{data} holds no JSON file; name MemBench's {view} folder")
+    return files
+
+
+def _read(path: Path) -> list[_Row]:
+    try:
+        content = path.read_bytes()
+        topics = msgspec.json.decode(content, type=_Content)
+        is_suspect = _UNOFFERED.encode() in content
+        return [
+            _Row(source, number, row)
+            for source, rows in _topics(path.stem, topics)
+            for number, row in enumerate(rows, start=1)
+            if not (is_suspect and _is_unoffered(row))
+        ]
+    except (OSError, ValueError) as error:
+        raise Malformed(str(path), f"is not as MemBench has it ({error})") from error
+
+
+def _topics(stem: str, content: _Content) -> Iterator[tuple[str, list[msgspec.Raw]]]:
+    if isinstance(content, list):
+        named = _MEMDAILY.match(stem)
+        yield f"{named[1]}/{named[2]}" if named else stem, content
+        return
+    for name, inside in content.items():
+        if isinstance(inside, list):
+            yield f"{stem}/{name}", inside
+        else:
+            yield from ((f"{name}/{topic}", rows) for topic, rows in inside.items())
+
+
+def _is_unoffered(row: msgspec.Raw) -> bool:
+    """Whether the erratum `no-options` concerns all its questions."""
+    choices = [asked.choices for asked in msgspec.json.decode(row, type=_Trajectory).questions]
+    return bool(choices) and all(one == _UNOFFERED for one in choices)
+
+
+def _scenario(view: _View, row: _Row) -> Scenario:
+    told = msgspec.json.decode(row.content, type=_Trajectory)
+    questions = [asked for asked in told.questions if asked.choices != _UNOFFERED]
+    if not questions:
+        raise ValueError("has no question")
+    past = _past(view, told)
+    return Scenario(
+        # What a system sees of a trajectory must not say its category, which tells what is asked.
+        id=sha256(f"membench\0{view}/{row.source}/{row.number}".encode()).hexdigest()[:16],
+        epoch=past.episodes[0].at.date(),
+        episodes=past.episodes,
+        items=tuple(
+            Item(
+                id=f"q{number}",
+                text=asked.question,
+                truth=_truth(row.category, f"{view}/{row.source}/{told.tid}", asked, past),
+                known_from=len(past.episodes),
+                asked_at=None if asked.time is None else _moment(asked.time),
+                choices=tuple(f"({letter}) {text}" for letter, text in _options(asked).items()),
+            )
+            for number, asked in enumerate(questions, start=1)
+        ),
+    )
+
+
+def _past(view: _View, told: _Trajectory) -> _Past:
+    """Sessions in the order of their times, which their order in the file need not be."""
+    sessions = _sessions(told)
+    times = _times(sessions)
+    episodes: list[Episode] = []
+    places: list[_Place] = []
+    for number in sorted(range(len(sessions)), key=times.__getitem__):
+        day = len(episodes) + 1
+        spoken = [_turns(view, step) for step in sessions[number]]
+        ends = accumulate(map(len, spoken))
+        places += [
+            _Place(number, day, range(end - len(step), end))
+            for step, end in zip(spoken, ends, strict=True)
+        ]
+        turns = tuple(turn for step in spoken for turn in step)
+        text = "\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)
+        episodes.append(
+            Episode(id=f"session-{day}", day=day, at=times[number], text=text, turns=turns)
+        )
+    places.sort(key=lambda place: place.session)
+    return _Past(tuple(episodes), places)
+
+
+def _sessions(told: _Trajectory) -> list[list[_Step]]:
+    listed = [one for one in told.message_list if isinstance(one, list)]
+    loose = [one for one in told.message_list if not isinstance(one, list)]
+    if listed and loose:
+        raise ValueError("message_list holds sessions and single messages")
+    sessions = listed or [loose]
+    if not all(sessions):
+        raise ValueError(f"session {sessions.index([]) + 1} holds no message")
+    return [
+        [_Step(message=step) if isinstance(step, str) else step for step in session]
+        for session in sessions
+    ]
+
+
+def _times(sessions: list[list[_Step]]) -> list[StoryTime]:
+    stated = [[time for step in session if (time := _time(step))] for session in sessions]
+    if not any(stated):
+        return [story_day(EPOCH, day) for day, _ in enumerate(sessions, start=1)]
+    if not all(stated):
+        raise ValueError(f"session {stated.index([]) + 1} says no time, though others do")
+    return [times[0] for times in stated]
+
+
+def _time(step: _Step) -> StoryTime | None:
+    if step.time is not None:
+        return _moment(step.time)
+    found = _CLOSING.search(step.message or step.user or "")
+    return _moment(found[1]) if found else None
+
+
+def _moment(text: str) -> StoryTime:
+    found = _TIME.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is not a time as MemBench writes it")
+    year, month, day, hour, minute = (int(part) for part in found.groups(default="0"))
+    return datetime(year, month, day, hour, minute)  # noqa: DTZ001
+
+
+def _turns(view: _View, step: _Step) -> list[Turn]:
+    pair = {
+        "user": step.user or step.user_message,
+        "assistant": step.assistant or step.assistant_message or step.agent,
+    }
+    said = pair if view == "FirstAgent" else {"user": step.message}
+    known = [f"{k}: {v}" for k, v in (("place", step.place), ("time", step.time)) if v]
+    closing = f" ({'; '.join(known)})" if known else ""
+    turns = [Turn(speaker=who, text=f"{text}{closing}") for who, text in said.items() if text]
+    if not turns:
+        foreign = f"is not of this view; try --dataset {_OTHER[view]}"
+        says = step.message or any(pair.values())
+        raise ValueError(foreign if says else "has a message that says nothing")
+    return turns
+
+
+def _options(asked: _Asked) -> dict[str, str]:
+    if isinstance(asked.choices, str):
+        raise ValueError(f"choices are {asked.choices!r}, not options by letter")  # noqa: TRY004
+    return {
+        letter: "; ".join(option) if isinstance(option, list) else str(option)
+        for letter, option in sorted(asked.choices.items())
+    }
+
+
+def _truth(category: str, source: str, asked: _Asked, past: _Past) -> Truth:
+    letter = asked.ground_truth.strip()
+    options = _options(asked)
+    if letter not in options:
+        raise ValueError(f"ground_truth {letter!r} is none of the options {', '.join(options)}")
+    return Truth(
+        reference=options[letter],
+        choice=letter,
+        category=category,
+        evidence=tuple(dict.fromkeys(_evidence(category, asked, past))),
+        source=source,
+    )
+
+
+def _evidence(category: str, asked: _Asked, past: _Past) -> Iterator[Evidence]:
+    count = len(past.places)
+    for target in asked.target_step_id:
+        step, *session = target if isinstance(target, list) else [target]
+        if step == count:
+            continue  # the erratum `one-past-the-end`
+        if not 0 <= step < count:
+            raise ValueError(f"target_step_id {target} names no message; there are {count}")
+        place = past.places[step]
+        if session and session != [place.session]:
+            raise ValueError(f"target_step_id {target} names a message of another session")
+        turns = past.episodes[place.day - 1].turns
+        tellers = _TELLERS.get(category, ("user",))
+        for turn in [t for t in place.turns if turns[t].speaker in tellers] or place.turns:
+            yield Evidence(day=place.day, turn=turn, speaker=turns[turn].speaker)
+
+
+_CLOSED = "Every utterance ends with its place and time, as upstream shows it to its agents."
+_PAST_THE_END = Erratum(
+    name="one-past-the-end",
+    concerns="One comparative question about events cites the step after the last (a third "
+    "party's count); that step is dropped.",
+)
+
+DATASETS = (
+    PublicDataset(
+        name="membench-first",
+        family="membench",
+        title="MemBench, first view",
+        load=load_first,
+        has_dates=True,
+        notes=(
+            _CLOSED,
+            "Published are 12,000 trajectories in eleven categories, 500 for each topic of each.",
+            "Evidence is the utterance that tells the answer, and not the pair it belongs to.",
+        ),
+        errata=(
+            _PAST_THE_END,
+            Erratum(
+                name="no-target",
+                concerns="Four highlevel_rec questions about movies cite no step (a third party's "
+                "count) and have no evidence.",
+            ),
+        ),
+    ),
+    PublicDataset(
+        name="membench-third",
+        family="membench",
+        title="MemBench, third view",
+        load=load_third,
+        has_dates=True,
+        notes=(
+            _CLOSED,
+            "Published are 14,637 trajectories in eight categories.",
+            "MemDaily, the Chinese predecessor, is read as well: 3,000 trajectories less errata.",
+        ),
+        errata=(
+            _PAST_THE_END,
+            Erratum(
+                name="no-options",
+                concerns="Thirty aggregative questions of MemDaily have [ERRORC] for their "
+                "options; they are left out, and their trajectories with them.",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,270 @@
+"""MemoryArena as fixed chains: what a later subtask needs of the earlier ones.
+
+MemoryArena has an agent solve a chain of subtasks in live environments, where it remembers its own
+solutions, right or wrong. Here nobody acts. For each subtask but the first, the episodes are the
+earlier subtasks with their *gold* solutions, the question is the subtask and the reference its gold
+answer: recall over a fixed chain, which is not MemoryArena's task completion and must not be
+compared with it.
+
+Five facts about the upstream files shape this one:
+
+* A row is a chain: `questions` and `answers` of one length, in order. There are five files.
+* The first subtask of a chain has nothing to recall and is not asked.
+* Formal reasoning gives each subtask a background of its own, which is posed with it. A background
+  of the whole chain, where there is one, opens it, and so does the plan of the person whom the
+  others of a travelling group join (`base_person`): upstream puts it into memory first.
+* Answers may be structured: a product with its attributes, a list of days. They become text in
+  file order: a line `key: value` for each entry, a blank line between the parts of a list.
+* Nothing is dated and nothing says which earlier subtasks matter: there is no evidence.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from recall_bench.core.history import Episode, Turn, story_day
+from recall_bench.core.question import Item, Scenario, Truth
+from recall_bench.datasets.public import OneByOne, PublicDataset
+from recall_bench.errors import Malformed, UsageError
+
+EPOCH = date(2024, 1, 1)
+"""The day of every first episode: MemoryArena has no dates."""
+
+FILES = (
+    "bundled_shopping",
+    "progressive_search",
+    "group_travel_planner",
+    "formal_reasoning_math",
+    "formal_reasoning_phys",
+)
+"""The five kinds of chains, which are the categories too."""
+
+_ENDINGS = (".jsonl", ".json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """A subtask, or whatever else opens a chain, and its solution if it has one."""
+
+    task: str
+    solution: str | None = None
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """What was asked, and what was done about it."""
+        asked = Turn(speaker="task", text=self.task)
+        if self.solution is None:
+            return (asked,)
+        return (asked, Turn(speaker="solution", text=self.solution))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chain:
+    """One row of a file."""
+
+    name: str
+    category: str
+    source: str
+    opening: tuple[_Step, ...]
+    subtasks: tuple[_Step, ...]
+
+
+def load(path: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
+    """Read the folder of all five files, or one of them: a scenario for each later subtask."""
+    if layers:
+        raise UsageError(
+            f"memoryarena has no corrections to lay over it; leave out {min(layers)!r}"
+        )
+    chains = list(chain.from_iterable(_chains(*found) for found in _files(path).items()))
+    asked = [(each, number) for each in chains for number in range(1, len(each.subtasks))]
+    return OneByOne(len(asked), lambda place: _scenario(*asked[place]))
+
+
+def _scenario(held: _Chain, number: int) -> Scenario:
+    before = (*held.opening, *held.subtasks[:number])
+    episodes = tuple(_episode(day, step) for day, step in enumerate(before, start=1))
+    subtask = held.subtasks[number]
+    if subtask.solution is None:
+        raise AssertionError("every subtask is read with its answer")
+    truth = Truth(
+        reference=subtask.solution,
+        category=held.category,
+        source=f"{held.source}/{number + 1}",
+    )
+    return Scenario(
+        id=f"{held.name}-{number + 1:02}",
+        epoch=EPOCH,
+        episodes=episodes,
+        items=(Item(id="subtask", text=subtask.task, truth=truth, known_from=episodes[-1].day),),
+    )
+
+
+def _episode(day: int, step: _Step) -> Episode:
+    return Episode(
+        id=f"step-{day:02}",
+        day=day,
+        at=story_day(EPOCH, day),
+        text="\n\n".join(f"{turn.speaker}: {turn.text}" for turn in step.turns),
+        turns=step.turns,
+    )
+
+
+def _files(path: Path) -> dict[str, list[Path]]:
+    """The files to read, by category."""
+    if path.is_file():
+        return {_category(path): [path]}
+    if not path.is_dir():
+        raise UsageError(f"there is no {path}; name the folder of MemoryArena's five files")
+    held = {name: _in_folder(path, name) for name in FILES}
+    if missing := [name for name, files in held.items() if not files]:
+        raise UsageError(
+            f"{path} lacks {', '.join(missing)}; give the folder of all five, or one file"
+        )
+    return held
+
+
+def _in_folder(folder: Path, name: str) -> list[Path]:
+    """A file of this name, or as on the hub the files in a folder of this name."""
+    plain = [folder / f"{name}{ending}" for ending in _ENDINGS]
+    if here := [path for path in plain if path.is_file()]:
+        return here[:1]
+    return sorted(path for path in (folder / name).glob("*") if path.suffix in _ENDINGS)
+
+
+def _category(path: Path) -> str:
+    for name in (path.stem, path.parent.name):
+        if name in FILES:
+            return name
+    raise UsageError(f"{path} is called after none of MemoryArena's files: {', '.join(FILES)}")
+
+
+def _chains(category: str, paths: Sequence[Path]) -> Iterator[_Chain]:
+    rows = chain.from_iterable(map(_rows, paths))
+    for number, (place, row) in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            raise Malformed(place, "is not a chain with `questions` and `answers`")
+        yield _Chain(
+            name=f"{category}-{number:04}",
+            category=category,
+            source=f"{category}/{row.get('id', number)}",
+            opening=tuple(_opening(place, row)),
+            subtasks=tuple(_subtasks(place, row)),
+        )
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Any]]:
+    """Each row with its place: the entries of one list, or the lines."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Malformed(str(path), f"cannot be read as text ({error})") from error
+    if text.lstrip().startswith("["):
+        rows = _decoded(str(path), text)
+        yield from ((f"{path}, entry {number}", row) for number, row in enumerate(rows, start=1))
+        return
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            place = f"{path}, line {number}"
+            yield place, _decoded(place, line)
+
+
+def _decoded(place: str, text: str) -> Any:  # noqa: ANN401
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise Malformed(place, f"cannot be read as JSON ({error})") from error
+
+
+def _opening(place: str, row: dict[str, Any]) -> Iterator[_Step]:
+    background = row.get("backgrounds")
+    if isinstance(background, str) and background.strip():
+        yield _Step(task=background.strip())
+    base = row.get("base_person")
+    if base is not None:
+        if not isinstance(base, dict) or not isinstance(base.get("query"), str):
+            raise Malformed(place, "its `base_person` has no `query`")
+        plans = as_text(base.get("daily_plans"))
+        if plans is None:
+            raise Malformed(place, "its `base_person` has no `daily_plans`")
+        yield _Step(task=base["query"].strip(), solution=plans)
+
+
+def _subtasks(place: str, row: dict[str, Any]) -> Iterator[_Step]:
+    questions, answers = row.get("questions"), row.get("answers")
+    if not isinstance(questions, list) or not isinstance(answers, list) or not questions:
+        raise Malformed(place, "has no lists of `questions` and `answers`")
+    if len(questions) != len(answers):
+        raise Malformed(place, f"has {len(questions)} questions and {len(answers)} answers")
+    backgrounds = _backgrounds(place, row.get("backgrounds"), len(questions))
+    for number, (question, answer) in enumerate(zip(questions, answers, strict=True)):
+        if not isinstance(question, str) or not question.strip():
+            raise Malformed(place, f"questions[{number}] says nothing")
+        solution = as_text(answer)
+        if solution is None:
+            raise Malformed(place, f"answers[{number}] says nothing")
+        posed = [part.strip() for part in (backgrounds[number], question) if part.strip()]
+        yield _Step(task="\n\n".join(posed), solution=solution)
+
+
+def _backgrounds(place: str, told: object, count: int) -> list[str]:
+    """The background of each subtask; that of the whole chain opens it and is none of theirs."""
+    if told is None or isinstance(told, str) or told == []:
+        return [""] * count
+    if not isinstance(told, list) or len(told) != count:
+        raise Malformed(
+            place, f"its `backgrounds` are neither one text nor one for each of {count}"
+        )
+    if any(not isinstance(one, str | None) for one in told):
+        raise Malformed(place, "its `backgrounds` are not text")
+    return [one or "" for one in told]
+
+
+def as_text(answer: object) -> str | None:
+    """A gold answer in words: the same for the same answer; None if it holds nothing."""
+    match answer:
+        case dict():
+            lines = ((key, _in_line(value)) for key, value in answer.items())
+            return "\n".join(f"{key}: {value}" for key, value in lines if value) or None
+        case list() if any(isinstance(part, dict | list) for part in answer):
+            return "\n\n".join(text for part in answer if (text := as_text(part))) or None
+        case _:
+            return _in_line(answer) or None
+
+
+def _in_line(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case str():
+            return value.strip()
+        case dict():
+            parts = ((key, _in_line(inner)) for key, inner in value.items())
+            return "; ".join(f"{key}: {inner}" for key, inner in parts if inner)
+        case list():
+            return ", ".join(inner for part in value if (inner := _in_line(part)))
+        case _:
+            return json.dumps(value)
+
+
+DATASETS: tuple[PublicDataset, ...] = (
+    PublicDataset(
+        name="memoryarena",
+        family="memoryarena",
+        title="MemoryArena, as fixed chains",
+        load=load,
+        has_dates=False,
+        notes=(
+            "This is recall over fixed chains, earlier subtasks given with their gold solutions.",
+            "It is not MemoryArena's own task completion, and no number may be compared with that.",
+            "The first subtask of each chain has nothing to recall and is not asked.",
+            "By others' count 701 of the 4,850 subtasks released are first ones; 4,149 are asked.",
+            "Those are 750 shopping, 1,420 search, 1,599 travel, 314 math and 66 physics subtasks.",
+            "Many need more than memory, such as a catalogue or the web: recall cannot reach 1.",
+            "There is no evidence: retrieval cannot be measured.",
+        ),
+    ),
+)

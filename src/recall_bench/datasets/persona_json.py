@@ -1,0 +1,282 @@
+"""The simple persona JSON of the harness that scores snippets against documents.
+
+A file is one persona: dated sessions of messages, and questions with the wordings of their answer.
+Its own harness loads it unchecked; here every departure is an error with its place. The format has
+three turns that its own scoring gets wrong:
+
+* The aliases of an adversarial question are the trap: what there is of another kind, which a
+  careless answer gives. They are never something to find. Among them stand wordings of the right
+  denial ("no cat", "does not have"), which are no trap: an alias that denies, or that stands in the
+  answer, is left out.
+* A multi-hop question has several facts, and its aliases come as one flat list, of which any one
+  passed. If they all stand in the answer they are its parts, and each is a fact to be found; one
+  that is a piece of another is a wording of it, and the whole answer, repeated among them, is no
+  part. Otherwise they are wordings of one fact. A list of lists says the facts outright, one inner
+  list each.
+* `source_session` was never used. It is the evidence: whole sessions, and `none` is none.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from recall_bench.core.history import Episode, Turn
+from recall_bench.core.matching import contains, words
+from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
+from recall_bench.datasets.public import PublicDataset
+from recall_bench.errors import Malformed, UsageError
+
+MULTI_HOP = "multi-hop"
+ADVERSARIAL = "adversarial"
+
+Category = Literal["single-hop", "multi-hop", "temporal", "adversarial", "open-domain"]
+
+NOWHERE = "none"
+"""The source of what no session tells."""
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
+_DENIALS = frozenset(
+    "no not none never nothing nobody neither nor without cannot cant dont doesnt didnt isnt arent"
+    " wasnt werent hasnt havent hadnt wont wouldnt couldnt".split()
+)
+"""Words that deny, folded as `core.matching` folds them."""
+
+
+class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    role: Literal["user", "assistant"]
+    content: str
+
+
+class _Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    session_id: str
+    date: str
+    messages: list[_Message]
+
+
+class _Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    id: str
+    category: Category
+    question: str
+    answer: str
+    answer_aliases: list[str | list[str]] | None = None
+    source_session: str | None = None
+    note: str | None = None
+
+
+class _Persona(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    persona_id: str
+    sessions: list[_Session]
+    questions: list[_Asked]
+    description: str | None = None
+
+
+def load(path: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
+    """Read one persona's file, or all `*.json` in a folder: a scenario for each persona."""
+    if layers:
+        raise UsageError(
+            f"persona-json has no corrections to lay over it; leave out {min(layers)!r}"
+        )
+    seen: dict[str, Path] = {}
+    scenarios = []
+    for file in _files(path):
+        scenario = _Reader(file).scenario()
+        if scenario.id in seen:
+            raise Malformed(
+                f"{file}, persona_id", f"{scenario.id!r} is told in {seen[scenario.id]}"
+            )
+        seen[scenario.id] = file
+        scenarios.append(scenario)
+    return scenarios
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise UsageError(f"there is no {path}; name a persona's JSON file or a folder of them")
+    if found := sorted(path.glob("*.json")):
+        return found
+    raise UsageError(f"{path} holds no .json file; name a persona's file or a folder of them")
+
+
+class _Reader:
+    """Reads one file, and names it with every complaint."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._persona = msgspec.json.decode(path.read_bytes(), type=_Persona)
+        except msgspec.ValidationError as error:
+            raise Malformed(str(path), f"is not a persona: {error}") from error
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Malformed(str(path), f"cannot be read as JSON ({error})") from error
+
+    def scenario(self) -> Scenario:
+        """The persona's story and questions."""
+        held = self._persona
+        self._said("persona_id", held.persona_id)
+        self._distinct("sessions", "session_id", [each.session_id for each in held.sessions])
+        self._distinct("questions", "id", [each.id for each in held.questions])
+        if not held.sessions:
+            raise self._wrong("sessions", "there are none")
+        dated = [self._dated(number) for number in range(len(held.sessions))]
+        order = sorted(range(len(dated)), key=dated.__getitem__)
+        days = {held.sessions[place].session_id: day for day, place in enumerate(order, start=1)}
+        episodes = tuple(
+            self._episode(place, day, dated[place]) for day, place in enumerate(order, start=1)
+        )
+        return Scenario(
+            id=held.persona_id,
+            epoch=episodes[0].at.date(),
+            episodes=episodes,
+            items=tuple(self._item(number, days) for number in range(len(held.questions))),
+        )
+
+    def _dated(self, number: int) -> date:
+        written = self._persona.sessions[number].date
+        try:
+            if _DAY.match(written):
+                return date.fromisoformat(written)
+        except ValueError:
+            pass
+        raise self._wrong(f"sessions[{number}].date", f"{written!r} is not a day as YYYY-MM-DD")
+
+    def _episode(self, place: int, day: int, on: date) -> Episode:
+        messages = self._persona.sessions[place].messages
+        if not messages:
+            raise self._wrong(f"sessions[{place}].messages", "there are none")
+        for number, message in enumerate(messages):
+            self._said(f"sessions[{place}].messages[{number}].content", message.content)
+        turns = tuple(Turn(speaker=each.role, text=each.content) for each in messages)
+        return Episode(
+            id=f"session-{day:03}",
+            day=day,
+            at=datetime.combine(on, time()),
+            text="\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns),
+            turns=turns,
+        )
+
+    def _item(self, number: int, days: Mapping[str, int]) -> Item:
+        asked = self._persona.questions[number]
+        place = f"questions[{number}]"
+        self._said(f"{place}.question", asked.question)
+        self._said(f"{place}.answer", asked.answer)
+        listed = self._listed(f"{place}.answer_aliases", asked)
+        evidence = tuple(self._evidence(f"{place}.source_session", asked, days))
+        is_trap = asked.category == ADVERSARIAL
+        facts = () if is_trap else _facts(asked, listed)
+        return Item(
+            id=f"q{number:03}",
+            text=asked.question,
+            truth=Truth(
+                reference=asked.answer,
+                category=asked.category,
+                expects=Expects.ABSTAIN if is_trap else Expects.ANSWER,
+                evidence=evidence,
+                aliases=tuple(_other_wordings(asked, facts)),
+                distractors=tuple(_traps(asked, listed)) if is_trap else (),
+                facts=facts,
+                source=asked.id,
+            ),
+            known_from=len(days),
+        )
+
+    def _listed(self, place: str, asked: _Asked) -> list[tuple[str, ...]]:
+        """The aliases as lists of wordings: each inner list, or the flat one whole."""
+        told = asked.answer_aliases
+        if told is None:
+            if not words(asked.answer):
+                raise self._wrong(place, f"the answer {asked.answer!r} needs a wording in words")
+            return []
+        flat = [each for each in told if isinstance(each, str)]
+        if flat and len(flat) < len(told):
+            raise self._wrong(place, "mixes wordings and lists of them")
+        listed = [tuple(flat)] if flat else [tuple(each) for each in told]
+        if not listed or not all(listed):
+            raise self._wrong(place, "is empty; leave it out, and the answer is its only wording")
+        for wording in (one for each in listed for one in each):
+            if not words(wording):
+                raise self._wrong(place, f"{wording!r} holds no word to look for")
+        return [tuple(dict.fromkeys(each)) for each in listed]
+
+    def _evidence(self, place: str, asked: _Asked, days: Mapping[str, int]) -> Iterator[Evidence]:
+        told = asked.source_session
+        if told is None or told.strip() == NOWHERE:
+            return
+        for name in dict.fromkeys(part.strip() for part in told.split(",")):
+            if name not in days:
+                raise self._wrong(place, f"no session is called {name!r}")
+            yield Evidence(day=days[name])
+
+    def _distinct(self, place: str, key: str, names: Sequence[str]) -> None:
+        for number, name in enumerate(names):
+            self._said(f"{place}[{number}].{key}", name)
+        if twice := [name for name, count in Counter(names).items() if count > 1]:
+            raise self._wrong(place, f"two have the {key} {twice[0]!r}")
+
+    def _said(self, place: str, text: str) -> None:
+        if not text.strip():
+            raise self._wrong(place, "is empty")
+
+    def _wrong(self, place: str, problem: str) -> Malformed:
+        return Malformed(f"{self._path}, {place}", problem)
+
+
+def _facts(asked: _Asked, listed: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    """What a complete answer holds, each fact in any of its wordings."""
+    if not listed:
+        return ((asked.answer,),)
+    is_flat = asked.answer_aliases is not None and isinstance(asked.answer_aliases[0], str)
+    if asked.category != MULTI_HOP or not is_flat:
+        return tuple(listed)
+    whole = words(asked.answer)
+    parts = [one for one in listed[0] if words(one) != whole]
+    if len(parts) > 1 and all(contains(asked.answer, part) for part in parts):
+        return tuple(_grouped(parts))
+    return tuple(listed)
+
+
+def _other_wordings(asked: _Asked, facts: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Those of the whole answer: where it holds several facts, none of their wordings is one."""
+    return (one for fact in facts if len(facts) == 1 for one in fact if one != asked.answer)
+
+
+def _grouped(parts: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The parts, longest first, each with those that are a piece of it."""
+    groups: list[list[str]] = []
+    for part in sorted(parts, key=lambda one: -len(words(one))):
+        home = next((group for group in groups if contains(group[0], part)), None)
+        if home is None:
+            groups.append([part])
+        else:
+            home.append(part)
+    return map(tuple, groups)
+
+
+def _traps(asked: _Asked, listed: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """The aliases that name the bait."""
+    for wording in (one for each in listed for one in each):
+        if _DENIALS.isdisjoint(words(wording)) and not contains(asked.answer, wording):
+            yield wording
+
+
+DATASETS: tuple[PublicDataset, ...] = (
+    PublicDataset(
+        name="persona-json",
+        family="persona-json",
+        title="A persona of your own, as simple JSON",
+        load=load,
+        has_dates=True,
+        notes=(
+            "Whatever you bring: one file is one persona, and its numbers are yours to vouch for.",
+            "An adversarial question wants a denial; its aliases are the trap, not the answer.",
+            "Flat aliases of a multi-hop question are its facts if they all stand in the answer.",
+            "Evidence is whole sessions; a question whose source is `none` has none.",
+        ),
+    ),
+)

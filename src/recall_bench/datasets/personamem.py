@@ -1,0 +1,345 @@
+"""PersonaMem (v1): what an assistant should say now, after long talks with one person.
+
+Six facts about the upstream files shape this one:
+
+* A question sees its shared context up to `end_index_in_shared_context` and nothing later, so there
+  is a scenario for each context and cut, with everything that is asked there.
+* A context opens with a system message that states the persona, and repeats it wherever a new
+  session begins: 20 times in each context of the 128k sample. It marks the sessions, an episode
+  each; it was never said by anybody, and no system is told it.
+* Nothing is dated. Episodes are a day apart from a fixed date.
+* The options of a question are a list in JSON or in Python, about half of each.
+* Where the answer is to be found is not published: there is no evidence.
+* A context may be a million tokens. Lines are found by offset and decoded one at a time, and
+  scenarios of one context follow each other, so that it is decoded once.
+"""
+
+import ast
+import csv
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from recall_bench.core.history import Episode, Turn, story_day
+from recall_bench.core.question import Item, Scenario, Truth, opaque_id
+from recall_bench.datasets.public import Erratum, OneByOne, PublicDataset
+from recall_bench.errors import Malformed, UsageError
+
+EPOCH = date(2024, 1, 1)
+"""The day of every first episode: PersonaMem has no dates of its own."""
+
+_SIZES = {"32k": "32k", "128k": "128k", "1m": "1M"}
+"""Our spelling of a size, and that of the file names."""
+
+_ASKED = ("user_question_or_message", "question")
+"""The column of the question: as released, and as in the samples before."""
+_COLUMNS = (
+    "question_id",
+    "question_type",
+    "correct_answer",
+    "all_options",
+    "shared_context_id",
+    "end_index_in_shared_context",
+)
+_OPTION = re.compile(r"\s*\(([a-zA-Z])\)\s*")
+_SIZED = re.compile(r"_(\d+[km])\.csv", re.IGNORECASE)
+_KEY = re.compile(rb'\s*\{\s*("(?:[^"\\]|\\.)*")\s*:')
+_SPEAKERS = frozenset({"user", "assistant"})
+
+_NOTES = (
+    "Multiple choice with four options: guessing gets 0.25 of them right.",
+    "Options give themselves away: the longest is right in 0.505 of 32k, 0.547 of the 128k sample.",
+    "There is no evidence: retrieval cannot be measured. Conversions give every earlier session.",
+    "Only what stands before a question's cut is fed, one scenario for each context and cut.",
+    "Turns keep the label they begin with upstream, such as `Patient:`, after their role.",
+)
+
+_ERRATA = (
+    Erratum(
+        name="persona-stated",
+        concerns="Every context tells the persona in system messages, 20 in each of the two "
+        "contexts of the 128k sample; they end a session and are not fed.",
+    ),
+    Erratum(
+        name="options-in-two-notations",
+        concerns="The options are a list in JSON in some rows and in Python in others, 78 and 192 "
+        "of the 270 in the 128k sample; both are read.",
+    ),
+    Erratum(
+        name="options-with-one-text",
+        concerns="Two options share their whole text in 8 of the 270 questions of the 128k sample; "
+        "they stay, and only the letter tells them apart.",
+    ),
+    Erratum(
+        name="questions-asked-twice",
+        concerns="The two contexts of the 128k sample are of one persona and ask the same 135 "
+        "questions; both stay, and its 270 answers are worth hardly more than 135.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """One row of the questions."""
+
+    place: str
+    id: str
+    category: str
+    text: str
+    right: str
+    options: Mapping[str, str]
+    """By capital letter."""
+    context: str
+    end: int
+
+
+def load(path: Path, layers: Mapping[str, Path], *, size: str) -> Sequence[Scenario]:
+    """Read the questions and the contexts beside them: `path` is their folder, or the questions."""
+    if layers:
+        raise UsageError(f"personamem has no corrections to lay over it; leave out {min(layers)!r}")
+    questions = _questions_file(path, size)
+    contexts = _Contexts(_contexts_file(questions, size))
+    cuts: dict[str, dict[int, list[_Asked]]] = {}
+    for asked in _rows(questions):
+        if asked.context not in contexts:
+            raise Malformed(asked.place, f"its context {asked.context!r} is not in {contexts.path}")
+        cuts.setdefault(asked.context, {}).setdefault(asked.end, []).append(asked)
+    groups = [group for ends in cuts.values() for group in ends.values()]
+    return OneByOne(len(groups), lambda number: _scenario(groups[number], contexts))
+
+
+def _scenario(group: list[_Asked], contexts: "_Contexts") -> Scenario:
+    first = group[0]
+    messages = contexts.messages(first.context)
+    if not 0 < first.end <= len(messages):
+        raise Malformed(first.place, f"cuts at {first.end} a context of {len(messages)} messages")
+    where = f"{contexts.path}, context {first.context}"
+    episodes = tuple(_episodes(where, messages[: first.end]))
+    if not episodes:
+        raise Malformed(first.place, f"cuts at {first.end}, before anything is said")
+    items = (_item(number, asked, episodes[-1].day) for number, asked in enumerate(group))
+    return Scenario(
+        id=opaque_id(first.context, str(first.end)),
+        epoch=EPOCH,
+        episodes=episodes,
+        items=tuple(items),
+    )
+
+
+def _episodes(where: str, messages: list[Any]) -> Iterator[Episode]:
+    day, turns = 0, list[Turn]()
+    for number, message in enumerate(messages):
+        match message:
+            case {"role": "system", "content": str()}:
+                if turns:
+                    day += 1
+                    yield _episode(day, turns)
+                    turns = []
+            case {"role": str(role), "content": str(said)} if role in _SPEAKERS:
+                turns.append(Turn(speaker=role, text=said))
+            case _:
+                raise Malformed(where, f"message {number + 1} has no known role and text")
+    if turns:
+        yield _episode(day + 1, turns)
+
+
+def _episode(day: int, turns: list[Turn]) -> Episode:
+    return Episode(
+        id=f"session-{day:03}",
+        day=day,
+        at=story_day(EPOCH, day),
+        text="\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns),
+        turns=tuple(turns),
+    )
+
+
+def _item(number: int, asked: _Asked, last_day: int) -> Item:
+    return Item(
+        id=f"q{number:03}",
+        text=asked.text,
+        truth=Truth(
+            reference=asked.options[asked.right],
+            category=asked.category,
+            choice=asked.right,
+            source=asked.id,
+        ),
+        known_from=last_day,
+        choices=tuple(f"({letter}) {text}" for letter, text in asked.options.items()),
+    )
+
+
+class _Contexts:
+    """The shared contexts, one a line, of which the last one asked for is kept."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._offsets: dict[str, int] = {}
+        self._kept: tuple[str, list[Any]] | None = None
+        with _readable(path) as file:
+            self._index(file)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._offsets
+
+    def messages(self, name: str) -> list[Any]:
+        """All messages of the context."""
+        kept = self._kept
+        if kept is None or kept[0] != name:
+            kept = self._kept = (name, self._decoded(name))
+        return kept[1]
+
+    def _index(self, file: BinaryIO) -> None:
+        offset = 0
+        for number, line in enumerate(file, start=1):
+            key = _KEY.match(line)
+            if key is not None:
+                name = json.loads(key[1])
+                if name in self._offsets:
+                    raise Malformed(f"{self.path}, line {number}", f"a second context {name!r}")
+                self._offsets[name] = offset
+            elif line.strip():
+                raise Malformed(f"{self.path}, line {number}", "is not a context under its id")
+            offset += len(line)
+
+    def _decoded(self, name: str) -> list[Any]:
+        with _readable(self.path) as file:
+            file.seek(self._offsets[name])
+            line = file.readline()
+        where = f"{self.path}, context {name}"
+        try:
+            held = json.loads(line)
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise Malformed(where, f"cannot be read as JSON ({error})") from error
+        messages: object = held[name]
+        if len(held) != 1 or not isinstance(messages, list):
+            raise Malformed(where, "is not one list of messages")
+        return messages
+
+
+def _rows(path: Path) -> Iterator[_Asked]:
+    with _readable(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
+        reader = csv.DictReader(text)
+        try:
+            column = _question_column(path, reader.fieldnames or ())
+            for row in reader:
+                yield _row(f"{path}, line {reader.line_num}", row, column)
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise Malformed(str(path), f"cannot be read as CSV ({error})") from error
+
+
+def _question_column(path: Path, columns: Sequence[str]) -> str:
+    missing = [column for column in _COLUMNS if column not in columns]
+    asked = [column for column in _ASKED if column in columns]
+    if missing or not asked:
+        wanted = ", ".join([*missing, *([] if asked else [" or ".join(_ASKED)])])
+        raise Malformed(str(path), f"lacks the columns of PersonaMem: {wanted}")
+    return asked[0]
+
+
+def _row(place: str, row: Mapping[str, str | None], column: str) -> _Asked:
+    told = {name: (row[name] or "").strip() for name in (*_COLUMNS, column)}
+    if empty := [name for name, value in told.items() if not value]:
+        raise Malformed(place, f"says nothing under {', '.join(empty)}")
+    options = _options(place, told["all_options"])
+    right = told["correct_answer"].strip("() ").upper()
+    if right not in options:
+        raise Malformed(place, f"the right option {right!r} is not among {', '.join(options)}")
+    end = told["end_index_in_shared_context"]
+    if not end.isdecimal():
+        raise Malformed(place, f"the cut {end!r} is not a count of messages")
+    return _Asked(
+        place=place,
+        id=told["question_id"],
+        category=told["question_type"],
+        text=told[column],
+        right=right,
+        options=options,
+        context=told["shared_context_id"],
+        end=int(end),
+    )
+
+
+def _options(place: str, written: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for option in _listed(place, written):
+        mark = _OPTION.match(option) if isinstance(option, str) else None
+        if mark is None or mark[1].upper() in found or not option[mark.end() :].strip():
+            raise Malformed(place, f"options begin with letters of their own; got {option!r:.60}")
+        found[mark[1].upper()] = option[mark.end() :].strip()
+    if len(found) < 2:
+        raise Malformed(place, "offers fewer than two options")
+    return found
+
+
+def _listed(place: str, written: str) -> list[Any]:
+    for read in (json.loads, ast.literal_eval):
+        try:
+            listed = read(written)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+        if isinstance(listed, list):
+            return listed
+    raise Malformed(place, "its options are no list, neither in JSON nor in Python")
+
+
+def _questions_file(path: Path, size: str) -> Path:
+    if path.is_dir():
+        return _found(path, (f"questions_{_SIZES[size]}.csv", "questions.csv"), size)
+    if not path.is_file():
+        raise UsageError(f"there is no {path}; name the folder of PersonaMem's {size} files")
+    other = _SIZED.search(path.name)
+    if other is not None and other[1].lower() != size:
+        raise UsageError(f"{path} is another size; evaluate personamem-{other[1].lower()} with it")
+    return path
+
+
+def _contexts_file(questions: Path, size: str) -> Path:
+    name = questions.name.removesuffix(".gz").removesuffix(".csv")
+    beside = name.replace("questions", "shared_contexts", 1)
+    wanted = dict.fromkeys((beside, f"shared_contexts_{_SIZES[size]}", "shared_contexts"))
+    names = tuple(f"{each}.jsonl" for each in wanted if each != name)
+    return _found(questions.parent, names, size)
+
+
+def _found(folder: Path, names: Sequence[str], size: str) -> Path:
+    for name in names:
+        for path in (folder / name, folder / f"{name}.gz"):
+            if path.is_file():
+                return path
+    raise UsageError(
+        f"{folder} holds no {' or '.join(names)}, plain or .gz; put both files of PersonaMem's "
+        f"{size} release there"
+    )
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[BinaryIO]:
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            yield cast(BinaryIO, file)
+    except (OSError, EOFError, zlib.error) as error:
+        raise Malformed(str(path), f"cannot be read ({error})") from error
+
+
+def _dataset(size: str) -> PublicDataset:
+    return PublicDataset(
+        name=f"personamem-{size}",
+        family="personamem",
+        title=f"PersonaMem v1, contexts of about {_SIZES[size]} tokens",
+        load=partial(load, size=size),
+        has_dates=False,
+        notes=_NOTES,
+        errata=_ERRATA,
+    )
+
+
+DATASETS: tuple[PublicDataset, ...] = tuple(map(_dataset, _SIZES))

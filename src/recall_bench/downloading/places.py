@@ -1,0 +1,205 @@
+"""Where downloaded datasets lie, and whether what lies there is what was published.
+
+Each dataset has a folder of its own in the user's cache, with nothing in it but its files and what
+has arrived of one (`<name>.part`). Beside the folder lie its lock, its receipts (what each file was
+when it was last hashed) and, for a tree of files, the list of them.
+"""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from recall_bench.core.record import Record
+from recall_bench.datasets.sources import SourceFile, source_of
+from recall_bench.downloading.digests import digest_of, is_packed, unpacked_digest_of
+from recall_bench.errors import Malformed, UsageError
+from recall_bench.shipped import cache_folder
+
+_Kind = TypeVar("_Kind")
+
+
+class Standing(StrEnum):
+    """How much of something is here."""
+
+    COMPLETE = "complete"
+    PART = "part"
+    ABSENT = "absent"
+    DIFFERS = "differs"
+    """It is here, and its bytes are not those that were pinned."""
+
+
+class Receipt(Record, frozen=True, kw_only=True):
+    """What a file was when it was hashed; it need not be hashed again until it changes."""
+
+    sha256: str
+    bytes: int
+    modified_ns: int
+
+
+def datasets_folder() -> Path:
+    """What every downloaded dataset lies below."""
+    return cache_folder() / "datasets"
+
+
+def folder_of(name: str) -> Path:
+    """Where a dataset's files lie, whether or not they do yet."""
+    return datasets_folder() / name
+
+
+def part_of(path: Path) -> Path:
+    """Where a file is gathered until it is whole."""
+    return path.with_name(f"{path.name}.part")
+
+
+def files_of(name: str) -> tuple[SourceFile, ...]:
+    """The files a dataset consists of; of a tree that was never listed, none."""
+    source = source_of(name)
+    if source.listing is None:
+        return source.files
+    path = _listed(name)
+    if not path.exists():
+        return ()
+    found = _read(path, dict[str, tuple[SourceFile, ...]])
+    return found.get(source.listing.url, ())
+
+
+def remember_files(name: str, url: str, files: tuple[SourceFile, ...]) -> None:
+    """Keep the list of a tree's files, under the address that gave it."""
+    _write(_listed(name), {url: files})
+
+
+def standing_of(name: str, file: SourceFile) -> Standing:
+    """How one file of a dataset stands. Hashes it if it is not the one that was hashed last."""
+    path = folder_of(name) / file.name
+    if not path.is_file():
+        return Standing.PART if part_of(path).exists() else Standing.ABSENT
+    if file.sha256 is not None and receipt_of(name, file).sha256 != file.sha256:
+        return Standing.DIFFERS
+    return Standing.COMPLETE
+
+
+def standing_of_all(name: str) -> Standing:
+    """How a dataset's data stands, its optional layers apart."""
+    data = [file for file in files_of(name) if file.layer is None]
+    found = {standing_of(name, file) for file in data}
+    if Standing.DIFFERS in found:
+        return Standing.DIFFERS
+    if found == {Standing.COMPLETE}:
+        return Standing.COMPLETE
+    return Standing.ABSENT if found <= {Standing.ABSENT} else Standing.PART
+
+
+def receipt_of(name: str, file: SourceFile) -> Receipt:
+    """What a file is, from its receipt if it was not touched since; FileNotFoundError if absent."""
+    path = folder_of(name) / file.name
+    now = path.stat()
+    kept = _receipts(name).get(file.name)
+    if kept is not None and (kept.bytes, kept.modified_ns) == (now.st_size, now.st_mtime_ns):
+        return kept
+    receipt = Receipt(sha256=digest_of(path), bytes=now.st_size, modified_ns=now.st_mtime_ns)
+    with suppress(OSError):  # In a cache that may only be read, files are hashed every time.
+        _keep(name, file, receipt)
+    return receipt
+
+
+def give_receipt(name: str, file: SourceFile, digest: str) -> None:
+    """Put on record what a file that has just arrived was found to be."""
+    found = (folder_of(name) / file.name).stat()
+    receipt = Receipt(sha256=digest, bytes=found.st_size, modified_ns=found.st_mtime_ns)
+    _keep(name, file, receipt)
+
+
+def _keep(name: str, file: SourceFile, receipt: Receipt) -> None:
+    _write(_receipts_file(name), {**_receipts(name), file.name: receipt})
+
+
+def located(name: str) -> Path | None:
+    """The complete download of a dataset: its file if its data is one, else its folder.
+
+    None if anything is missing or is not what was pinned.
+    """
+    if standing_of_all(name) is not Standing.COMPLETE:
+        return None
+    folder = folder_of(name)
+    if not source_of(name).is_one_file:
+        return folder
+    return next(folder / file.name for file in files_of(name) if file.layer is None)
+
+
+def layer_file(name: str, layer: str) -> Path | None:
+    """The downloaded file of a correction layer; None if it is not here as published."""
+    for file in files_of(name):
+        if file.layer == layer and standing_of(name, file) is Standing.COMPLETE:
+            return folder_of(name) / file.name
+    return None
+
+
+def is_pinned(name: str, path: Path) -> bool | None:
+    """Whether data given by path is, to the byte, what was published; None where there is no pin.
+
+    A gzip file counts by what it holds. A folder is as published if every file of the dataset is
+    in it under its published name.
+    """
+    data = [file for file in source_of(name).files if file.layer is None]
+    if not path.exists():
+        raise UsageError(f"there is no {path}; name data you have")
+    if not data or any(file.sha256 is None for file in data):
+        return None
+    if not path.is_dir():
+        return len(data) == 1 and data[0].sha256 in digests_of(path)
+    return all(_is_in(path, file) for file in data)
+
+
+def digests_of(path: Path) -> tuple[str, ...]:
+    """The sha-256 of a file and, if it is gzip, of what it holds."""
+    if not is_packed(path):
+        return (digest_of(path),)
+    return digest_of(path), unpacked_digest_of(path)
+
+
+def _is_in(folder: Path, file: SourceFile) -> bool:
+    places = (folder / file.name, folder / f"{file.name}.gz")
+    return any(place.is_file() and file.sha256 in digests_of(place) for place in places)
+
+
+def _receipts_file(name: str) -> Path:
+    return datasets_folder() / f"{name}.receipts.json"
+
+
+def _listed(name: str) -> Path:
+    return datasets_folder() / f"{name}.listing.json"
+
+
+def _receipts(name: str) -> dict[str, Receipt]:
+    path = _receipts_file(name)
+    if not path.exists():
+        return {}
+    found = path.stat()
+    return _read_receipts(path, found.st_mtime_ns, found.st_ino)
+
+
+@lru_cache(maxsize=32)
+def _read_receipts(path: Path, _modified_ns: int, _number: int) -> dict[str, Receipt]:
+    """Read once for each time it was written: a tree has thousands of files."""
+    return _read(path, dict[str, Receipt])
+
+
+def _read(path: Path, kind: type[_Kind]) -> _Kind:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise Malformed(str(path), f"is not as we write it ({error}); delete it") from error
+
+
+def _write(path: Path, content: Mapping[str, object]) -> None:
+    """Replace the file at once, so that nobody reads half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    fresh.write_bytes(msgspec.json.encode(content))
+    fresh.replace(path)

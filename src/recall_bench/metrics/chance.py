@@ -1,0 +1,185 @@
+"""What drawing passages at random would get: the floor under every retrieval score.
+
+Items are drawn without replacement, each as likely as any other, and ranked as they were drawn. A
+unit has as many items as may be drawn of it: a session has its turns, a turn has itself. A unit
+that is drawn twice counts once. All values are exact expectations, none is simulated.
+
+Token budgets are the exception: how many random passages fit depends on which they are. Given the
+mean length of an item, the value is that of as many places as items of that length fit, an
+approximation; without one there is none.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from itertools import combinations
+from math import comb
+
+from recall_bench.metrics.retrieval import (
+    Measure,
+    ideal,
+    longmemeval_discount,
+    standard_discount,
+)
+
+Sizes = tuple[int, ...]
+"""How many items each gold unit has, ascending: all that chance knows of them."""
+Expected = Callable[[int, Sizes, int], float]
+"""From the items there are, the gold's sizes and the places to fill, to the expectation."""
+
+_remembered = lru_cache(maxsize=4096)
+"""Questions of one history draw from the same pool, and most have few gold units."""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What may be drawn from."""
+
+    items: Mapping[str, int]
+    """By unit, how many items may be drawn of it; 0 for one that cannot be found at all."""
+    mean_tokens: float | None = None
+    """The mean length of an item, where budgets are of interest."""
+
+    def __post_init__(self) -> None:
+        if any(count < 0 for count in self.items.values()):
+            raise ValueError("a unit of a pool cannot have fewer than 0 items")
+        if self.mean_tokens is not None and not self.mean_tokens > 0:
+            raise ValueError(f"the mean length of an item cannot be {self.mean_tokens} tokens")
+
+    @cached_property
+    def total(self) -> int:
+        """All items there are."""
+        return sum(self.items.values())
+
+    def expected(self, measure: Measure, gold: frozenset[str]) -> float | None:
+        """The mean of the measure over all random draws; None for a budget of unknown places.
+
+        ValueError if there is no gold, or gold that the pool does not know.
+        """
+        if not gold:
+            raise ValueError("a question without gold cannot be measured; leave it out beforehand")
+        unknown = sorted(gold - self.items.keys())
+        if unknown:
+            raise ValueError(f"{unknown[0]!r} is not in the pool; give it 0 items if it has none")
+        places = measure.depth
+        if measure.budget is not None:
+            if self.mean_tokens is None:
+                return None
+            places = min(places, int(measure.budget / self.mean_tokens))
+        sizes = tuple(sorted(self.items[unit] for unit in gold))
+        return _EXPECTED[measure.family](self.total, sizes, places)
+
+
+def expected_coverage(total: int, holding: Sequence[int], drawn: int) -> float:
+    """The share of facts found in `drawn` random items, where `holding[i]` of `total` hold fact i.
+
+    An item holds a fact that stands in it or, for the layer of documents, in its source. It is 1
+    where all items are drawn: a cutoff as deep as the collection says nothing.
+    """
+    if not holding:
+        raise ValueError("a question without facts cannot be measured; leave it out beforehand")
+    return 1 - sum(_absent(total, having, drawn) for having in holding) / len(holding)
+
+
+def _absent(total: int, size: int, drawn: int) -> float:
+    """The chance that none of `size` items is among the first `drawn`."""
+    return _absences(total, size, drawn)[drawn]
+
+
+@_remembered
+def _absences(total: int, size: int, drawn: int) -> tuple[float, ...]:
+    """The chance that none of `size` items was drawn, after 0, 1, … `drawn` draws."""
+    chances = [1.0]
+    for before in range(drawn):
+        left = total - before
+        # Where nothing is left to draw, nothing changes any more.
+        chances.append(chances[-1] * max(left - size, 0) / left if left > 0 else chances[-1])
+    return tuple(chances)
+
+
+def _firsts(total: int, size: int, places: int) -> list[float]:
+    """The chance that the first of `size` items comes at rank 1, 2, … `places`."""
+    absent = _absences(total, size, places)
+    return [
+        absent[rank - 1] * size / (total - rank + 1) if rank <= total else 0.0
+        for rank in range(1, places + 1)
+    ]
+
+
+def _hit(total: int, sizes: Sizes, places: int) -> float:
+    return 1 - _absent(total, sum(sizes), places)
+
+
+def _found(total: int, sizes: Sizes, places: int) -> float:
+    """How many gold units are found, on average."""
+    return sum(1 - _absent(total, size, places) for size in sizes)
+
+
+def _recall(total: int, sizes: Sizes, places: int) -> float:
+    return _found(total, sizes, places) / len(sizes)
+
+
+def _precision(total: int, sizes: Sizes, places: int) -> float:
+    return _found(total, sizes, places) / places
+
+
+@_remembered
+def _recall_all(total: int, sizes: Sizes, places: int) -> float:
+    """By inclusion and exclusion over what is left out.
+
+    Subsets of the gold count only by their number of items, so those of equal number are summed
+    up first: the effort grows with the items of the gold, not with its subsets. Whole numbers
+    throughout, since the terms cancel.
+    """
+    signed = Counter({0: 1})
+    for size in sizes:
+        for left_out, count in tuple(signed.items()):
+            signed[left_out + size] -= count
+    drawn = min(places, total)
+    ways = sum(count * comb(total - left_out, drawn) for left_out, count in signed.items() if count)
+    return ways / comb(total, drawn)
+
+
+def _reciprocal_rank(total: int, sizes: Sizes, places: int) -> float:
+    return _reciprocal(total, sum(sizes), places)
+
+
+@_remembered
+def _reciprocal(total: int, size: int, places: int) -> float:
+    """One by the rank of the first of `size` items, on average."""
+    firsts = _firsts(total, size, places)
+    return sum(chance / rank for rank, chance in enumerate(firsts, start=1))
+
+
+@_remembered
+def _average_precision(total: int, sizes: Sizes, places: int) -> float:
+    """The finds so far, at each find and by its rank, are itself and pairs with earlier finds.
+
+    A pair is complete at a rank where one of it is found first, unless that is the first of either.
+    """
+    alone = sum(_reciprocal(total, size, places) for size in sizes)
+    either = sum(_reciprocal(total, one + other, places) for one, other in combinations(sizes, 2))
+    return alone - either / len(sizes)
+
+
+@_remembered
+def _ndcg(discount: Callable[[int], float], total: int, sizes: Sizes, places: int) -> float:
+    gained = sum(
+        chance * discount(rank)
+        for size in sizes
+        for rank, chance in enumerate(_firsts(total, size, places), start=1)
+    )
+    return gained / ideal(discount, min(len(sizes), places))
+
+
+_EXPECTED: dict[str, Expected] = {
+    "hit": _hit,
+    "recall": _recall,
+    "recall_all": _recall_all,
+    "precision": _precision,
+    "mrr": _reciprocal_rank,
+    "map": _average_precision,
+    "ndcg": partial(_ndcg, standard_discount),
+    "ndcg_lme": partial(_ndcg, longmemeval_discount),
+}

@@ -1,0 +1,257 @@
+"""How well a ranking of passages finds the gold, by named and versioned measures.
+
+Every passage takes one place, whether it repeats a unit, came along by expansion, or cannot be
+traced to any unit. A repeat is not relevant a second time and uses its rank all the same. No
+measure looks deeper than what was asked for: a recall at 10 of five passages is a recall at 5.
+
+The unit, a turn or a session, is the caller's, who states it. Ids are scoped globally: session 5
+of one conversation is not session 5 of another.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import accumulate, takewhile
+from math import log2
+
+CUTOFFS = (1, 3, 5, 10, 20)
+"""The ranks that are quoted, as far as the ranking goes."""
+BUDGETS = (250, 500, 1000, 2000, 4000)
+"""The tokens that are quoted."""
+
+Formula = Callable[[Sequence[int], int, int], float]
+"""From the ranks of the finds, the number of gold units and the places there are, to the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """One passage of a ranking, as far as measures look at it."""
+
+    unit: str | None
+    """What it is a passage of, a turn or a session, by its globally scoped id; None if nobody
+    can tell."""
+    tokens: int
+
+    def __post_init__(self) -> None:
+        if self.tokens < 0:
+            raise ValueError(f"a passage has no {self.tokens} tokens")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """A figure of one ranking, from 0 to 1, that a name and a version define for good."""
+
+    name: str
+    """Family and cutoff, as it is quoted: `recall@10`, `recall@1000tok`."""
+    version: str
+    family: str
+    cutoff: int | None
+    """How many ranks it looks at, where ranks are counted."""
+    budget: int | None
+    """How many tokens it looks at, where tokens are counted."""
+    depth: int
+    """The passages it looks at, at most: the cutoff, or what was asked for within a budget."""
+    definition: str
+    formula: Formula
+
+    def of(self, ranking: Sequence[Delivered], gold: frozenset[str]) -> float:
+        """Its value. ValueError without gold: such a question has no ranking to measure."""
+        tokens = () if self.budget is None else spent(ranking)
+        return self.formula(finds(ranking, gold), len(gold), self.places(tokens))
+
+    def places(self, tokens: Sequence[int]) -> int:
+        """How many places it looks at of a ranking that spends so many tokens up to each rank."""
+        if self.budget is None:
+            return self.depth
+        return min(self.depth, bisect_right(tokens, self.budget))
+
+
+def finds(ranking: Sequence[Delivered], gold: frozenset[str]) -> tuple[int, ...]:
+    """The rank, counted from 1, of the first passage of every gold unit that is there."""
+    if not gold:
+        raise ValueError("a question without gold cannot be measured; leave it out beforehand")
+    ranks: dict[str, int] = {}
+    for rank, passage in enumerate(ranking, start=1):
+        if passage.unit in gold:
+            ranks.setdefault(passage.unit, rank)
+    return tuple(ranks.values())
+
+
+def spent(ranking: Iterable[Delivered]) -> tuple[int, ...]:
+    """The tokens of the passages up to and with each rank."""
+    return tuple(accumulate(passage.tokens for passage in ranking))
+
+
+def distinct(ranking: Iterable[Delivered]) -> list[Delivered]:
+    """The same ranking without the repeats, for protocols that widen k to k distinct units.
+
+    LongMemEval reads on past k passages until they are of k sessions. Hit and recall of the
+    distinct ranking are its official figures; its nDCG counts repeats as relevant again, and is
+    not that of this list. Passages of unknown units are not known to repeat, and stay.
+    """
+    seen: set[str] = set()
+    kept = []
+    for passage in ranking:
+        if passage.unit not in seen:
+            kept.append(passage)
+        if passage.unit is not None:
+            seen.add(passage.unit)
+    return kept
+
+
+def scores(
+    measures: Iterable[Measure], ranking: Sequence[Delivered], gold: frozenset[str]
+) -> dict[str, float]:
+    """The value of every measure, by name; the ranking is looked through once."""
+    found, wanted, tokens = finds(ranking, gold), len(gold), spent(ranking)
+    return {
+        measure.name: measure.formula(found, wanted, measure.places(tokens)) for measure in measures
+    }
+
+
+def standard_discount(rank: int) -> float:
+    """What a find is worth: 1 at the first rank, 0.63 at the second."""
+    return 1 / log2(rank + 1)
+
+
+def longmemeval_discount(rank: int) -> float:
+    """What a find is worth to LongMemEval: 1 at the first rank and at the second."""
+    return 1.0 if rank == 1 else 1 / log2(rank)
+
+
+@cache
+def ideal(discount: Callable[[int], float], count: int) -> float:
+    """The sum of so many finds at the top, which none can exceed."""
+    return sum(discount(rank) for rank in range(1, count + 1))
+
+
+def _hit(found: Sequence[int], _: int, places: int) -> float:
+    return float(bool(found) and found[0] <= places)
+
+
+def _recall(found: Sequence[int], gold: int, places: int) -> float:
+    return bisect_right(found, places) / gold
+
+
+def _recall_all(found: Sequence[int], gold: int, places: int) -> float:
+    return float(bisect_right(found, places) == gold)
+
+
+def _precision(found: Sequence[int], _: int, places: int) -> float:
+    return bisect_right(found, places) / places
+
+
+def _reciprocal_rank(found: Sequence[int], _: int, places: int) -> float:
+    return 1 / found[0] if found and found[0] <= places else 0.0
+
+
+def _average_precision(found: Sequence[int], gold: int, places: int) -> float:
+    inside = takewhile(lambda rank: rank <= places, found)
+    return sum(count / rank for count, rank in enumerate(inside, start=1)) / gold
+
+
+def _ndcg(discount: Callable[[int], float], found: Sequence[int], gold: int, places: int) -> float:
+    gained = sum(discount(rank) for rank in found if rank <= places)
+    # From the gold and not from what was found: else a lone find at the top would be perfect.
+    return gained / ideal(discount, min(gold, places))
+
+
+_AT_CUTOFFS: dict[str, tuple[Formula, str]] = {
+    "hit": (_hit, "1 if any gold unit is found up to rank {k}, else 0"),
+    "recall": (_recall, "share of the gold units that are found up to rank {k}"),
+    "recall_all": (_recall_all, "1 if every gold unit is found up to rank {k}, else 0"),
+    "precision": (
+        _precision,
+        "gold units found up to rank {k}, divided by {k} even where fewer passages came",
+    ),
+    "ndcg": (
+        partial(_ndcg, standard_discount),
+        "sum of 1/log2(rank+1) over gold units found up to rank {k}, divided by the most possible",
+    ),
+    "ndcg_lme": (
+        partial(_ndcg, longmemeval_discount),
+        "ndcg@{k} by LongMemEval's discount: ranks 1 and 2 count in full, later ones 1/log2(rank)",
+    ),
+}
+
+_AT_DEPTH: dict[str, tuple[Formula, str]] = {
+    "mrr": (_reciprocal_rank, "1/rank of the first gold unit found up to rank {k}, 0 without one"),
+    "map": (
+        _average_precision,
+        "sum of the precision at each rank up to {k} that finds gold, divided by all gold units",
+    ),
+}
+
+_IN_BUDGETS: dict[str, tuple[Formula, str]] = {
+    "hit": (_hit, "1 if any gold unit is found in the passages that fit, else 0"),
+    "recall": (_recall, "share of the gold units that are found in the passages that fit"),
+    "recall_all": (_recall_all, "1 if every gold unit is found in the passages that fit, else 0"),
+}
+
+_FIT = (
+    "; whole passages from the best down, at most {depth}, until one does not fit {budget} tokens"
+)
+
+
+@cache
+def measures(depth: int) -> tuple[Measure, ...]:
+    """All that may be quoted of rankings for which `depth` passages were asked for."""
+    if depth < 1:
+        raise ValueError(f"a ranking {depth} deep has nothing to measure; ask for at least 1")
+    at_cutoffs = [_at_rank(family, k) for family in _AT_CUTOFFS for k in CUTOFFS if k <= depth]
+    at_depth = [_at_rank(family, depth) for family in _AT_DEPTH]
+    in_budgets = [_in_budget(family, size, depth) for family in _IN_BUDGETS for size in BUDGETS]
+    return (*at_cutoffs, *at_depth, *in_budgets)
+
+
+def named(name: str, depth: int) -> Measure:
+    """The measure of this name; ValueError, with the reason, if it may not be quoted."""
+    quotable = {measure.name: measure for measure in measures(depth)}
+    if name not in quotable:
+        raise ValueError(f"{name!r} cannot be quoted: {_reason(name, depth)}")
+    return quotable[name]
+
+
+def _at_rank(family: str, cutoff: int) -> Measure:
+    formula, definition = (_AT_CUTOFFS | _AT_DEPTH)[family]
+    return Measure(
+        name=f"{family}@{cutoff}",
+        version="1",
+        family=family,
+        cutoff=cutoff,
+        budget=None,
+        depth=cutoff,
+        definition=definition.format(k=cutoff),
+        formula=formula,
+    )
+
+
+def _in_budget(family: str, budget: int, depth: int) -> Measure:
+    formula, definition = _IN_BUDGETS[family]
+    return Measure(
+        name=f"{family}@{budget}tok",
+        version="1",
+        family=family,
+        cutoff=None,
+        budget=budget,
+        depth=depth,
+        definition=definition + _FIT.format(budget=budget, depth=depth),
+        formula=formula,
+    )
+
+
+def _reason(name: str, depth: int) -> str:
+    family, _, at = name.partition("@")
+    if family not in _AT_CUTOFFS | _AT_DEPTH:
+        return f"there is no such measure; there are {', '.join(_AT_CUTOFFS | _AT_DEPTH)}"
+    if at.endswith("tok"):
+        offered = ", ".join(_IN_BUDGETS)
+        return f"of token budgets there are {', '.join(map(str, BUDGETS))}, for {offered}"
+    if not (at.isascii() and at.isdecimal()):
+        return f"it needs a cutoff, as in {family}@{depth}"
+    if int(at) > depth:
+        return f"only {depth} passages were asked for; ask for {int(at)} or quote less"
+    if family in _AT_DEPTH:
+        return f"it is of the whole ranking, {family}@{depth}"
+    return f"of cutoffs there are {', '.join(str(k) for k in CUTOFFS if k <= depth)}"

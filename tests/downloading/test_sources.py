@@ -1,0 +1,91 @@
+"""`sources.toml` knows every dataset of the catalogue, and says nothing it cannot stand by."""
+
+import gzip
+import re
+from hashlib import sha256
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+import pytest
+
+from recall_bench.datasets.catalogue import public_datasets
+from recall_bench.datasets.sources import Source, source_of, sources
+from recall_bench.errors import UsageError
+from tests.conftest import shared_data
+
+FILES = [(name, file) for name, source in sources().items() for file in source.files]
+OWN_PLACES = {"raw.githubusercontent.com", "huggingface.co"}
+"""Where publishers put their files themselves."""
+
+
+def urls(source: Source) -> list[str]:
+    return [url for file in source.files for url in source.urls_of(file)]
+
+
+def test_every_dataset_has_its_source_and_the_other_way_round() -> None:
+    assert [dataset.name for dataset in public_datasets()] == list(sources())
+
+
+def test_every_layer_has_its_file_and_the_other_way_round() -> None:
+    for dataset in public_datasets():
+        named = {file.layer for file in source_of(dataset.name).files if file.layer is not None}
+        assert {layer.name for layer in dataset.layers} == named, dataset.name
+
+
+def test_an_unknown_dataset_has_no_source() -> None:
+    with pytest.raises(UsageError, match="no source is known for 'nothing'"):
+        source_of("nothing")
+
+
+def test_pins_are_whole_and_no_two_files_share_one() -> None:
+    pins = [file.sha256 for _, file in FILES if file.sha256 is not None]
+
+    assert all(re.fullmatch("[0-9a-f]{64}", pin) for pin in pins)
+    assert len(set(pins)) == len(pins) == 15
+
+
+def test_names_stay_in_their_folder_and_are_told_apart() -> None:
+    for name, source in sources().items():
+        paths = [PurePosixPath(file.name) for file in source.files]
+        assert not any(path.is_absolute() or ".." in path.parts for path in paths), name
+        assert len(set(paths)) == len(paths), name
+
+
+def test_every_file_lies_somewhere_at_a_revision_that_cannot_change() -> None:
+    for name, file in FILES:
+        found = source_of(name).urls_of(file)
+        assert found, file.name
+        for url in found:
+            assert url.startswith("https://"), url
+            assert re.search("[0-9a-f]{40}", url), url
+
+
+def test_what_is_not_pinned_comes_from_its_publisher_alone() -> None:
+    """Somebody else's copy can be told from the original only by a pin."""
+    for name, file in FILES:
+        if file.sha256 is None:
+            hosts = {urlsplit(url).hostname for url in source_of(name).urls_of(file)}
+            assert hosts <= OWN_PLACES, file.name
+
+
+def test_a_length_is_known_in_full_or_not_at_all() -> None:
+    assert source_of("locomo").bytes == 2_805_274 + 150_552
+    assert source_of("membench-first").bytes is None
+    assert source_of("convomem").bytes is None
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("locomo10.json", "locomo/locomo10.json"),
+        ("locomo_audit_errors.json", "locomo/locomo_audit_errors.json"),
+        ("longmemeval_oracle.json", "longmemeval/longmemeval_oracle.json.gz"),
+    ],
+)
+def test_pins_fit_the_real_files(name: str, place: str) -> None:
+    path = shared_data(place)
+    body = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+
+    (file,) = [file for _, file in FILES if file.name == name]
+
+    assert (file.sha256, file.bytes) == (sha256(body).hexdigest(), len(body))
