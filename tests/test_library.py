@@ -53,6 +53,7 @@ def test_the_public_names() -> None:
         "Verdict",
         "arun",
         "draw_heatmap",
+        "evaluate",
         "export_run",
         "heatmap_grid",
         "heatmap_json",

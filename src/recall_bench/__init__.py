@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from recall_bench.errors import UsageError as UsageError
     from recall_bench.library import arun as arun
     from recall_bench.library import draw_heatmap as draw_heatmap
+    from recall_bench.library import evaluate as evaluate
     from recall_bench.library import export_run as export_run
     from recall_bench.library import heatmap_json as heatmap_json
     from recall_bench.library import list_personas as list_personas
@@ -69,7 +70,7 @@ _HOMES = {
     "ending": "Finished",
     "errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
     "library": (
-        "arun draw_heatmap export_run heatmap_json list_personas load_persona open_run "
+        "arun draw_heatmap evaluate export_run heatmap_json list_personas load_persona open_run "
         "questions_in_range read_settings rejudge result_json run text_report verdict_changes"
     ),
     "profile": "Settings",

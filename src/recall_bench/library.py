@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recall_bench.assemble import assemble
 from recall_bench.core.plan import Calendar
@@ -22,6 +23,9 @@ from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import Summary, summarise
 from recall_bench.resolve.personas import SAMPLE
 from recall_bench.shipped import SOURCES, catalogue, materialised
+
+if TYPE_CHECKING:
+    from recall_bench.evaluation.evaluate import Evaluated
 
 
 class StoryEntry(Record, frozen=True, kw_only=True):
@@ -163,6 +167,40 @@ def _assembled(settings: Settings | None, given: dict[str, Any]) -> Job:
 
     system = system_from(adapter, given.get("config", wanted.config))
     return assemble(overlaid(wanted, given | {"adapter": system.card.name}), system)
+
+
+def evaluate(
+    dataset: str,
+    observe: Observer | None = None,
+    **given: Any,  # noqa: ANN401 - the fields of Request and of Settings
+) -> "Evaluated":
+    """Measure a system on a public dataset, and write the report.
+
+    Give the fields of `Request` and of `Settings` by name: `evaluate("locomo", adapter="bm25",
+    skip_qa=True)`. The adapter may be a class or an object of yours.
+    """
+    from recall_bench.evaluation.assembly import assemble_evaluation
+    from recall_bench.evaluation.evaluate import evaluate as carried_out
+    from recall_bench.evaluation.opening import open_dataset
+    from recall_bench.evaluation.request import Request
+
+    names = {each.name for each in fields(Request)} - {"dataset", "settings"}
+    wanted = {name: given.pop(name) for name in list(given) if name in names}
+    for name in ("answers_from", "reports"):
+        if isinstance(wanted.get(name), str):
+            wanted[name] = Path(wanted[name])
+    for name in ("categories", "errata"):
+        if isinstance(wanted.get(name), str):
+            wanted[name] = (wanted[name],)
+    adapter = given.get("adapter", "")
+    system = None
+    if not isinstance(adapter, str):
+        from recall_bench.systems.python.system import system_from
+
+        system = system_from(adapter, given.get("config", {}))
+        given["adapter"] = system.card.name
+    request = Request(dataset=dataset, settings=overlaid(Settings(), given), **wanted)
+    return carried_out(assemble_evaluation(request, open_dataset(request), system), observe)
 
 
 def rejudge(

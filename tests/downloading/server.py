@@ -18,6 +18,8 @@ class Served:
     etag: str | None = None
     cut_after: int | None = None
     """Breaks every connection after so many bytes."""
+    off_by: int = 0
+    """Says that a part begins so many bytes later than it was asked to."""
     headers: dict[str, str] = field(default_factory=dict)
     gate: Event | None = None
     """Answers only once this is set."""
@@ -84,7 +86,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(rest)))
         if start:
             end = f"{len(served.body) - 1}/{len(served.body)}"
-            self.send_header("Content-Range", f"bytes {start}-{end}")
+            self.send_header("Content-Range", f"bytes {start + served.off_by}-{end}")
         if served.etag is not None:
             self.send_header("ETag", served.etag)
         for name, value in served.headers.items():

@@ -5,6 +5,7 @@ import json
 from hashlib import sha256
 from pathlib import Path
 from threading import Event, Thread
+from time import sleep
 
 import pytest
 
@@ -165,10 +166,13 @@ def test_a_file_the_user_has_is_taken_by_its_bytes(
     publish(talks=source(server, TALKS, AUDIT))
     mine = tmp_path / "renamed.json"
     mine.write_bytes(BODY)
+    (cache / "talks").mkdir(parents=True)
+    (cache / "talks/talks.json.part").write_bytes(BODY[:9])
 
     watch = get("talks", own=mine)
 
     assert (cache / "talks/talks.json").read_bytes() == BODY
+    assert [path.name for path in (cache / "talks").iterdir()] == ["talks.json"]
     assert mine.read_bytes() == BODY
     assert "audit.json: not given, so the layer 'audit' stays absent" in watch.lines
     assert server.asked == []
@@ -337,7 +341,7 @@ def test_two_processes_fetch_a_file_once(server: Server, publish: Publish) -> No
     ]
     threads[0].start()
     while not server.asked:
-        pass
+        sleep(0.001)
     threads[1].start()
     assert waits.wait(10)
     gate.set()

@@ -1,5 +1,6 @@
 """A file is fetched whole and as pinned, or not at all; what has arrived is never lost."""
 
+import io
 import shutil
 import ssl
 from hashlib import sha256
@@ -236,6 +237,41 @@ def test_an_unpinned_part_nobody_vouches_for_is_begun_anew(
 
     assert fetched(UNPINNED, target, f"{server.url}/cut", f"{server.url}/a") == BODY
     assert [asked.range for asked in server.asked] == [None, None, None]
+
+
+def test_what_one_address_vouches_for_is_not_gone_on_with_at_another(
+    server: Server, target: Path
+) -> None:
+    server.files["/cut"] = Served(b"old bytes", etag='"1"', cut_after=4, takes_ranges=False)
+    server.files["/a"] = Served(BODY, etag='"1"')
+
+    assert fetched(UNPINNED, target, f"{server.url}/cut", f"{server.url}/a") == BODY
+    assert server.asked[-1].range is None
+
+
+def test_a_part_that_was_not_asked_for_is_not_put_in(
+    server: Server, target: Path, part: Path
+) -> None:
+    server.files["/a"] = Served(BODY, off_by=1)
+    part.write_bytes(BODY[:9])
+
+    with pytest.raises(DownloadFailed, match="sends another part of the file"):
+        fetch(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
+
+    assert part.read_bytes() == BODY[:9]
+
+
+def test_a_redirection_that_gives_up_encryption_is_refused(
+    target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Answer(io.BytesIO):
+        url = "http://plain.example/a"
+
+    opener = SimpleNamespace(open=lambda *_, **__: Answer(BODY))
+    monkeypatch.setattr(transfer, "_opener", lambda: opener)
+
+    with pytest.raises(DownloadFailed, match=r"leads to plain\.example without encryption"):
+        fetch(FILE, ["https://safe.example/a"], target, Listener(), dataset="talks")
 
 
 def test_a_connection_that_keeps_breaking_is_given_up(server: Server, target: Path) -> None:

@@ -153,7 +153,19 @@ def test_a_folder_is_known_by_all_its_files(tmp_path: Path) -> None:
 
     put(tmp_path / "mine/b/data.jsonl.gz", gzip.compress(b"2"))
     assert is_pinned("two", tmp_path / "mine") is True
-    assert is_pinned("two", tmp_path / "mine/a/data.jsonl") is False
+
+
+def test_a_file_of_several_is_known_with_those_beside_it(tmp_path: Path, publish: Publish) -> None:
+    """A table of questions given by path is read with the contexts that lie next to it."""
+    publish(pair=Source(licence="MIT", files=(pinned("q.csv", b"1"), pinned("c.jsonl", b"2"))))
+    questions = put(tmp_path / "q.csv", b"1")
+
+    assert is_pinned("pair", questions) is True
+    put(tmp_path / "c.jsonl", b"3")
+    assert is_pinned("pair", questions) is False
+    put(tmp_path / "c.jsonl", b"2")
+    assert is_pinned("pair", questions) is True
+    assert is_pinned("pair", put(tmp_path / "other.csv", b"4")) is False
 
 
 def test_where_there_is_no_pin_nobody_can_tell(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def datasets_command() -> None:
 @datasets_command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, every file in it.")
 def list_command(as_json: bool) -> None:
-    """List every dataset: how much of it is here, its size, its licence."""
+    """List the datasets, and how much of each is here."""
     from recall_bench.downloading.cards import entries
     from recall_bench.downloading.places import datasets_folder
 
@@ -99,14 +99,17 @@ def download_command(
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show_command(name: str, data: Path | None, as_json: bool) -> None:
-    """Show a dataset's card: licence, notes, errata, layers and, if it is here, what it holds."""
+    """Show a dataset's card.
+
+    Its licence, what to know before quoting a number, its errata, corrections that others published
+    and, if it is here or given with --data, what it holds.
+    """
     from recall_bench.cli.doing import doing
     from recall_bench.downloading.cards import card_of
 
     with doing() as telling:
-        telling(f"reading {name}")
-        at_terminal = telling if sys.stderr.isatty() else None
-        card = card_of(name, data, telling=at_terminal)
+        # A dataset may have tens of thousands of scenarios, which no log wants to hear of.
+        card = card_of(name, data, telling=telling if sys.stderr.isatty() else None)
     click.echo(json_text(card) if as_json else "\n".join(_card_lines(card)))
 
 

@@ -57,6 +57,11 @@ def _part_options(command: Any) -> Any:  # noqa: ANN401 - click's own
 @option("--mode", type=click.Choice(["raw", "consolidated"]), help="What is searched [raw].")
 @option("--skip-qa/--no-skip-qa", help="Measure what is found, and read and judge nothing.")
 @option("--floors/--no-floors", help="Run bm25, none and oracle beside the system [yes].")
+@option(
+    "--answers-from",
+    type=PATH,
+    help="Judge and measure the answers recorded in this run folder, and ask nobody.",
+)
 @option("--rebuild/--no-rebuild", help="Forget an earlier run in the same folder first.")
 @option("--reports", type=PATH, help="Where reports are numbered [reports].")
 @option("--profile", type=PATH, help="YAML profile; flags win over it.")
@@ -84,7 +89,7 @@ def eval_command(profile: Path | None, as_json: bool, **flags: Any) -> int:  # n
 
 _REQUESTED = (
     *("dataset", "protocol", "errata", "categories", "max_scenarios", "scenario_offset"),
-    *("mode", "skip_qa", "floors", "rebuild", "reports"),
+    *("mode", "skip_qa", "floors", "answers_from", "rebuild", "reports"),
 )
 
 

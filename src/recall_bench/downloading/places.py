@@ -144,16 +144,19 @@ def is_pinned(name: str, path: Path) -> bool | None:
     """Whether data given by path is, to the byte, what was published; None where there is no pin.
 
     A gzip file counts by what it holds. A folder is as published if every file of the dataset is
-    in it under its published name.
+    in it under its published name; a single file, if it is one of them and so are those beside it.
     """
     data = [file for file in source_of(name).files if file.layer is None]
     if not path.exists():
         raise UsageError(f"there is no {path}; name data you have")
     if not data or any(file.sha256 is None for file in data):
         return None
-    if not path.is_dir():
-        return len(data) == 1 and data[0].sha256 in digests_of(path)
-    return all(_is_in(path, file) for file in data)
+    if path.is_dir():
+        return all(_is_in(path, file) for file in data)
+    digests = digests_of(path)
+    others = [file for file in data if file.sha256 not in digests]
+    beside = [file for file in others if any(place.is_file() for place in _in(path.parent, file))]
+    return len(others) < len(data) and all(_is_in(path.parent, file) for file in beside)
 
 
 def digests_of(path: Path) -> tuple[str, ...]:
@@ -163,9 +166,13 @@ def digests_of(path: Path) -> tuple[str, ...]:
     return digest_of(path), unpacked_digest_of(path)
 
 
+def _in(folder: Path, file: SourceFile) -> tuple[Path, Path]:
+    return folder / file.name, folder / f"{file.name}.gz"
+
+
 def _is_in(folder: Path, file: SourceFile) -> bool:
-    places = (folder / file.name, folder / f"{file.name}.gz")
-    return any(place.is_file() and file.sha256 in digests_of(place) for place in places)
+    found = (place for place in _in(folder, file) if place.is_file())
+    return any(file.sha256 in digests_of(place) for place in found)
 
 
 def _receipts_file(name: str) -> Path:

@@ -18,6 +18,8 @@ from recall_bench.journal import JOURNAL
 from recall_bench.judging.nobody import Nobody
 from recall_bench.outputs import refuse_clashes, run_folder
 from recall_bench.profile import Settings
+from recall_bench.rejudging.assembly import Absent
+from recall_bench.rejudging.recorded import Recorded
 from recall_bench.resolve.models import resolve_model
 from recall_bench.resolve.readers import EXTRACTIVE, resolve_reader
 from recall_bench.resolve.systems import resolve_system
@@ -58,6 +60,8 @@ def assemble_evaluation(
 
     A system of one's own may take the place of the one the settings name.
     """
+    if request.answers_from is not None:
+        return _again(request, opened, request.answers_from)
     settings = request.settings
     check = Check(settings)
     system = system or check.of(_system, request)
@@ -90,6 +94,56 @@ def assemble_evaluation(
     if request.rebuild:
         _wipe(job.folder)
     return Assembled(request=request, opened=opened, job=writable(job))
+
+
+def _again(request: Request, opened: Opened, run: Path) -> Assembled:
+    """The same for answers on record: the system and its reader are not asked again."""
+    recorded = Recorded.open(run)
+    before, settings = recorded.folder.plan, request.settings
+    _refuse_other_questions(before, opened, run)
+    if not (request.skip_qa or before.system.answers or before.reader):
+        raise UsageError(
+            f"--answers-from: {run} has what was found and no answers; say --skip-qa with it"
+        )
+    bench = _bench(request, opened)
+    plan = before.but(
+        dataset=opened.card,
+        judge=bench.judge.card,
+        appellate=bench.appellate.card if bench.appellate is not None else None,
+        unjudged=isinstance(bench.judge, Nobody),
+        review=settings.review,
+        judge_memory_window=settings.judge_memory_window,
+        judge_timeout_s=settings.judge_timeout_ms / 1000,
+        answers_from=before.answers_from or before.digest,
+    )
+    folder = _folder(request, plan)
+    if folder.resolve() == run.resolve():
+        raise UsageError(f"--into: {folder} holds the answers themselves; name another folder")
+    job = Job(
+        settings=settings,
+        plan=plan,
+        folder=folder,
+        system=Absent(plan.system),
+        bench=bench,
+        load=opened.load,
+        questions=opened.questions,
+        warnings=list(opened.notes),
+        asks=False,
+    )
+    if request.rebuild:
+        _wipe(folder)
+    writable(job)
+    recorded.carry_over(plan, folder)
+    return Assembled(request=request, opened=opened, job=job)
+
+
+def _refuse_other_questions(before: Plan, opened: Opened, run: Path) -> None:
+    if before.dataset is None or before.scenarios != opened.scenarios:
+        asked = "personas" if before.dataset is None else before.dataset.name
+        raise UsageError(
+            f"--answers-from: {run} was asked other questions ({asked}, {len(before.scenarios)} "
+            "histories); repeat its dataset, categories, offset and errata"
+        )
 
 
 def _end(opened: Opened) -> Checkpoint:

@@ -35,6 +35,8 @@ class Request:
     max_scenarios: int | None = None
     scenario_offset: int = 0
     skip_qa: bool = False
+    answers_from: Path | None = None
+    """A run folder whose recorded answers are judged and measured again; nobody is asked."""
     rebuild: bool = False
     floors: bool = True
     reports: Path = REPORTS

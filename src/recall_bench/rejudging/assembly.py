@@ -67,6 +67,11 @@ def assemble_again(run: Path, given: Mapping[str, Any], building: Building | Non
         )
     recorded = Recorded.open(run)
     before = recorded.folder.plan
+    if before.dataset is not None:
+        raise UsageError(
+            f"{run} is about the public dataset {before.dataset.name}; judge its answers again "
+            f"with eval --dataset {before.dataset.name} --answers-from {run}"
+        )
     settings = overlaid(Settings(), {**_as_before(before), **given})
     found = find_stories(before, settings.data, building)
     judge, appellate = resolve_judges(settings)
