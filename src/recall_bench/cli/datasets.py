@@ -106,10 +106,12 @@ def show_command(name: str, data: Path | None, as_json: bool) -> None:
     """
     from recall_bench.cli.doing import doing
     from recall_bench.downloading.cards import card_of
+    from recall_bench.evaluation.denominators import denominators
 
     with doing() as telling:
         # A dataset may have tens of thousands of scenarios, which no log wants to hear of.
-        card = card_of(name, data, telling=telling if sys.stderr.isatty() else None)
+        heard = telling if sys.stderr.isatty() else None
+        card = card_of(name, data, denominators=denominators, telling=heard)
     click.echo(json_text(card) if as_json else "\n".join(_card_lines(card)))
 
 

@@ -39,5 +39,5 @@ def find(name: str) -> PublicDataset:
     if name not in known:
         near = get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise UsageError(f"no dataset is called {name!r}; {hint}There are {', '.join(known)}")
+        raise UsageError(f"no dataset is called {name!r}; {hint}there are {', '.join(known)}")
     return known[name]

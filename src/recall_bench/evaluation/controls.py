@@ -75,6 +75,7 @@ def _alike(assembled: Assembled, name: str, *, with_answers: bool) -> Assembled:
         before,
         settings=settings,
         mode=Mode.RAW,
+        answers_from=None,
         rebuild=False,
         skip_qa=not with_answers,
     )

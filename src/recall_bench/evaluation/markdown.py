@@ -42,6 +42,7 @@ class _Page:
         """Every paragraph and table, in order."""
         yield from self._title()
         yield self._first()
+        yield self._legend()
         for level in ("turn", "session"):
             yield from self._ranking(level)
         yield from self._layers()
@@ -84,6 +85,13 @@ class _Page:
                 ]
             )
         return _table(head, rows)
+
+    def _legend(self) -> str:
+        """What the columns beside the system are."""
+        said = ["*random*: as many turns drawn blindly, computed and not run; of letters, a guess."]
+        said += [f"*{each.name}*: {each.about}." for each in self._controls]
+        said.append("*best possible*: the gold in the first places.")
+        return " ".join(said) if self._first() else ""
 
     @staticmethod
     def _floor(control: ControlReport, name: str) -> str:

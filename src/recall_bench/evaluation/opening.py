@@ -197,7 +197,10 @@ def _files(data: Path, layers: Mapping[str, Path]) -> Iterator[FileCard]:
 
 
 def _notes(dataset: PublicDataset, data: Path) -> Iterator[str]:
-    if is_pinned(dataset.name, data) is False:
+    pinned = is_pinned(dataset.name, data)
+    if pinned:
+        yield f"The data is, to the byte, {dataset.name} as it was published."
+    if pinned is False:
         yield (
             f"{data} is not, to the byte, {dataset.name} as it was published; "
             "say so beside its numbers"
