@@ -167,6 +167,8 @@ def _scenario(source: tuple[str, ...], row: _Row) -> Scenario:
     key = source[0] if source[0] in CATEGORIES else asked.category
     if key is None:
         raise ValueError("says no category, and no folder says it either")
+    if not asked.answer.strip():
+        raise ValueError("has an empty answer")
     truth = Truth(
         reference=asked.answer,
         category=CATEGORIES.get(key, key),

@@ -14,9 +14,9 @@ from recall_bench.evaluation.methodology import Judging
 from recall_bench.evaluation.opening import Opened
 from recall_bench.evaluation.request import Mode, Request
 from recall_bench.job import Job
-from recall_bench.journal import JOURNAL
+from recall_bench.journal import JOURNAL, Journal
 from recall_bench.judging.nobody import Nobody
-from recall_bench.outputs import refuse_clashes, run_folder
+from recall_bench.outputs import PICTURES, RESULT, refuse_clashes, run_folder
 from recall_bench.profile import Settings
 from recall_bench.rejudging.assembly import Absent
 from recall_bench.rejudging.recorded import Recorded
@@ -28,6 +28,14 @@ from recall_bench.shipped import cache_folder
 
 END = "end"
 """The one checkpoint there is: when everything has been told."""
+CONTROLS = "controls"
+"""Where in a run's folder those beside it are kept."""
+
+_LEFT_BEHIND = (
+    *(RESULT, "progress.jsonl", "questions.jsonl", "failures.jsonl"),
+    *(*PICTURES, JOURNAL),
+)
+"""Every file of a run in its folder; the journal last, for it is the run."""
 
 _FINDERS = ("random", "recency", "bm25", "vector", "hybrid")
 """The built-in systems that return as many passages as they are set to."""
@@ -64,6 +72,8 @@ def assemble_evaluation(
         return _again(request, opened, request.answers_from)
     settings = request.settings
     check = Check(settings)
+    if system is not None and request.mode is Mode.CONSOLIDATED:
+        raise _cannot_consolidate(system.card.name)
     system = system or check.of(_system, request)
     bench = check.of(_bench, request, opened)
     reader = check.of(_reader, request, opened, system)
@@ -157,13 +167,17 @@ def _system(request: Request) -> MemorySystem:
         config.setdefault("k", settings.top_k)
     if request.mode is Mode.CONSOLIDATED:
         if settings.adapter not in _CONSOLIDATED:
-            raise UsageError(
-                f"--mode: nobody knows how {settings.adapter} consolidates; set it with --config, "
-                f"or take {', '.join(_CONSOLIDATED)}"
-            )
+            raise _cannot_consolidate(settings.adapter)
         key, value = _CONSOLIDATED[settings.adapter]
         config.setdefault(key, value)
     return resolve_system(replace(settings, config=config))
+
+
+def _cannot_consolidate(system: str) -> UsageError:
+    return UsageError(
+        f"--mode: nobody knows how {system} consolidates; set it with --config, "
+        f"or take {', '.join(_CONSOLIDATED)}"
+    )
 
 
 def _bench(request: Request, opened: Opened) -> Bench:
@@ -175,6 +189,11 @@ def _bench(request: Request, opened: Opened) -> Bench:
         return Bench(judge=Nobody())
     if methodology.judging is Judging.JUDGE or methodology.asks is None:
         return bench_of(settings)
+    if settings.appellate_judge is not None:
+        raise UsageError(
+            f"--appellate-judge: {methodology.label} has one model judge, and no appeals; "
+            "leave it out, or take --protocol strict"
+        )
     return _protocol_bench(settings, methodology.label, methodology.asks)
 
 
@@ -226,12 +245,19 @@ def _folder(request: Request, plan: Plan) -> Path:
 
 
 def _wipe(folder: Path) -> None:
-    """Forget an earlier run; anything else in the folder's place is left alone, and refused."""
+    """Forget an earlier run and its controls; what else is in the folder is left as it is.
+
+    UsageError if there is no run, or if another process is writing to it.
+    """
     if not folder.exists():
         return
     if not (folder / JOURNAL).is_file():
         raise UsageError(f"--rebuild: {folder} holds no run of ours; it is left as it is")
-    shutil.rmtree(folder)
+    with Journal(folder / JOURNAL):
+        if (folder / CONTROLS).is_dir():
+            shutil.rmtree(folder / CONTROLS)
+        for name in _LEFT_BEHIND:
+            (folder / name).unlink(missing_ok=True)
 
 
 def _notes(plan: Plan) -> list[str]:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from recall_bench.ending import Finished, carry_out
-from recall_bench.evaluation.assembly import Assembled, assemble_evaluation
+from recall_bench.evaluation.assembly import CONTROLS, Assembled, assemble_evaluation
 from recall_bench.evaluation.request import Mode
+from recall_bench.job import Job
 
 KEYWORDS, SILENCE, ORACLE = "bm25", "none", "oracle"
 
@@ -32,13 +33,14 @@ class Control:
 
 
 def run_controls(assembled: Assembled, told: Callable[[str], None]) -> Iterator[Control]:
-    """Each control in turn; `told` hears of it before it is run."""
+    """Each control in turn, up to one that is stopped; `told` hears of it before it is run."""
     job = assembled.job
-    is_read_free = job.reader is None or job.reader.card.model is None
-    is_free = is_read_free and job.bench.judge.card.computes
-    with_answers = assembled.with_answers and is_free
+    with_answers = assembled.with_answers and _is_free(job)
     for name in (KEYWORDS, SILENCE, ORACLE):
         if name == job.plan.system.name:
+            continue
+        if name == ORACLE and not has_evidence(assembled):
+            yield Control(name, None, reason="the dataset does not say where its answers stand")
             continue
         if name != KEYWORDS and not with_answers:
             if assembled.with_answers:
@@ -47,11 +49,26 @@ def run_controls(assembled: Assembled, told: Callable[[str], None]) -> Iterator[
         told(name)
         finished = carry_out(_alike(assembled, name, with_answers=with_answers).job)
         yield Control(name, finished, with_answers)
+        if finished.stopped_by is not None:
+            return
+
+
+def _is_free(job: Job) -> bool:
+    """Whether reading and judging cost nothing, so that it may be done for the controls too."""
+    judges = [each for each in (job.bench.judge, job.bench.appellate) if each is not None]
+    is_read_free = job.reader is None or job.reader.card.model is None
+    return is_read_free and all(each.card.computes for each in judges)
+
+
+def has_evidence(assembled: Assembled) -> bool:
+    """Whether any question says where its answer stands."""
+    asked = assembled.opened.questions.values()
+    return any(item.truth.evidence for declared in asked for item in declared.items)
 
 
 def _alike(assembled: Assembled, name: str, *, with_answers: bool) -> Assembled:
     """The same evaluation of another system, in a folder below this one's."""
-    before = assembled.request
+    before, plan = assembled.request, assembled.job.plan
     settings = replace(
         before.settings,
         adapter=name,
@@ -60,7 +77,7 @@ def _alike(assembled: Assembled, name: str, *, with_answers: bool) -> Assembled:
         endpoint=False,
         system_model=None,
         system_embedder=None,
-        into=assembled.job.folder / "controls" / name,
+        into=assembled.job.folder / CONTROLS / name,
         resume=None,
         json_out=None,
         question_log=None,
@@ -70,6 +87,12 @@ def _alike(assembled: Assembled, name: str, *, with_answers: bool) -> Assembled:
         lifecycle=None,
         skip_catchup_ingest=False,
         reader=before.settings.reader if with_answers else None,
+        appellate_judge=before.settings.appellate_judge if with_answers else None,
+        # Of answers on record the plan knows how they were asked for, and the settings do not.
+        top_k=plan.top_k,
+        max_context_tokens=plan.max_context_tokens,
+        repeats=plan.repeats,
+        seed=plan.seed,
     )
     request = replace(
         before,

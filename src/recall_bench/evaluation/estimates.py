@@ -9,6 +9,8 @@ from recall_bench.evaluation.scoring import ANSWERED, OPEN, Scored
 from recall_bench.metrics.pairs import paired
 
 ALL, ANSWERABLE, UNANSWERABLE = "all", "answerable", "unanswerable"
+_FEW = 8
+"""Fewer histories than this say nothing of how much histories vary."""
 AVERAGED = "average of categories"
 
 
@@ -20,7 +22,7 @@ class Estimate(Record, frozen=True, kw_only=True, omit_defaults=True):
     counted: int
     """The questions it is over: those it applies to and that came to something."""
     interval: tuple[float, float] | None = None
-    """Of the mean, at 95 %, conversations drawn again; given for the figures that come first."""
+    """Of the mean, at 95 %, histories drawn again; given for the figures that come first."""
     chance: float | None = None
     """What a blind draw, or a guess, would get on the same questions."""
     ceiling: float | None = None
@@ -142,9 +144,9 @@ def counts_of(scored: Sequence[Scored]) -> Counts:
 
 
 def _clusters(scored: Sequence[Scored]) -> Mapping[str, str]:
-    """What varies from one draw to the next: conversations; questions, where there is only one."""
-    is_single = len({each.scenario for each in scored}) < 2
-    return {_key(each): each.item if is_single else each.scenario for each in scored}
+    """What varies from one draw to the next: histories; questions, where histories are few."""
+    are_few = len({each.scenario for each in scored}) < _FEW
+    return {_key(each): _key(each) if are_few else each.scenario for each in scored}
 
 
 def _key(scored: Scored) -> str:

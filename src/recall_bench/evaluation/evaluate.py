@@ -1,7 +1,7 @@
 """An evaluation from its first question to its report."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from recall_bench.ending import Finished, carry_out
@@ -39,13 +39,17 @@ def evaluate(
 ) -> Evaluated:
     """Ask, run the controls, measure and write the report.
 
-    `told` hears the name of each control before it is run. A run that was stopped, or whose
-    system could not be fed, has no report yet.
+    `told` hears the name of each control before it is run. A run that was stopped, itself or at
+    one of its controls, or whose system could not be fed, has no report yet.
     """
     finished = carry_out(assembled.job, observe)
     if finished.stopped_by is not None or finished.summary.overall.open:
         return Evaluated(finished=finished, report=None, place=None)
     controls = list(run_controls(assembled, told)) if assembled.request.floors else []
+    last = controls[-1].finished if controls else None
+    if last is not None and last.stopped_by is not None:
+        stopped = replace(finished, stopped_by=last.stopped_by)
+        return Evaluated(finished=stopped, report=None, place=None)
     report = report_of(assembled, finished, controls)
     place = write_report(report, assembled.request.reports)
     return Evaluated(finished=finished, report=report, place=place)

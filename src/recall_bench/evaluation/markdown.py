@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from recall_bench.evaluation.controls import KEYWORDS
 from recall_bench.evaluation.estimates import ALL, Abstention, Estimate, Group
+from recall_bench.evaluation.found import EVIDENCE_TEXT
 from recall_bench.evaluation.report import ControlReport, Report
 
 _DASH = "–"
@@ -84,14 +85,15 @@ class _Page:
                     _number(found.ceiling),
                 ]
             )
-        return _table(head, rows)
+        return _table(*_without_blanks(head, rows))
 
     def _legend(self) -> str:
-        """What the columns beside the system are."""
-        said = ["*random*: as many turns drawn blindly, computed and not run; of letters, a guess."]
-        said += [f"*{each.name}*: {each.about}." for each in self._controls]
-        said.append("*best possible*: the gold in the first places.")
-        return " ".join(said) if self._first() else ""
+        """What the columns beside the system are, as far as there are any."""
+        told = {"random": "as many turns drawn blindly, computed and not run; of letters, a guess"}
+        told |= {each.name: each.about for each in self._controls}
+        told["best possible"] = "the gold in the first places"
+        head = self._first().partition("\n")[0]
+        return " ".join(f"*{name}*: {text}." for name, text in told.items() if f" {name} |" in head)
 
     @staticmethod
     def _floor(control: ControlReport, name: str) -> str:
@@ -164,6 +166,10 @@ class _Page:
             names = [f"{layer}@{k}" for k in places]
             means = [self._figures[name].mean if name in self._figures else None for name in names]
             rows.append([f"**{layer}**", *(f"**{_number(mean)}**" for mean in means)])
+            chances = [
+                self._figures[name].chance if name in self._figures else None for name in names
+            ]
+            rows.append(["random", *map(_number, chances)])
             for each in self._controls:
                 figures = _figures(each.groups, ALL)
                 rows.append([each.name, *(_mean(figures, name) for name in names)])
@@ -171,11 +177,7 @@ class _Page:
         yield _table(["", *(f"@{k}" for k in places)], rows)
 
     def _answers(self) -> Iterator[str]:
-        names = [
-            name
-            for name in self._figures
-            if not _RANKING.fullmatch(name) and not _LAYERED.fullmatch(name)
-        ]
+        names = [name for name in self._figures if not _is_found(name)]
         if not names:
             return
         yield "## What was said"
@@ -191,7 +193,13 @@ class _Page:
             for each in self._controls:
                 row += [_mean(_figures(each.groups, group.name), name) for name in names]
             rows.append(row)
-        yield _table(head, rows)
+        yield _table(*_without_blanks(head, rows))
+        if self._report.longest_option is not None:
+            yield (
+                "Naming the longest option, unread, gets "
+                f"{_number(self._report.longest_option)} of these questions: less than that "
+                "says nothing of a memory."
+            )
 
     def _abstentions(self) -> Iterator[str]:
         having = {self._report.system.name: self._report.abstention}
@@ -205,6 +213,7 @@ class _Page:
 
     def _categories(self) -> Iterator[str]:
         names = [name for name in self._report.headline if name in self._figures]
+        names = [name for name in names if _is_found(name)]
         if not names or len(self._report.groups) < 4:
             return
         yield "## By category"
@@ -264,6 +273,19 @@ class _Page:
             ["plan", f"`{report.plan_digest[:12]}`"],
         ]
         yield _table(["", ""], rows)
+
+
+def _is_found(name: str) -> bool:
+    """Whether a figure is of what was found, and not of what was said."""
+    return bool(_RANKING.fullmatch(name) or _LAYERED.fullmatch(name)) or name == EVIDENCE_TEXT
+
+
+def _without_blanks(head: Sequence[str], rows: Sequence[_Row]) -> tuple[list[str], list[_Row]]:
+    """The table without the columns that have nothing to say."""
+    kept = [
+        place for place in range(len(head)) if any(row[place] not in (_DASH, "") for row in rows)
+    ]
+    return [head[place] for place in kept], [[row[place] for place in kept] for row in rows]
 
 
 def _figures(groups: Sequence[Group], name: str) -> Mapping[str, Estimate]:
@@ -332,4 +354,9 @@ def _table(head: Sequence[str], rows: Sequence[_Row]) -> str:
     if not rows:
         return ""
     lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """What neither a bar nor a new line in a name or a setting can tear."""
+    return " ".join(text.replace("|", "\\|").split())

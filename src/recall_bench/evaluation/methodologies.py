@@ -263,7 +263,7 @@ MEMBENCH = (
         rankings=(_TURNS,),
         answers=("choice/letter",),
         judging=Judging.NOBODY,
-        headline=("choice/letter", "the longest option", "turn hit@5", "turn recall@10"),
+        headline=("choice/letter", "turn hit@5", "turn recall@10"),
     ),
 )
 
@@ -279,7 +279,7 @@ PERSONAMEM = (
         ),
         answers=("choice/letter",),
         judging=Judging.NOBODY,
-        headline=("choice/letter", "the longest option"),
+        headline=("choice/letter",),
     ),
     Methodology(
         family="personamem",
@@ -288,7 +288,7 @@ PERSONAMEM = (
         about="Multiple choice as the authors' script reads letters, articles included.",
         answers=("personamem/official",),
         judging=Judging.NOBODY,
-        headline=("personamem/official", "the longest option"),
+        headline=("personamem/official",),
     ),
 )
 

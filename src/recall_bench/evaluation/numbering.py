@@ -8,6 +8,7 @@ import msgspec
 from recall_bench.errors import UsageError
 from recall_bench.evaluation.markdown import markdown_of
 from recall_bench.evaluation.report import Report
+from recall_bench.reporting.files.replacement import Replacement
 
 _RUN = re.compile(r"run-(\d+)")
 
@@ -25,8 +26,14 @@ def write_report(report: Report, reports: Path) -> Path:
         if (known := _known(place, name, content)) is not None:
             return known
         folder = _next(place)
-        (folder / f"{name}.md").write_text(markdown_of(report), encoding="utf-8")
-        (folder / f"{name}.json").write_bytes(content)
+        with (
+            Replacement(folder / f"{name}.md") as page,
+            Replacement(folder / f"{name}.json") as record,
+        ):
+            page.write(markdown_of(report).encode())
+            record.write(content)
+            page.commit()
+            record.commit()
     except OSError as error:
         raise UsageError(
             f"--reports: cannot write below {reports} ({error.strerror or error}); "

@@ -18,6 +18,7 @@ from recall_bench.errors import DataError, UsageError
 from recall_bench.evaluation.methodologies import find as find_methodology
 from recall_bench.evaluation.methodology import Methodology
 from recall_bench.evaluation.request import Request
+from recall_bench.outputs import RUNS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,20 +44,25 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """Which questions of a scenario are asked."""
+    """Which questions of a scenario are asked, and what its sessions are called."""
 
     methodology: Methodology
     categories: frozenset[str]
 
     def of(self, scenario: Scenario) -> Scenario:
-        """The scenario with these questions alone."""
+        """The scenario with these questions alone.
+
+        Its sessions are named after it too: a system that mixes two histories up and gives the
+        session of one for that of another is not taken at its word.
+        """
         items = tuple(
             item
             for item in scenario.items
             if self.methodology.asked(item)
             and (not self.categories or item.truth.category in self.categories)
         )
-        return scenario if len(items) == len(scenario.items) else scenario.but(items=items)
+        named = (each.but(id=f"{scenario.id}-{each.id}") for each in scenario.episodes)
+        return scenario.but(items=items, episodes=tuple(named))
 
 
 def open_dataset(request: Request) -> Opened:
@@ -69,6 +75,8 @@ def open_dataset(request: Request) -> Opened:
     data = _data(dataset, request)
     layers = dict(_layers(dataset, request, data))
     source = dataset.load(data, layers)
+    if not source:
+        raise DataError(f"{data}: there is no scenario in it; name the file that was published")
     end = None if request.max_scenarios is None else request.scenario_offset + request.max_scenarios
     places = range(len(source))[request.scenario_offset : end]
     if not places:
@@ -85,7 +93,7 @@ def open_dataset(request: Request) -> Opened:
         methodology=methodology,
         card=DatasetCard(
             name=dataset.name,
-            files=tuple(_files(data, layers)),
+            files=tuple(_files(data, layers, _ours(request))),
             protocol=methodology.label,
             eval_version=methodology.eval_version,
             layers=tuple(layers),
@@ -187,13 +195,29 @@ def _layer(dataset: PublicDataset, name: str, data: Path) -> Path:
     return found
 
 
-def _files(data: Path, layers: Mapping[str, Path]) -> Iterator[FileCard]:
-    parts = sorted(path for path in data.rglob("*") if path.is_file()) if data.is_dir() else [data]
-    for path in [*parts, *layers.values()]:
+def _ours(request: Request) -> tuple[Path, ...]:
+    """Where runs and reports go, which may be below the data."""
+    places = (RUNS, request.reports, request.settings.into)
+    return tuple(path.resolve() for path in places if path is not None)
+
+
+def _files(data: Path, layers: Mapping[str, Path], ours: Sequence[Path]) -> Iterator[FileCard]:
+    parts = sorted(_below(data, ours)) if data.is_dir() else [data]
+    for path in [*parts, *(layer for layer in layers.values() if layer not in parts)]:
         with path.open("rb") as file:
             digest = file_digest(file, "sha256").hexdigest()
         name = path.relative_to(data).as_posix() if path in parts and data.is_dir() else path.name
         yield FileCard(name=name, sha256=digest, bytes=path.stat().st_size)
+
+
+def _below(data: Path, ours: Sequence[Path]) -> Iterator[Path]:
+    """The files in a folder, but for our own: with those no two runs would have one plan."""
+    folder = data.resolve()
+    apart = [each for each in ours if folder in each.parents]
+    for path in data.rglob("*"):
+        inside = path.resolve()
+        if path.is_file() and not any(inside.is_relative_to(each) for each in apart):
+            yield path
 
 
 def _notes(dataset: PublicDataset, data: Path) -> Iterator[str]:
@@ -202,7 +226,7 @@ def _notes(dataset: PublicDataset, data: Path) -> Iterator[str]:
         yield f"The data is, to the byte, {dataset.name} as it was published."
     if pinned is False:
         yield (
-            f"{data} is not, to the byte, {dataset.name} as it was published; "
+            f"{data.resolve().name} is not, to the byte, {dataset.name} as it was published; "
             "say so beside its numbers"
         )
     if not dataset.has_dates:

@@ -105,6 +105,8 @@ class Report(Record, frozen=True, kw_only=True, omit_defaults=True):
     counts: Counts
     groups: tuple[Group, ...]
     abstention: Abstention | None = None
+    longest_option: float | None = None
+    """What naming the longest option gets, unread: the floor that options give away themselves."""
     service: Service
     controls: tuple[ControlReport, ...] = ()
     notes: tuple[str, ...] = ()
@@ -210,6 +212,7 @@ def report_of(assembled: Assembled, finished: Finished, controls: Sequence[Contr
         counts=counts_of(questions.scored),
         groups=questions.groups(methodology.headline, with_intervals=True),
         abstention=abstention_of(questions.scored),
+        longest_option=_longest(questions.scored),
         service=_service(folder, questions.scored),
         controls=tuple(_control(each, opened) for each in controls),
         notes=(*opened.dataset.notes, *opened.notes),
@@ -218,6 +221,11 @@ def report_of(assembled: Assembled, finished: Finished, controls: Sequence[Contr
         histories=_histories(folder, opened),
         questions=questions.told(methodology.headline),
     )
+
+
+def _longest(scored: Sequence[Scored]) -> float | None:
+    offered = [each.is_longest_right for each in scored if each.is_longest_right is not None]
+    return sum(offered) / len(offered) if offered else None
 
 
 def _histories(folder: RunFolder, opened: Opened) -> dict[str, tuple[tuple[int, int], ...]]:
@@ -244,7 +252,7 @@ def _control(control: Control, opened: Opened) -> ControlReport:
 
 
 def _asked(assembled: Assembled) -> dict[str, object]:
-    request, settings = assembled.request, assembled.request.settings
+    request, plan = assembled.request, assembled.job.plan
     return {
         "mode": str(request.mode),
         "errata": list(request.errata),
@@ -252,12 +260,12 @@ def _asked(assembled: Assembled) -> dict[str, object]:
         "max_scenarios": request.max_scenarios,
         "scenario_offset": request.scenario_offset,
         "skip_qa": request.skip_qa,
-        "top_k": settings.top_k,
-        "max_context_tokens": settings.max_context_tokens,
-        "repeats": settings.repeats,
-        "seed": settings.seed,
-        "parallelism": settings.parallelism,
-        "lifecycle": str(assembled.job.plan.lifecycle),
+        "top_k": plan.top_k,
+        "max_context_tokens": plan.max_context_tokens,
+        "repeats": plan.repeats,
+        "seed": plan.seed,
+        "parallelism": request.settings.parallelism,
+        "lifecycle": str(plan.lifecycle),
     }
 
 

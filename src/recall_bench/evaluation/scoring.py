@@ -6,6 +6,7 @@ from hashlib import sha256
 import msgspec
 
 from recall_bench.core.event import Judged, NotAnswered, NotJudged, Outcome, Result
+from recall_bench.core.matching import words
 from recall_bench.core.memory import Passage
 from recall_bench.core.question import Expects, Item, Scenario
 from recall_bench.core.record import Record
@@ -13,7 +14,7 @@ from recall_bench.core.tokens import tokens
 from recall_bench.core.verdict import PASS, Verdict
 from recall_bench.evaluation.found import Figures, Finder
 from recall_bench.evaluation.methodology import Judging, Level, Methodology, unit
-from recall_bench.judging.offline.abstention import read_stance
+from recall_bench.judging.offline.abstention import Stance, read_stance
 from recall_bench.judging.protocols import registry
 from recall_bench.judging.protocols.choice import lettered
 from recall_bench.judging.protocols.score import Computed
@@ -22,8 +23,8 @@ from recall_bench.metrics.layers import holds_trap
 
 JUDGED = "judged right"
 """1 where whoever judged found the answer right, 0 where not."""
-LONGEST = "the longest option"
-"""What naming the longest option gets, unread: the floor that options give away themselves."""
+_ABSTAINING = (Stance.IGNORANT, Stance.ABSENT)
+"""Saying that it is not known. Who says nothing at all, or refuses, has not said that."""
 ANSWERED, OPEN = "answered", "open"
 
 
@@ -66,6 +67,8 @@ class Scored(Record, frozen=True, kw_only=True, omit_defaults=True):
     """None where there is no answer in free text to tell by."""
     fell_for_trap: bool | None = None
     """None where there is no trap, or no answer."""
+    is_longest_right: bool | None = None
+    """Whether the right option is the longest, which needs no reading; None without options."""
     unjudged: str | None = None
     """Why an answer that was to be judged has no verdict."""
     seconds: float | None = None
@@ -104,7 +107,7 @@ class Scorer:
             source=item.truth.source,
             is_answerable=item.truth.expects is Expects.ANSWER,
             outcome=outcome,
-            figures={} if outcome == OPEN else found.figures,
+            figures=_figures(outcome, found.figures),
             chance=found.chance,
             ceiling=found.ceiling,
             gold=found.gold,
@@ -123,15 +126,17 @@ class Scorer:
             **self._computed(item, text or ""),
             **self._judged(result.outcome),
         }
-        traps = item.truth.distractors
+        # A trap of signs alone, such as "?", is nothing that an answer could hold.
+        traps = [trap for trap in item.truth.distractors if words(trap)]
         said = None if item.choices else text
         guessed = self._guessed(item)
         return scored.but(
             figures=figures,
             chance={**scored.chance, **guessed} if guessed else scored.chance,
             answer=text,
-            abstained=None if said is None else read_stance(said).stance.is_non_answer,
+            abstained=None if said is None else read_stance(said).stance in _ABSTAINING,
             fell_for_trap=None if said is None or not traps else holds_trap(said, traps),
+            is_longest_right=item.truth.choice == longest_option(item) if item.choices else None,
             unjudged=result.outcome.fault if isinstance(result.outcome, NotJudged) else None,
         )
 
@@ -146,8 +151,6 @@ class Scorer:
             protocol = registry.find(name)
             if isinstance(protocol, Computed) and _applies(name, item):
                 figures[name] = protocol.grade(submission_of(item, text)).value
-        if item.choices:
-            figures[LONGEST] = float(item.truth.choice == longest_option(item))
         return figures
 
     def _judged(self, outcome: Outcome | None) -> Figures:
@@ -156,6 +159,13 @@ class Scorer:
         if isinstance(outcome, NotAnswered):
             return {JUDGED: 0.0}
         return {JUDGED: rightness(outcome.verdict)} if isinstance(outcome, Judged) else {}
+
+
+def _figures(outcome: str, found: Figures) -> Figures:
+    """What was found; of a question that a system failed at, nothing, even where that is right."""
+    if outcome == ANSWERED:
+        return found
+    return {} if outcome == OPEN else dict.fromkeys(found, 0.0)
 
 
 def longest_option(item: Item) -> str:
