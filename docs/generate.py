@@ -7,8 +7,9 @@ python docs/generate.py --check   fail if one is out of date
 import ast
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import click
@@ -17,6 +18,15 @@ import msgspec
 from recall_bench import errors, plugins, profile
 from recall_bench.cli.main import COMMANDS, cli
 from recall_bench.core import event
+from recall_bench.datasets.catalogue import public_datasets
+from recall_bench.datasets.public import Erratum, Layer, PublicDataset
+from recall_bench.datasets.sources import Source, source_of
+from recall_bench.downloading.digests import size_words
+from recall_bench.evaluation.methodologies import methodologies
+from recall_bench.evaluation.methodology import Judging, Methodology, Ranking
+from recall_bench.judging.protocols import registry
+from recall_bench.metrics.layers import layer_measures
+from recall_bench.metrics.retrieval import measures
 from recall_bench.systems.http import openapi
 
 _PROFILE = """A YAML file; every section is optional and flags win over it. Relative paths in it are
@@ -29,6 +39,25 @@ the public format and are read by none of ours yet.
 A judge is written as on the [command line](../how-to/model-judge.md). No key of a model is in a
 profile: `env.file` names a file of `NAME=value` lines, which fill in variables that the environment
 does not set.
+"""
+_DATASETS = """As `recall-bench eval --dataset` names them. `recall-bench datasets show NAME` prints
+the same with the counts of the data that is here, and [how to get them](../how-to/datasets.md) is
+a page of its own. What their ground truth is worth is told in
+[an explanation](../explanation/public-datasets.md).
+"""
+_PROTOCOLS = """How the questions of a dataset are counted, as `recall-bench eval --protocol` says.
+`strict` is ours and is used unless another is named; `official` is the authors'; the others are
+what other harnesses publish, so that their numbers can be compared. The version names a methodology
+for good: it stands in every report and in its path, and changes only when the methodology does.
+Numbers of two versions do not compare. Why they differ is told in
+[an explanation](../explanation/public-datasets.md).
+"""
+_MEASURES = """Quoted at 1, 3, 5, 10 and 20 (`snippet_r` and `document_r` at 1, 5 and 10), never
+deeper than `--top-k`; below, each at 10. `mrr` and `map` are of the whole ranking. Each is
+[explained with an example](../explanation/retrieval-metrics.md).
+"""
+_ANSWERS = """What is computed from an answer, or put to a model about it. Each has a version, and a
+digest that changes with its stated rules.
 """
 PAGES = Path(__file__).parent / "reference"
 _NOTE = "*Made by `python docs/generate.py` from the code; do not edit.*\n"
@@ -139,6 +168,157 @@ def built_ins() -> str:
     return "\n".join(parts)
 
 
+def datasets() -> str:
+    """Every public dataset: where it is from, and what is to be known about it."""
+    parts = ["# Public datasets\n", _NOTE, _DATASETS]
+    parts.append("| name | | family | licence | size | sha-256 pinned |\n|---|---|---|---|--:|---|")
+    for each in public_datasets():
+        source = source_of(each.name)
+        parts.append(
+            f"| `{each.name}` | {each.title} | {each.family} | {source.licence} "
+            f"| {_size_words(source)} | {_pinned_words(source)} |"
+        )
+    parts.append("")
+    for _, alike in groupby(public_datasets(), lambda each: (each.family, each.notes, each.errata)):
+        parts += _dataset_section(tuple(alike))
+    return "\n".join(parts)
+
+
+def _dataset_section(alike: Sequence[PublicDataset]) -> Iterator[str]:
+    """What holds for sizes or views of one dataset that are told about in the same words."""
+    first, source = alike[0], source_of(alike[0].name)
+    yield f"## {', '.join(each.name for each in alike)}\n"
+    terms = f". {source.terms}" if source.terms else ""
+    dates = "real" if first.has_dates else "none: sessions are dated a day apart, in their order"
+    yield "| | |\n|---|---|"
+    yield f"| licence | {source.licence}{terms} |"
+    yield f"| homepage | {source.homepage} |" if source.homepage else "| homepage | – |"
+    yield f"| dates | {dates} |"
+    links = ", ".join(_protocol_link(each) for each in methodologies(first.family))
+    yield f"| protocols | {links} |"
+    yield "\nTo know before quoting a number:\n"
+    yield from (f"* {note}" for note in first.notes)
+    yield from _named_notes("Errata, dealt with when it is read:", first.errata)
+    yield from _named_notes(
+        "Corrections by others, laid over only with `--errata NAME`:", first.layers
+    )
+    yield ""
+
+
+def _named_notes(title: str, notes: Sequence[Erratum | Layer]) -> Iterator[str]:
+    if notes:
+        yield f"\n{title}\n"
+        yield from (f"* `{note.name}`: {note.concerns}" for note in notes)
+
+
+def _size_words(source: Source) -> str:
+    if not source.is_published:
+        return "–"
+    return "unknown" if source.bytes is None else size_words(source.bytes)
+
+
+def _pinned_words(source: Source) -> str:
+    if not source.is_published:
+        return "–"
+    pinned = sum(file.sha256 is not None for file in source.files)
+    if source.listing is not None or not pinned:
+        return "no"
+    return "yes" if pinned == len(source.files) else f"{pinned} of {len(source.files)} files"
+
+
+def _protocol_link(methodology: Methodology) -> str:
+    return f"[`{methodology.name}`](protocols.md#{methodology.label.replace('/', '')})"
+
+
+def protocols() -> str:
+    """Every way to count: the methodologies, the measures and the answer protocols."""
+    parts = ["# Protocols\n", _NOTE, _PROTOCOLS]
+    for family, alike in groupby(public_datasets(), lambda each: each.family):
+        parts.append(f"## {family}\n\nMeasures {_quoted(each.name for each in alike)}.\n")
+        for methodology in methodologies(family):
+            parts += _methodology_section(methodology)
+    parts.append(f"## Measures\n\n{_MEASURES}\n| measure | version | |\n|---|---|---|")
+    parts += [
+        f"| `{each.name}` | {each.version} | {each.definition} |"
+        for each in measures(10)
+        if each.cutoff == 10 or each.budget == 1000
+    ]
+    parts += [
+        f"| `{each.name}` | {each.version} | {each.definition} |"
+        for each in layer_measures(10)
+        if each.cutoff == 10
+    ]
+    parts.append(f"\n## Answer protocols\n\n{_ANSWERS}")
+    parts += _answer_sections()
+    return "\n".join(parts)
+
+
+def _methodology_section(methodology: Methodology) -> Iterator[str]:
+    yield f"### {methodology.label}\n\n{methodology.about}\n"
+    yield "| | |\n|---|---|"
+    yield f"| version | `{methodology.eval_version}`, digest `{methodology.digest[:12]}` |"
+    for ranking in methodology.rankings:
+        yield f"| {ranking.level}s | {_ranking_words(ranking)} |"
+    if methodology.has_layers:
+        yield "| wordings of the answer | `snippet_r`, `document_r` |"
+    if methodology.has_evidence_text:
+        yield "| texts cited | `evidence text`: the share that stands in what was returned |"
+    if methodology.answers:
+        yield f"| computed from answers | {_quoted(methodology.answers)} |"
+    rules = f" These are `{methodology.asks}`." if methodology.asks else ""
+    yield f"| who judges | {_member_words(Judging)[methodology.judging.name]}{rules} |"
+    yield f"| comes first | {_quoted(methodology.headline)} |\n"
+
+
+def _ranking_words(ranking: Ranking) -> str:
+    words = f"{ranking.states}: {_quoted(ranking.families)}"
+    if ranking.is_distinct:
+        words += f"; a {ranking.level} takes one place, however often it was returned"
+    if ranking.empty is not None:
+        words += f"; a question without any counts {ranking.empty:g}"
+    return words
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _member_words(kind: type[StrEnum]) -> dict[str, str]:
+    """What is said under each member of an enumeration."""
+    tree = ast.parse(inspect.getsource(kind)).body[0]
+    assert isinstance(tree, ast.ClassDef)
+    said = {}
+    for member, after in pairwise(tree.body):
+        if isinstance(member, ast.Assign) and isinstance(member.targets[0], ast.Name):
+            assert isinstance(after, ast.Expr)
+            said[member.targets[0].id] = str(ast.literal_eval(after.value))
+    return said
+
+
+def _answer_sections() -> Iterator[str]:
+    """A section for each module of answer protocols, with the rules its docstring states."""
+    by_module: dict[str, list[str]] = {}
+    for card in registry.cards():
+        by_module.setdefault(registry.find(card.name).grade.__module__, []).append(card.name)
+    for module, names in by_module.items():
+        yield f"### {', '.join(names)}\n"
+        yield "| protocol | version | digest | asks a model | | used by |"
+        yield "|---|---|---|---|---|---|"
+        yield from map(_answer_row, names)
+        yield f"\n{inspect.cleandoc(sys.modules[module].__doc__ or '')}\n"
+
+
+def _answer_row(name: str) -> str:
+    protocol = registry.find(name)
+    card = protocol.card
+    said = (inspect.getdoc(protocol.grade) or "").split("\n\n")[0].replace("\n", " ")
+    families = dict.fromkeys(each.family for each in public_datasets())
+    known = [each for family in families for each in methodologies(family)]
+    users = _quoted(each.label for each in known if name in (*each.answers, each.asks)) or "–"
+    asks = "yes" if card.asks_model else "no"
+    return f"| `{name}` | {card.version} | `{card.digest[:12]}` | {asks} | {said} | {users} |"
+
+
 def pages() -> dict[Path, str]:
     """Each reference page and what it should say."""
     return {
@@ -148,6 +328,8 @@ def pages() -> dict[Path, str]:
         PAGES / "profile.md": profile_keys(),
         PAGES / "events.md": events(),
         PAGES / "built-ins.md": built_ins(),
+        PAGES / "datasets.md": datasets(),
+        PAGES / "protocols.md": protocols(),
     }
 
 

@@ -25,6 +25,10 @@ from tests.commands import Invoke, Shown
 
 EPOCH = date(2024, 1, 1)
 
+# Before numpy is imported: on a machine with one test a core, threads of a product of matrices only
+# wait for each other, and use the core up as they do.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # Shipped personas are played once for all tests, and not into the cache of whoever runs them.
 os.environ.setdefault("RECALL_BENCH_CACHE", str(Path(gettempdir(), "recall-bench-tests")))
 

@@ -14,9 +14,12 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 
+from recall_bench import job
 from recall_bench.cli.main import main
 from recall_bench.core.event import Answered, Event, Judged, NotAnswered
 from recall_bench.journal import Journal, read
+from recall_bench.judging.offline.calibration import weighing
+from recall_bench.judging.offline.rules import rules_digest
 
 _HEAVY = ("bm25s", "numpy.typing", "Stemmer", "yaml", "anyio._backends._asyncio", "anyio.to_thread")
 _WHOLE = ("cli", "core", "datasets", "judging.offline", "reporting", "resolve", "running")
@@ -27,6 +30,13 @@ for _package in _WHOLE:
     _found = import_module(f"recall_bench.{_package}")
     for _module in walk_packages(_found.__path__, f"{_found.__name__}."):
         import_module(_module.name)
+
+# What every run works out first, and each of hundreds of forks would again: the digest of source
+# that it records, and what the offline judge reads from the package.
+_CODE = job.code_digest()
+rules_digest()
+for _with_evidence in (True, False):
+    weighing(with_evidence=_with_evidence)
 
 FILES = ("result.json", "questions.jsonl", "failures.jsonl", "progress.jsonl")
 
@@ -41,6 +51,7 @@ def in_child(words: list[str], *, events: int | None = None, seconds: float | No
     child = os.fork()
     if child:
         return os.waitpid(child, 0)[1]
+    setattr(job, "code_digest", lambda: _CODE)  # noqa: B010 - mypy forbids the plain assignment
     if events is not None:
         _kill_after(events)
     if seconds is not None:

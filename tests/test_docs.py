@@ -10,6 +10,7 @@ import pytest
 from recall_bench import errors
 from recall_bench.cli.main import COMMANDS
 from tests.commands import Invoke
+from tests.evaluation.chats import write_locomo
 from tests.gardener import ADAPTER, write_persona
 
 ROOT = Path(__file__).parents[1]
@@ -73,6 +74,7 @@ def test_every_command_in_the_readme_and_the_tutorial_runs(invoke: Invoke) -> No
     """Run in order in one empty folder, with the files their words take for granted."""
     Path("my_adapter.py").write_text(ADAPTER)
     write_persona(Path("my-personas"))
+    write_locomo(Path("locomo10.json"))
     Path("p.yaml").write_text("run: {ranges: [5d, 10d]}\n")
     demo = re.search(r"^demo:.*\n\t\$\(BIN\)/(.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert demo is not None

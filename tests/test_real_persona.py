@@ -62,22 +62,22 @@ def test_a_long_sweep_feeds_every_day_once(tmp_path: Path) -> None:
     assert (found["ingested"], found["settled"]) == (180, 90)
 
 
-@pytest.mark.parametrize("adapter", ["bm25", "hybrid"])
-def test_built_ins_remember_more_than_nothing(tmp_path: Path, adapter: str) -> None:
-    data = shared_data("recall-ea")
-    means = {}
-    for name in ("none", adapter):
-        finished = recall_bench.run(
-            data=data,
-            adapter=name,
-            ranges=("90d", "180d"),
-            into=tmp_path / name,
-            heatmap_png=False,
-        )
-        means[name] = finished.summary.overall.mean
+def mean_of(adapter: str, into: Path) -> float:
+    finished = recall_bench.run(
+        data=shared_data("recall-ea"),
+        adapter=adapter,
+        ranges=("90d", "180d"),
+        into=into,
+        heatmap_png=False,
+    )
+    assert finished.summary.overall.mean is not None
+    return finished.summary.overall.mean
 
-    assert means["none"] is not None
-    assert (means[adapter] or 0) > means["none"] + 0.5
+
+def test_built_ins_remember_more_than_nothing(tmp_path: Path) -> None:
+    means = {name: mean_of(name, tmp_path / name) for name in ("none", "bm25", "hybrid")}
+
+    assert min(means["bm25"], means["hybrid"]) > means["none"] + 0.5, means
 
 
 def test_the_calendar_may_follow_the_text(tmp_path: Path) -> None:

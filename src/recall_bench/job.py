@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -252,8 +252,9 @@ def _digest(value: object) -> str:
     return sha256(repr(value).encode()).hexdigest()[:8]
 
 
+@cache
 def code_digest() -> str:
-    """Version of this package and a digest of its source."""
+    """Version of this package and a digest of its source, as it was when first asked for."""
     root = Path(__file__).parent
     digest = sha256()
     for path in sorted(root.rglob("*.py")):

@@ -182,7 +182,7 @@ def evaluate(
     from recall_bench.evaluation.assembly import assemble_evaluation
     from recall_bench.evaluation.evaluate import evaluate as carried_out
     from recall_bench.evaluation.opening import open_dataset
-    from recall_bench.evaluation.request import Request
+    from recall_bench.evaluation.request import Mode, Request
 
     names = {each.name for each in fields(Request)} - {"dataset", "settings"}
     wanted = {name: given.pop(name) for name in list(given) if name in names}
@@ -192,6 +192,10 @@ def evaluate(
     for name in ("categories", "errata"):
         if isinstance(wanted.get(name), str):
             wanted[name] = (wanted[name],)
+    if wanted.get("mode", Mode.RAW) not in list(Mode):
+        raise UsageError(f"mode: {wanted['mode']!r} is none; there are {', '.join(Mode)}")
+    if "mode" in wanted:
+        wanted["mode"] = Mode(wanted["mode"])
     adapter = given.get("adapter", "")
     system = None
     if not isinstance(adapter, str):

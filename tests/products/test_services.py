@@ -1,15 +1,16 @@
 """Products that are services: each through its own SDK, against a fake of its server on loopback.
 
 What is proved is the adapter, the SDK and the transport together; nothing here met a product.
+One child serves all tests of a product that want nothing else of it: importing an SDK takes long.
 """
 
 import socket
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
 import pytest
 
-from recall_bench.core.memory import Asker, Clock, Found
+from recall_bench.core.memory import Asker, Clock, Found, MemorySystem
 from recall_bench.errors import SystemBusy, SystemFault, SystemGone, UsageError
 from recall_bench.testing import CHECKS, assert_contract_async
 from tests.products.fake_hindsight import FakeHindsight
@@ -76,21 +77,46 @@ CASES = (
 )
 
 
-@pytest.fixture(params=CASES, ids=lambda case: case.name)
-def case(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Case:
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    """One loop for all, because a child is spoken to from the loop it was started in."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: case.name)
+def case(request: pytest.FixtureRequest) -> Iterator[Case]:
     """A product whose SDK is installed here, and whose key is known."""
     found: Case = request.param
     python_of(found.name)
-    without_proxies(monkeypatch)
-    monkeypatch.setenv(found.variable, KEY)
-    return found
+    with pytest.MonkeyPatch.context() as patch:
+        without_proxies(patch)
+        patch.setenv(found.variable, KEY)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def fake(case: Case) -> Iterator[FakeService]:
+    made = case.fake()
+    with running(made):
+        yield made
 
 
 @pytest.fixture
-def service(case: Case) -> Iterator[FakeService]:
-    fake = case.fake()
-    with running(fake):
-        yield fake
+def service(fake: FakeService) -> FakeService:
+    """The fake as it was in the beginning, whatever another test left in it."""
+    fake.requests.clear()
+    fake.refusals.clear()
+    fake.is_haunted = False
+    kept(fake).clear()
+    return fake
+
+
+@pytest.fixture(scope="module")
+async def system(case: Case, fake: FakeService) -> AsyncIterator[MemorySystem]:
+    """The product with its usual settings, in a child that all tests share."""
+    made = await served(case.name, *settings(case, fake))
+    yield made
+    await made.close()
 
 
 def settings(case: Case, service: FakeService, *more: str) -> tuple[str, ...]:
@@ -104,15 +130,12 @@ def kept(service: FakeService) -> dict[str, object]:
 
 
 async def test_it_is_the_version_that_is_pinned_and_its_card_has_no_key(
-    case: Case, service: FakeService
+    case: Case, service: FakeService, system: MemorySystem
 ) -> None:
-    system = await served(case.name, *settings(case, service))
-
     assert (system.card.name, system.card.version) == (case.name, pinned(case.name)[case.package])
     assert (system.card.clock, system.card.answers) == (Clock.NATIVE, False)
     assert system.snapshots is None
     assert KEY not in str(system.card)
-    await system.close()
 
 
 async def test_it_keeps_the_contract_and_its_sessions_apart(
@@ -130,9 +153,8 @@ async def test_it_keeps_the_contract_and_its_sessions_apart(
 
 
 async def test_what_is_found_is_traced_dated_and_scored_and_all_is_deleted_at_the_end(
-    case: Case, service: FakeService
+    case: Case, service: FakeService, system: MemorySystem
 ) -> None:
-    system = await served(case.name, *settings(case, service))
     memory = await system.open("diary")
     await lived(memory)
 
@@ -147,11 +169,11 @@ async def test_what_is_found_is_traced_dated_and_scored_and_all_is_deleted_at_th
     assert len(kept(service)) == 1
     await memory.close()
     assert kept(service) == {}
-    await system.close()
 
 
-async def test_two_memories_have_names_nobody_else_has(case: Case, service: FakeService) -> None:
-    system = await served(case.name, *settings(case, service))
+async def test_two_memories_have_names_nobody_else_has(
+    case: Case, service: FakeService, system: MemorySystem
+) -> None:
     one = await system.open("diary")
     two = await system.open("diary")
     for memory in (one, two):
@@ -163,13 +185,11 @@ async def test_two_memories_have_names_nobody_else_has(case: Case, service: Fake
     assert all("recall-bench-" in name for name in names)
     await one.close()
     await two.close()
-    await system.close()
 
 
 async def test_a_busy_service_is_asked_again_when_it_says_and_nothing_is_kept_twice(
-    case: Case, service: FakeService
+    case: Case, service: FakeService, system: MemorySystem
 ) -> None:
-    system = await served(case.name, *settings(case, service))
     memory = await system.open("diary")
     service.refusals.append((429, {"Retry-After": "7"}, {"message": "slowly"}))
 
@@ -181,11 +201,11 @@ async def test_a_busy_service_is_asked_again_when_it_says_and_nothing_is_kept_tw
     assert busy.value.retry_after_s == 7
     assert len(service.asked(case.taken)) == 2
     await memory.close()
-    await system.close()
 
 
-async def test_a_busy_service_is_busy_to_a_question_too(case: Case, service: FakeService) -> None:
-    system = await served(case.name, *settings(case, service))
+async def test_a_busy_service_is_busy_to_a_question_too(
+    case: Case, service: FakeService, system: MemorySystem
+) -> None:
     memory = await system.open("diary")
     await lived(memory)
     before = len(service.asked(case.found))
@@ -197,13 +217,11 @@ async def test_a_busy_service_is_busy_to_a_question_too(case: Case, service: Fak
     assert busy.value.retry_after_s == 3
     assert len(service.asked(case.found)) == before + 1
     await memory.close()
-    await system.close()
 
 
 async def test_a_refusal_costs_the_system_and_does_not_tell_the_key(
-    case: Case, service: FakeService
+    case: Case, service: FakeService, system: MemorySystem
 ) -> None:
-    system = await served(case.name, *settings(case, service))
     memory = await system.open("diary")
     service.refusals.append((400, {"X-Key": KEY}, {"message": f"{KEY} may not do that"}))
 
@@ -214,7 +232,6 @@ async def test_a_refusal_costs_the_system_and_does_not_tell_the_key(
     assert "HTTP 400" in str(fault.value)
     assert KEY not in str(fault.value)
     await memory.close()
-    await system.close()
 
 
 async def test_a_service_that_is_not_there_is_out_of_reach(case: Case) -> None:
@@ -229,23 +246,20 @@ async def test_a_service_that_is_not_there_is_out_of_reach(case: Case) -> None:
 
 
 async def test_a_memory_that_is_not_empty_is_not_used_and_not_deleted(
-    case: Case, service: FakeService
+    case: Case, service: FakeService, system: MemorySystem
 ) -> None:
     service.is_haunted = True
-    system = await served(case.name, *settings(case, service))
 
     with pytest.raises(SystemFault, match=r"recall-bench-\w+ is not empty"):
         await system.open("diary")
 
     assert not [request for request in service.requests if request.method == "DELETE"]
-    await system.close()
 
 
 @pytest.mark.parametrize("case", CASES[1:], ids=lambda case: case.name, indirect=True)
 async def test_what_was_created_is_deleted_where_opening_fails(
-    case: Case, service: FakeService
+    case: Case, service: FakeService, system: MemorySystem
 ) -> None:
-    system = await served(case.name, *settings(case, service))
     service.refusals.extend([None, (429, {"Retry-After": "1"}, {"message": "slowly"})])
 
     with pytest.raises(SystemBusy):
@@ -253,7 +267,6 @@ async def test_what_was_created_is_deleted_where_opening_fails(
 
     assert [request.method for request in service.requests][-1] == "DELETE"
     assert kept(service) == {}
-    await system.close()
 
 
 async def test_without_a_key_it_says_which_variable_to_set(

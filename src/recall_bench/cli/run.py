@@ -113,7 +113,7 @@ def problem_of(finished: "Finished") -> str | None:
             )
         case 6 if finished.stopped_by is None:
             return (
-                f"{overall.owed - overall.judged - overall.not_answered} answers could not be "
+                f"{overall.failed - overall.not_answered} answers could not be "
                 "judged; the same command judges them"
             )
     if finished.stopped_by is not None:

@@ -22,6 +22,8 @@ class Passage(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The story day it came from, as the system tells or as the harness could trace it."""
     turn: int | None = None
     """The utterance of that episode, where the harness could trace it."""
+    turns: tuple[int, ...] = ()
+    """All utterances that it holds whole, in a row, where it is of several."""
     source: str | None = None
     """Whatever the system calls the place: a path, a row, a node."""
     score: float | None = None

@@ -55,13 +55,16 @@ class Tracer:
         fed = bisect_right(self._days, until)
         place = self._place(passage.text, self._claimed(passage, fed), fed)
         day = turn = None
+        turns: tuple[int, ...] = ()
         if place is not None:
             episode = self._episodes[place]
             day = episode.day
             turn = self._page(place).turn_of(passage.text) if episode.turns else None
-        if day == passage.day and turn == passage.turn:
+            if turn is None and episode.turns:
+                turns = self._page(place).turns_of(passage.text)
+        if (day, turn, turns) == (passage.day, passage.turn, passage.turns):
             return passage
-        return passage.but(day=day, turn=turn)
+        return passage.but(day=day, turn=turn, turns=turns)
 
     def _claimed(self, passage: Passage, fed: int) -> _Found:
         """The episode the system names, if that was fed: by its id, else by its day."""
@@ -209,6 +212,23 @@ class _Page:
         most = max(hits)
         is_clear = 0 < len(rows) <= 2 * most and hits.count(most) == 1
         return hits.index(most) if is_clear else None
+
+    def turns_of(self, text: str) -> tuple[int, ...]:
+        """The utterances that stand whole in the text, as many as follow each other; else none.
+
+        What was said in passing may stand in a text by chance: the longest row is taken.
+        """
+        plain = " ".join(text.split())
+        rows: list[list[int]] = []
+        for number, said in enumerate(self._said):
+            if not said or said not in plain:
+                continue
+            if rows and rows[-1][-1] == number - 1:
+                rows[-1].append(number)
+            else:
+                rows.append([number])
+        longest = max(rows, key=len, default=[])
+        return tuple(longest) if len(longest) > 1 else ()
 
     @cached_property
     def _spoken(self) -> list[str]:

@@ -72,9 +72,7 @@ def assemble_evaluation(
         return _again(request, opened, request.answers_from)
     settings = request.settings
     check = Check(settings)
-    if system is not None and request.mode is Mode.CONSOLIDATED:
-        raise _cannot_consolidate(system.card.name)
-    system = system or check.of(_system, request)
+    system = check.of(_system, request, system)
     bench = check.of(_bench, request, opened)
     reader = check.of(_reader, request, opened, system)
     lifecycle = check.of(_lifecycle, settings, system)
@@ -152,7 +150,7 @@ def _refuse_other_questions(before: Plan, opened: Opened, run: Path) -> None:
         asked = "personas" if before.dataset is None else before.dataset.name
         raise UsageError(
             f"--answers-from: {run} was asked other questions ({asked}, {len(before.scenarios)} "
-            "histories); repeat its dataset, categories, offset and errata"
+            "histories); repeat its dataset, categories, errata and share of the histories"
         )
 
 
@@ -160,7 +158,12 @@ def _end(opened: Opened) -> Checkpoint:
     return Checkpoint(label=END, days=max(card.last_day for card in opened.scenarios))
 
 
-def _system(request: Request) -> MemorySystem:
+def _system(request: Request, own: MemorySystem | None) -> MemorySystem:
+    """The system the settings name, set as the request wants it; or one's own, as it is."""
+    if own is not None:
+        if request.mode is Mode.CONSOLIDATED:
+            raise _cannot_consolidate(own.card.name)
+        return own
     settings = request.settings
     config = dict(settings.config)
     if settings.adapter in _FINDERS and settings.top_k > 10:

@@ -93,6 +93,7 @@ class Finder:
             Delivered(
                 None if each.day is None else unit(level, name, each.day, each.turn),
                 tokens(each.text),
+                _turns(level, name, each),
             )
             for each in passages
         ]
@@ -170,6 +171,13 @@ class Finder:
         return sum(
             any(text in each or each in text for each in returned if each) for text in cited
         ) / len(cited)
+
+
+def _turns(level: Level, scenario: str, passage: Passage) -> tuple[str, ...]:
+    """All turns of a passage that holds several: it finds each of them, at one place."""
+    if level is Level.SESSION or passage.day is None:
+        return ()
+    return tuple(f"{scenario}/{passage.day}:{turn}" for turn in passage.turns)
 
 
 def _bare(text: str) -> str:

@@ -346,7 +346,7 @@ def _delivered(report: Report) -> str:
         return _DASH
     traced = "" if service.traced is None else f"; {service.traced:.0%} traced to a session"
     if service.traced_to_turn is not None:
-        traced += f", {service.traced_to_turn:.0%} to one turn"
+        traced += f", {service.traced_to_turn:.0%} to turns"
     return f"{service.passages:.1f} passages, about {service.tokens:,.0f} tokens{traced}"
 
 

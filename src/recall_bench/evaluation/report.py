@@ -33,7 +33,7 @@ from recall_bench.evaluation.estimates import (
 )
 from recall_bench.evaluation.methodology import Level
 from recall_bench.evaluation.opening import Opened
-from recall_bench.evaluation.scoring import Scored, Scorer
+from recall_bench.evaluation.scoring import Hit, Scored, Scorer
 from recall_bench.reporting.folder import RunFolder
 
 FORMAT = "recall-bench-eval/1"
@@ -66,7 +66,7 @@ class Service(Record, frozen=True, kw_only=True, omit_defaults=True):
     traced: float | None = None
     """The share of the passages that could be traced to a session."""
     traced_to_turn: float | None = None
-    """The share that could be traced to one turn; figures of turns know only these."""
+    """The share that could be traced to turns, whole ones; figures of turns know only these."""
 
 
 class ControlReport(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -224,7 +224,7 @@ def report_of(assembled: Assembled, finished: Finished, controls: Sequence[Contr
 
 
 def _longest(scored: Sequence[Scored]) -> float | None:
-    offered = [each.is_longest_right for each in scored if each.is_longest_right is not None]
+    offered = [each.longest_option for each in scored if each.longest_option is not None]
     return sum(offered) / len(offered) if offered else None
 
 
@@ -283,8 +283,12 @@ def _service(folder: RunFolder, scored: Sequence[Scored]) -> Service:
         passages=deliveries.kept / deliveries.answers if deliveries.answers else None,
         tokens=deliveries.tokens / deliveries.answers if deliveries.answers else None,
         traced=sum(hit.session is not None for hit in hits) / len(hits) if hits else None,
-        traced_to_turn=sum(hit.turn is not None for hit in hits) / len(hits) if hits else None,
+        traced_to_turn=sum(map(_has_turns, hits)) / len(hits) if hits else None,
     )
+
+
+def _has_turns(hit: Hit) -> bool:
+    return hit.turn is not None or bool(hit.turns)
 
 
 def _environment() -> dict[str, str]:

@@ -35,6 +35,8 @@ class Hit(Record, frozen=True, kw_only=True, omit_defaults=True):
     session: str | None = None
     """Globally scoped; None if nobody could trace it."""
     turn: str | None = None
+    turns: tuple[str, ...] = ()
+    """All turns that it holds, where these are several."""
     score: float | None = None
     tokens: int
     sha256: str
@@ -67,8 +69,8 @@ class Scored(Record, frozen=True, kw_only=True, omit_defaults=True):
     """None where there is no answer in free text to tell by."""
     fell_for_trap: bool | None = None
     """None where there is no trap, or no answer."""
-    is_longest_right: bool | None = None
-    """Whether the right option is the longest, which needs no reading; None without options."""
+    longest_option: float | None = None
+    """What naming the longest option gets, which needs no reading; None without options."""
     unjudged: str | None = None
     """Why an answer that was to be judged has no verdict."""
     seconds: float | None = None
@@ -136,7 +138,7 @@ class Scorer:
             answer=text,
             abstained=None if said is None else read_stance(said).stance in _ABSTAINING,
             fell_for_trap=None if said is None or not traps else holds_trap(said, traps),
-            is_longest_right=item.truth.choice == longest_option(item) if item.choices else None,
+            longest_option=longest_option(item) if item.choices else None,
             unjudged=result.outcome.fault if isinstance(result.outcome, NotJudged) else None,
         )
 
@@ -168,10 +170,12 @@ def _figures(outcome: str, found: Figures) -> Figures:
     return {} if outcome == OPEN else dict.fromkeys(found, 0.0)
 
 
-def longest_option(item: Item) -> str:
-    """The letter of the option with most characters; of equals, the first."""
+def longest_option(item: Item) -> float:
+    """What naming the option with most characters gets; of equals, one at random."""
     options = lettered(list(item.choices))
-    return max(options, key=lambda letter: len(options[letter]))
+    most = max(map(len, options.values()))
+    longest = [letter for letter, text in options.items() if len(text) == most]
+    return (item.truth.choice in longest) / len(longest)
 
 
 def rightness(verdict: Verdict) -> float:
@@ -196,12 +200,17 @@ def _outcome(result: Result) -> str:
             return OPEN if result.answered is None else ANSWERED
 
 
+def _turns(scenario: str, day: int, turns: Sequence[int]) -> Iterator[str]:
+    return (f"{scenario}/{day}:{turn}" for turn in turns)
+
+
 def _hits(scenario: str, passages: Sequence[Passage]) -> Iterator[Hit]:
     for rank, each in enumerate(passages, start=1):
         yield Hit(
             rank=rank,
             session=None if each.day is None else unit(Level.SESSION, scenario, each.day, None),
             turn=None if each.day is None else unit(Level.TURN, scenario, each.day, each.turn),
+            turns=() if each.day is None else tuple(_turns(scenario, each.day, each.turns)),
             score=each.score,
             tokens=tokens(each.text),
             sha256=sha256(each.text.encode()).hexdigest(),

@@ -1,6 +1,8 @@
 """A real model over real HTTP is held to the shape of a verdict.
 
-With 135 million parameters it is far too weak to judge: only the shape is looked at.
+With 135 million parameters it is far too weak to judge: only the shape is looked at. It reads
+thirty tokens a second on one thread, so it is given a rubric of two sentences in the place of a
+written one; test_prompt sees to it that those are sent whole.
 """
 
 from dataclasses import replace
@@ -11,6 +13,7 @@ import pytest
 from recall_bench.core.usage import Usage
 from recall_bench.judging.rubric.judge import RubricJudge
 from recall_bench.judging.rubric.options import RubricOptions
+from recall_bench.judging.rubric.rubrics import rubrics
 from recall_bench.models.providers import open_model
 from recall_bench.models.spec import parse_spec
 from tests.judging.harbour import item
@@ -21,8 +24,17 @@ pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
 base_url = pytest.fixture(served, scope="module")
 
+BRIEF = (
+    "Compare the answer with the reference and the evidence. Mark correctness from 0 to 3, "
+    "completeness from 0 to 2 and grounded 0 or 1, and give a reason of a few words."
+)
 
-async def test_a_real_model_gives_a_verdict_that_is_kept(base_url: str, tmp_path: Path) -> None:
+
+async def test_a_real_model_gives_a_verdict_that_is_kept(
+    base_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brief = {kind: replace(rubric, text=BRIEF) for kind, rubric in rubrics().items()}
+    monkeypatch.setattr("recall_bench.judging.rubric.prompt.rubrics", lambda: brief)
     spec = parse_spec(f"openai:smollm2;{base_url};max-tokens=300", {})
     assert spec is not None
     model = open_model(spec, {})
@@ -39,4 +51,4 @@ async def test_a_real_model_gives_a_verdict_that_is_kept(base_url: str, tmp_path
     assert first.rubric == "grounded"
     assert first.reason
     assert bills[-1] == Usage(cached=1)
-    assert all(bill.input_tokens > 1500 for bill in bills[:-1])
+    assert all(bill.input_tokens > 300 for bill in bills[:-1])

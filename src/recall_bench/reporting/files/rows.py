@@ -190,8 +190,10 @@ class TrialRows:
 
     def _take(self, judged: Judged) -> None:
         self._verdict = judged.verdict
-        self._score = score(judged.verdict)
-        self._composite = judged.verdict.composite
+        if judged.verdict.marks:
+            # A dataset's protocol gives none, and its score is not of our scales.
+            self._score = score(judged.verdict)
+            self._composite = judged.verdict.composite
         self._review_error = _known(judged.review_fault)
         self.is_failure = judged.verdict.is_failure
         if judged.primary is not None:
