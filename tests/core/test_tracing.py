@@ -206,6 +206,24 @@ def test_the_turn_is_told_where_the_passage_is_of_one(text: str, turn: int | Non
     assert (found.day, found.turn) == (2, turn)
 
 
+def test_a_passage_of_several_turns_is_of_all_it_holds_whole() -> None:
+    tracer = chat()
+    both, half = f"Ada: {ADA.text} Bo: {BO.text}", f"Ada: {ADA.text} Bo: Then I shall"
+
+    assert tracer.trace(Passage(text=both), 2).turns == (0, 1)
+    assert tracer.trace(Passage(text=half), 2).turns == ()
+    assert tracer.trace(Passage(text=BO.text), 2).turns == ()
+
+
+def test_a_word_said_in_passing_does_not_tear_a_row_of_turns_apart() -> None:
+    told = [Turn(speaker="Ada", text=text) for text in ("Yes.", "Rain.", "Is it? Yes.", "So so.")]
+    tracer = Tracer([episode(1, "\n".join(f"Ada: {turn.text}" for turn in told), *told)])
+
+    found = tracer.trace(Passage(text="Ada: Is it? Yes. Ada: So so."), 1)
+
+    assert found.turns == (2, 3)
+
+
 WORDS = st.lists(st.sampled_from([f"w{n:02}" for n in range(40)]), min_size=1, max_size=40)
 STORIES = st.lists(WORDS, min_size=1, max_size=6)
 

@@ -1,8 +1,9 @@
 """How well a ranking of passages finds the gold, by named and versioned measures.
 
 Every passage takes one place, whether it repeats a unit, came along by expansion, or cannot be
-traced to any unit. A repeat is not relevant a second time and uses its rank all the same. No
-measure looks deeper than what was asked for: a recall at 10 of five passages is a recall at 5.
+traced to any unit. A repeat is not relevant a second time and uses its rank all the same; a passage
+of several units finds all of them at its one place. No measure looks deeper than what was asked
+for: a recall at 10 of five passages is a recall at 5.
 
 The unit, a turn or a session, is the caller's, who states it. Ids are scoped globally: session 5
 of one conversation is not session 5 of another.
