@@ -203,7 +203,8 @@ def evaluate(
 
         system = system_from(adapter, given.get("config", {}))
         given["adapter"] = system.card.name
-    request = Request(dataset=dataset, settings=overlaid(Settings(), given), **wanted)
+    settings = overlaid(Settings(heatmap_png=False), given)
+    request = Request(dataset=dataset, settings=settings, **wanted)
     return carried_out(assemble_evaluation(request, open_dataset(request), system), observe)
 
 

@@ -5,6 +5,9 @@ from math import comb, log2
 from statistics import fmean
 from typing import Any
 
+Place = frozenset[str]
+"""What stands at one rank: a unit, or none."""
+
 
 class Recount:
     """Every figure of a ranking, from nothing but a report: its hits, gold and histories."""
@@ -43,30 +46,39 @@ class Recount:
     def _value(self, question: dict[str, Any], figure: str) -> float | None:
         level, _, measure = figure.partition(" ")
         family, _, at = measure.partition("@")
-        gold = set(question.get("gold", {}).get(level, ()))
+        gold = frozenset(question.get("gold", {}).get(level, ()))
         if not gold:
             return self._empty
         ranked = self._ranked(question.get("hits", ()), level)
-        units = [unit for unit, _ in ranked]
+        places = [place for place, _ in ranked]
         if at.endswith("tok"):
-            k = _fitting([tokens for _, tokens in ranked], int(at[:-3]))
+            fitting = _fitting([tokens for _, tokens in ranked], int(at[:-3]))
+            k = min(fitting, int(self._report["asked"]["top_k"]))
         else:
             k = int(at)
-        return FORMULAS[family](units, gold, k)
+        return FORMULAS[family](places, gold, k)
 
-    def _ranked(self, hits: Sequence[dict[str, Any]], level: str) -> list[tuple[str | None, int]]:
-        ranked = [(hit.get(level), hit["tokens"]) for hit in sorted(hits, key=_rank)]
+    def _ranked(self, hits: Sequence[dict[str, Any]], level: str) -> list[tuple[Place, int]]:
+        ranked = [place for hit in sorted(hits, key=_rank) for place in _places(hit, level)]
         if not self._is_distinct:
             return ranked
         return [
-            pair
-            for place, pair in enumerate(ranked)
-            if pair[0] is None or pair[0] not in [unit for unit, _ in ranked[:place]]
+            (place, tokens)
+            for n, (place, tokens) in enumerate(ranked)
+            if not place or place not in [earlier for earlier, _ in ranked[:n]]
         ]
 
 
 def _rank(hit: dict[str, Any]) -> int:
     return int(hit["rank"])
+
+
+def _places(hit: dict[str, Any], level: str) -> list[tuple[Place, int]]:
+    """The places a passage takes: by turns, one for each that it holds."""
+    held = hit.get("turns", ()) if level == "turn" else ()
+    units = held or ([hit[level]] if level in hit else [])
+    tokens = [int(hit["tokens"]), *[0] * max(0, len(units) - 1)]
+    return list(zip([frozenset({each}) for each in units] or [frozenset()], tokens, strict=True))
 
 
 def _is_in(question: dict[str, Any], group: str) -> bool:
@@ -79,29 +91,32 @@ def _fitting(tokens: Sequence[int], budget: int) -> int:
     return next((n for n in range(len(tokens)) if sum(tokens[: n + 1]) > budget), len(tokens))
 
 
-def _new(units: Sequence[str | None], gold: set[str], k: int) -> list[int]:
-    """The ranks, up to k, at which gold comes up for the first time."""
-    return [n + 1 for n, unit in enumerate(units[:k]) if unit in gold and unit not in units[:n]]
+def _found(places: Sequence[Place], gold: Place, k: int) -> Place:
+    """The gold that stands up to rank k."""
+    return gold & frozenset().union(*places[:k])
 
 
-def _ndcg(
-    discount: Callable[[int], float], units: Sequence[str | None], gold: set[str], k: int
-) -> float:
+def _ranks(places: Sequence[Place], gold: Place, k: int) -> list[int]:
+    """The ranks, up to k, at which gold comes up that was not there before."""
+    return [n + 1 for n, place in enumerate(places[:k]) if (place & gold) - _found(places, gold, n)]
+
+
+def _ndcg(discount: Callable[[int], float], places: Sequence[Place], gold: Place, k: int) -> float:
     best = sum(discount(rank) for rank in range(1, min(len(gold), k) + 1))
-    return sum(discount(rank) for rank in _new(units, gold, k)) / best
+    return sum(discount(rank) for rank in _ranks(places, gold, k)) / best
 
 
-def _map(units: Sequence[str | None], gold: set[str], k: int) -> float:
-    return sum(n / rank for n, rank in enumerate(_new(units, gold, k), start=1)) / len(gold)
+def _map(places: Sequence[Place], gold: Place, k: int) -> float:
+    return sum(n / rank for n, rank in enumerate(_ranks(places, gold, k), start=1)) / len(gold)
 
 
-FORMULAS: dict[str, Callable[[Sequence[str | None], set[str], int], float]] = {
-    "hit": lambda units, gold, k: float(bool(_new(units, gold, k))),
-    "recall": lambda units, gold, k: len(_new(units, gold, k)) / len(gold),
-    "recall_all": lambda units, gold, k: float(len(_new(units, gold, k)) == len(gold)),
-    "precision": lambda units, gold, k: len(_new(units, gold, k)) / k,
-    "mrr": lambda units, gold, k: max((1 / rank for rank in _new(units, gold, k)), default=0.0),
+FORMULAS: dict[str, Callable[[Sequence[Place], Place, int], float]] = {
+    "hit": lambda places, gold, k: float(bool(_found(places, gold, k))),
+    "recall": lambda places, gold, k: len(_found(places, gold, k)) / len(gold),
+    "recall_all": lambda places, gold, k: float(_found(places, gold, k) == gold),
+    "precision": lambda places, gold, k: len(_ranks(places, gold, k)) / k,
+    "mrr": lambda places, gold, k: max((1 / rank for rank in _ranks(places, gold, k)), default=0.0),
     "map": _map,
-    "ndcg": lambda units, gold, k: _ndcg(lambda rank: 1 / log2(rank + 1), units, gold, k),
-    "ndcg_lme": lambda units, gold, k: _ndcg(lambda rank: 1 / log2(max(rank, 2)), units, gold, k),
+    "ndcg": lambda places, gold, k: _ndcg(lambda rank: 1 / log2(rank + 1), places, gold, k),
+    "ndcg_lme": lambda places, gold, k: _ndcg(lambda rank: 1 / log2(max(rank, 2)), places, gold, k),
 }

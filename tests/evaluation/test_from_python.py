@@ -39,6 +39,7 @@ def test_a_class_of_ones_own_is_measured(data: Path) -> None:
     assert figures(found.report)["session recall@1"].mean == pytest.approx((0.5 + 1 + 1) / 6)
     assert found.place is not None
     assert found.place.as_posix() == "reports/locomo/strict-1/run-1"
+    assert not list(found.finished.folder.path.glob("heatmap.*")), "it has no days to draw"
 
 
 def test_a_single_word_may_stand_for_a_list(data: Path) -> None:

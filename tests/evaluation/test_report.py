@@ -131,6 +131,21 @@ def test_a_real_conversation_can_be_counted_again(tmp_path: Path) -> None:
         assert again.group("all", name) == pytest.approx(estimate["mean"]), name
 
 
+def test_a_passage_of_several_turns_can_be_counted_again(tmp_path: Path) -> None:
+    """It finds each of them and takes one place."""
+    both = f"Ada: {BOUGHT}\n\nBo: {RED}"
+    request = request_for(
+        "locomo", write_locomo(tmp_path / "lo.json"), tmp_path, skip_qa=True, floors=False
+    )
+    report = report_in(carried_out(request, finding({WHAT: [CHESS, both, SOLD]})))
+    again = Recount(report, is_distinct=False, empty=None)
+
+    (asked,) = (each for each in report["questions"] if each["source"] == "conv-1:q1")
+    assert asked["hits"][1]["turns"] == ["conv-1/1:0", "conv-1/1:1"]
+    for name, estimate in report["groups"][0]["figures"].items():
+        assert again.group("all", name) == pytest.approx(estimate["mean"]), name
+
+
 def test_a_hit_is_known_by_id_rank_score_and_the_digest_of_its_text(tmp_path: Path) -> None:
     def scored(_: object, __: Question) -> Found:
         return Found(passages=(Passage(text=SOLD, score=0.75), Passage(text="made up", score=0.5)))

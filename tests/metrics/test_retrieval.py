@@ -149,16 +149,6 @@ def test_a_repeat_uses_its_rank_and_is_not_relevant_again() -> None:
     assert named("map@5", 5).of(repeated, GOLD) == pytest.approx((1 + 2 / 5) / 2)
 
 
-def test_a_passage_of_several_units_finds_all_of_them_at_one_place() -> None:
-    wide = [Delivered("B", 1), Delivered(None, 9, ("A", "C"))]
-
-    assert named("recall@3", 3).of(wide, GOLD) == 1.0
-    assert named("recall@1", 3).of(wide, GOLD) == 0.0
-    assert named("precision@3", 3).of(wide, GOLD) == 1 / 3
-    assert named("map@3", 3).of(wide, GOLD) == pytest.approx(1 / 2 / 2)
-    assert named("ndcg@3", 3).of(wide, GOLD) < 1.0
-
-
 def test_a_passage_that_nobody_can_trace_uses_its_rank() -> None:
     assert named("mrr@3", 3).of(ranking(None, None, "A"), GOLD) == pytest.approx(1 / 3)
 

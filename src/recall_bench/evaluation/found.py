@@ -89,14 +89,7 @@ class Finder:
 
     def _delivered(self, ranking: Ranking, passages: Sequence[Passage]) -> list[Delivered]:
         level, name = ranking.level, self._scenario.id
-        delivered = [
-            Delivered(
-                None if each.day is None else unit(level, name, each.day, each.turn),
-                tokens(each.text),
-                _turns(level, name, each),
-            )
-            for each in passages
-        ]
+        delivered = [part for each in passages for part in _parts(level, name, each)]
         return distinct(delivered) if ranking.is_distinct else delivered
 
     def _between(self, golds: Sequence[frozenset[str]]) -> tuple[Figures, Figures]:
@@ -173,11 +166,16 @@ class Finder:
         ) / len(cited)
 
 
-def _turns(level: Level, scenario: str, passage: Passage) -> tuple[str, ...]:
-    """All turns of a passage that holds several: it finds each of them, at one place."""
-    if level is Level.SESSION or passage.day is None:
-        return ()
-    return tuple(f"{scenario}/{passage.day}:{turn}" for turn in passage.turns)
+def _parts(level: Level, scenario: str, passage: Passage) -> Iterator[Delivered]:
+    """The places a passage takes: one; by turns, as many as it holds, in the order they stand."""
+    size = tokens(passage.text)
+    if passage.day is None:
+        yield Delivered(None, size)
+        return
+    turns = (passage.turn,) if level is Level.SESSION or not passage.turns else passage.turns
+    for number, turn in enumerate(turns):
+        # All of a passage is read for its first turn.
+        yield Delivered(unit(level, scenario, passage.day, turn), 0 if number else size)
 
 
 def _bare(text: str) -> str:

@@ -59,7 +59,8 @@ class _Page:
         unjudged = f", {counts.unjudged:,} without a verdict" if counts.unjudged else ""
         yield (
             f"Protocol **{report.protocol.name}**, version `{report.protocol.eval_version}`. "
-            f"{counts.owed:,} questions about {report.scenarios:,} histories: "
+            f"{counts.owed:,} questions about {report.scenarios:,} "
+            f"{'history' if report.scenarios == 1 else 'histories'}: "
             f"{counts.answered:,} answered, {counts.failed:,} failed{unjudged}."
         )
         if report.validity != "valid":

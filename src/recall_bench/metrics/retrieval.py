@@ -1,9 +1,8 @@
 """How well a ranking of passages finds the gold, by named and versioned measures.
 
 Every passage takes one place, whether it repeats a unit, came along by expansion, or cannot be
-traced to any unit. A repeat is not relevant a second time and uses its rank all the same; a passage
-of several units finds all of them at its one place. No measure looks deeper than what was asked
-for: a recall at 10 of five passages is a recall at 5.
+traced to any unit. A repeat is not relevant a second time and uses its rank all the same. No
+measure looks deeper than what was asked for: a recall at 10 of five passages is a recall at 5.
 
 The unit, a turn or a session, is the caller's, who states it. Ids are scoped globally: session 5
 of one conversation is not session 5 of another.
@@ -33,8 +32,6 @@ class Delivered:
     """What it is a passage of, a turn or a session, by its globally scoped id; None if nobody
     can tell."""
     tokens: int
-    others: tuple[str, ...] = ()
-    """Further units that it holds whole: it finds them too, and takes one place all the same."""
 
     def __post_init__(self) -> None:
         if self.tokens < 0:
@@ -78,9 +75,6 @@ def finds(ranking: Sequence[Delivered], gold: frozenset[str]) -> tuple[int, ...]
     for rank, passage in enumerate(ranking, start=1):
         if passage.unit in gold:
             ranks.setdefault(passage.unit, rank)
-        for unit in passage.others:
-            if unit in gold:
-                ranks.setdefault(unit, rank)
     return tuple(ranks.values())
 
 
@@ -145,7 +139,7 @@ def _recall_all(found: Sequence[int], gold: int, places: int) -> float:
 
 
 def _precision(found: Sequence[int], _: int, places: int) -> float:
-    return len(set(found[: bisect_right(found, places)])) / places
+    return bisect_right(found, places) / places
 
 
 def _reciprocal_rank(found: Sequence[int], _: int, places: int) -> float:
@@ -153,13 +147,12 @@ def _reciprocal_rank(found: Sequence[int], _: int, places: int) -> float:
 
 
 def _average_precision(found: Sequence[int], gold: int, places: int) -> float:
-    # A place counts once, whatever it holds.
-    inside = takewhile(lambda rank: rank <= places, dict.fromkeys(found))
+    inside = takewhile(lambda rank: rank <= places, found)
     return sum(count / rank for count, rank in enumerate(inside, start=1)) / gold
 
 
 def _ndcg(discount: Callable[[int], float], found: Sequence[int], gold: int, places: int) -> float:
-    gained = sum(discount(rank) for rank in dict.fromkeys(found) if rank <= places)
+    gained = sum(discount(rank) for rank in found if rank <= places)
     # From the gold and not from what was found: else a lone find at the top would be perfect.
     return gained / ideal(discount, min(gold, places))
 
@@ -170,7 +163,7 @@ _AT_CUTOFFS: dict[str, tuple[Formula, str]] = {
     "recall_all": (_recall_all, "1 if every gold unit is found up to rank {k}, else 0"),
     "precision": (
         _precision,
-        "ranks up to {k} that find a gold unit, divided by {k} even where fewer passages came",
+        "gold units found up to rank {k}, divided by {k} even where fewer passages came",
     ),
     "ndcg": (
         partial(_ndcg, standard_discount),
