@@ -10,6 +10,7 @@ from recall_bench.errors import BenchError
 COMMANDS = {
     "run": ("run", "Live through every persona, ask at every checkpoint, grade the answers."),
     "eval": ("evaluate", "Measure a system on a public dataset, beside its floors and ceilings."),
+    "select": ("select", "Test whether an agent recalls exactly the right memory files."),
     "rejudge": ("rejudge", "Grade the recorded answers of a run again, without its system."),
     "serve": ("serve", "Serve an adapter to other processes: gRPC, HTTP or JSON lines."),
     "ablate": ("ablate", "Turn each part of a system off or on, and compare what it scores."),

@@ -1,0 +1,159 @@
+"""`select`: suites of `.bench` tests over a folder of memories."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recall_bench.cli.answer import commentary, json_text
+from recall_bench.cli.listed import ListedCommand
+from recall_bench.cli.options import CONFIG, COUNT, PATH, option, read_flags
+
+if TYPE_CHECKING:
+    from recall_bench.selection.carrying_out import Selected
+    from recall_bench.selection.request import Request
+
+
+LOG = Path("recall-prompts.md")
+
+
+@click.group("select")
+def select_command() -> None:
+    """Test whether an agent recalls exactly the right memory files."""
+
+
+@select_command.command("run", cls=ListedCommand)
+@option("--memories", type=PATH, help="Folder of memories, *.md [those of the example].")
+@option("--tests", type=PATH, help="Folder of tests, *.bench [those of the example].")
+@option(
+    "--selector",
+    help="bm25, vector, hybrid, keyword, agent, all, none, command:PROGRAM, file.py:name or "
+    "module:name [hybrid].",
+)
+@CONFIG
+@option("--agent-conf", type=PATH, help="Settings of the recall agent: its agent.conf.")
+@option("--only", multiple=True, help="Tests by name, * allowed [all].")
+@option("--repeats", type=click.IntRange(1, 1000), help="Put every test so many times [1].")
+@option("--parallelism", type=COUNT, help="Selections at a time [1].")
+@option("--timeout", "timeout_ms", type=COUNT, help="Milliseconds for a selection [30000].")
+@option(
+    "--error-budget",
+    type=click.FloatRange(0, 1),
+    help="Share of failed selections that makes figures invalid [0].",
+)
+@option(
+    "--max-cost",
+    "max_cost_usd",
+    type=click.FloatRange(min=0),
+    metavar="USD",
+    help="Stop when selecting has cost so much; more continues [no limit].",
+)
+@option("--into", type=PATH, help="Run folder; the same folder continues [one by plan].")
+@option("--resume", type=PATH, help="Go on with this run folder, given the run's own flags.")
+@option("--retry-errors/--no-retry-errors", help="Put failed tests again.")
+@option("--name", help="Name of the .result file [the run's].")
+@click.option("--compat", is_flag=True, help="Write the .result exactly as the old scripts did.")
+@option(
+    "--log",
+    type=PATH,
+    is_flag=False,
+    flag_value=LOG,
+    help="Append the result to this log of versions [recall-prompts.md].",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+def run_command(
+    compat: bool,
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401 - one value for each option
+) -> int:
+    """Put every test to a selector, and say which sets it got exactly right.
+
+    With no arguments it runs the example that comes with the package against the built-in hybrid.
+    """
+    wanted = {name: flags.pop(name) for name in ("memories", "tests", "selector", "only")}
+    result = {name: flags.pop(name) for name in ("name", "log")}
+    if (conf := flags.pop("agent_conf")) is not None:
+        flags["config"] = (*flags["config"], f"conf={conf.resolve()}")
+    flags["error_budget"] = flags["error_budget"] or 0.0
+    request = _request(flags, wanted)
+    with commentary():
+        selected = _carried_out(request)
+    _written(selected, result, is_compat=compat)
+    return _told(selected, as_json=as_json)
+
+
+@select_command.command("example")
+@click.argument("folder", type=PATH)
+def example_command(folder: Path) -> None:
+    """Write the example suite to a new FOLDER, to look at and to start from."""
+    import shutil
+
+    from recall_bench.errors import UsageError
+    from recall_bench.selection.suite import EXAMPLE
+
+    if folder.exists():
+        raise UsageError(f"{folder} is there already; name a folder that is not")
+    try:
+        for part in ("memory", "tests"):
+            shutil.copytree(EXAMPLE / part, folder / part)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be written ({error.strerror})") from error
+    click.echo(f"{folder}/memory and {folder}/tests")
+
+
+@select_command.command("log")
+@click.argument("path", type=PATH, default=LOG)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def log_command(path: Path, as_json: bool) -> None:
+    """Show the log of prompt versions at PATH [recall-prompts.md]."""
+    from recall_bench.errors import UsageError
+    from recall_bench.selection.prompt_log import read, table
+
+    if not path.is_file():
+        raise UsageError(f"there is no log {path}; `recall-bench select run --log` begins one")
+    entries = read(path)
+    click.echo(json_text(entries) if as_json else table(entries))
+
+
+def _request(flags: dict[str, Any], wanted: dict[str, Any]) -> "Request":
+    from recall_bench.selection.request import Request
+
+    said = {name: value for name, value in wanted.items() if value is not None and value != ()}
+    return Request(settings=read_flags(None, flags), **{"selector": "hybrid", **said})
+
+
+def _carried_out(request: "Request") -> "Selected":
+    from recall_bench.cli.watch import Watch, display
+    from recall_bench.selection.assembly import assemble_selection
+    from recall_bench.selection.carrying_out import run_selection
+    from recall_bench.selection.power import in_words
+    from recall_bench.selection.suite import open_suite
+
+    suite = open_suite(request.memories, request.tests, request.only)
+    assembled = assemble_selection(request, suite)
+    for warning in assembled.job.warnings:
+        click.echo(f"note: {warning}", err=True)
+    click.echo(in_words(len(suite.tests)), err=True)
+    click.echo(f"run folder: {assembled.job.folder}", err=True)
+    with display() as shown:
+        return run_selection(assembled, Watch(assembled.job, shown, is_terse=True))
+
+
+def _written(selected: "Selected", result: dict[str, Any], *, is_compat: bool) -> None:
+    from recall_bench.selection.results import write_results
+
+    folder = selected.finished.folder.path
+    write_results(selected.report, folder, result["name"] or folder.name, is_compat=is_compat)
+    if result["log"] is not None and selected.finished.stopped_by is None:
+        from recall_bench.selection.prompt_log import append, entry_of
+
+        append(result["log"], entry_of(selected.report))
+
+
+def _told(selected: "Selected", *, as_json: bool) -> int:
+    from recall_bench.cli.run import conclude, problem_of
+    from recall_bench.selection.report import text_of
+
+    click.echo(json_text(selected.report) if as_json else text_of(selected.report))
+    conclude(selected.finished, problem_of(selected.finished))
+    return selected.exit_code

@@ -1,0 +1,140 @@
+"""A suite and a selector become a job of the engine."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from recall_bench.assemble import Check, plan_of, present, writable
+from recall_bench.core.event import Declared
+from recall_bench.core.fingerprint import card_of
+from recall_bench.core.plan import Checkpoint, DatasetCard, Lifecycle, Plan, ScenarioCard
+from recall_bench.core.question import Scenario
+from recall_bench.core.usage import Usage
+from recall_bench.errors import UsageError
+from recall_bench.job import Job
+from recall_bench.judging.nobody import Nobody
+from recall_bench.outputs import refuse_clashes, run_folder
+from recall_bench.profile import Settings
+from recall_bench.reporting.folder import RunFolder
+from recall_bench.running.grade import Bench
+from recall_bench.selection.request import Request
+from recall_bench.selection.selectors.resolve import resolve_selector
+from recall_bench.selection.selectors.selector import Selector
+from recall_bench.selection.selectors.system import SelectorSystem
+from recall_bench.selection.suite import MEMORY, Suite
+
+PROTOCOL, EVAL_VERSION = "selection/exact", "exact-1"
+_END = "end"
+_SPARE = 1000
+"""Names beyond all there are that a selector may give before the rest is cut off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembled:
+    """A suite that is ready to be put to a selector."""
+
+    request: Request
+    suite: Suite
+    job: Job
+    place: "Place"
+    """Where programs find `memory/`."""
+
+
+def assemble_selection(
+    request: Request, suite: Suite, selector: Selector | None = None
+) -> Assembled:
+    """A job that puts every test to the selector; nothing is asked yet.
+
+    A selector of one's own may take the place of the one the request names.
+    """
+    if not suite.tests:
+        raise UsageError("--tests: every prompt is empty, so there is nothing to ask")
+    settings = replace(
+        request.settings,
+        adapter=request.selector,
+        top_k=len(suite.memories) + _SPARE,
+        heatmap_png=False,
+    )
+    check, place = Check(settings), Place(request.memories)
+    selector = selector or check.of(_selector, request.selector, settings, place.folder)
+    check.of(refuse_clashes, settings)
+    check.done()
+    system = SelectorSystem(present(selector), allowed_usd=settings.max_cost_usd)
+    scenario = suite.scenario()
+    plan = _plan(settings, suite, card_of(scenario), system)
+    job = Job(
+        settings=settings,
+        plan=plan,
+        folder=_folder(settings, plan),
+        system=system,
+        bench=Bench(judge=Nobody()),
+        load=lambda name: scenario,  # noqa: ARG005 - there is one
+        questions={scenario.id: _declared(scenario)},
+        meter=system.drain,
+        warnings=list(suite.notes),
+    )
+    system.pay(_paid_before(writable(job)))
+    return Assembled(request=request, suite=suite, job=job, place=place)
+
+
+def _plan(settings: Settings, suite: Suite, card: ScenarioCard, system: SelectorSystem) -> Plan:
+    plan = plan_of(
+        settings,
+        cards=(card,),
+        checkpoints=(Checkpoint(label=_END, days=card.last_day),),
+        system=system,
+        bench=Bench(judge=Nobody()),
+        reader=None,
+        lifecycle=Lifecycle.GROWING,
+    )
+    tests = DatasetCard(
+        name="selection", files=suite.files, protocol=PROTOCOL, eval_version=EVAL_VERSION
+    )
+    return plan.but(unjudged=True, dataset=tests)
+
+
+def _folder(settings: Settings, plan: Plan) -> Path:
+    folder = run_folder(settings, plan)
+    is_named = settings.into or settings.resume or settings.json_out
+    return folder if is_named else folder.with_name(f"select-{folder.name}")
+
+
+def _declared(scenario: Scenario) -> Declared:
+    return Declared(
+        at=datetime.now(UTC),
+        scenario=scenario.id,
+        items=scenario.items,
+        days=tuple(episode.day for episode in scenario.episodes),
+    )
+
+
+class Place:
+    """The folder in which programs find the memories as `memory/`, whatever theirs is called."""
+
+    def __init__(self, memories: Path) -> None:
+        real = memories.resolve()
+        self._linked: TemporaryDirectory[str] | None = None
+        self.folder = real.parent
+        if f"{real.name}/" != MEMORY:
+            # Removed with the last reference to it.
+            self._linked = TemporaryDirectory(prefix="memories-")
+            self.folder = Path(self._linked.name)
+            (self.folder / MEMORY.rstrip("/")).symlink_to(real, target_is_directory=True)
+
+
+def _selector(target: str, settings: Settings, folder: Path) -> Selector:
+    return resolve_selector(target, settings, folder=folder)
+
+
+def _paid_before(job: Job) -> Usage:
+    """What the selections on record have cost, those that came to nothing included."""
+    if not job.journal.exists():
+        return Usage()
+    folder = RunFolder.open(job.folder)
+    usage = folder.service.spent
+    for name in folder.scenarios:
+        for result in folder.results(name):
+            if result.answered is not None and result.answered.answer.usage is not None:
+                usage = usage + result.answered.answer.usage
+    return usage

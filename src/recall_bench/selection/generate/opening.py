@@ -1,0 +1,69 @@
+"""The memories that tests are made of, and the tests that are there already."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from recall_bench.errors import BenchError, DataError, Malformed, Problems, UsageError
+from recall_bench.selection.corpus import corpus_digest
+from recall_bench.selection.files.bench_file import BenchTest, parse_bench, write_bench
+from recall_bench.selection.files.memory_file import MemoryFile, read_memory
+from recall_bench.selection.suite import MEMORY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corpus:
+    """A folder of memories, frozen."""
+
+    memories: tuple[MemoryFile, ...]
+    """Sorted by name."""
+    digest: str
+    """As a suite over the same folder has it."""
+
+
+def open_corpus(folder: Path) -> Corpus:
+    """Read every memory; UsageError if there is none, or one that no test can name."""
+    if not folder.is_dir():
+        raise UsageError(f"--memories: there is no folder {folder}")
+    bytes_of = {
+        f"{MEMORY}{path.relative_to(folder).as_posix()}": path.read_bytes()
+        for path in folder.rglob("*.md")
+        if path.is_file()
+    }
+    if not bytes_of:
+        raise UsageError(f"--memories: {folder} holds no .md file")
+    names = tuple(sorted(bytes_of))
+    write_bench(BenchTest(expected=names, prompt=""))
+    memories = tuple(read_memory(name, _decoded(bytes_of[name], name)) for name in names)
+    return Corpus(memories=memories, digest=corpus_digest(bytes_of))
+
+
+def open_tests(folder: Path) -> Mapping[str, BenchTest]:
+    """Every test in the folder by its path there; none if there is no folder yet.
+
+    DataError if one cannot be read: nobody could tell whether a new test repeats it.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"--out: {folder} is not a folder; name one")
+    found = dict(_tests(folder))
+    problems: list[BenchError] = [each for each in found.values() if isinstance(each, DataError)]
+    if problems:
+        raise problems[0] if len(problems) == 1 else Problems(problems)
+    return {name: each for name, each in found.items() if isinstance(each, BenchTest)}
+
+
+def _tests(folder: Path) -> Iterator[tuple[str, BenchTest | DataError]]:
+    for path in sorted(folder.rglob("*.bench")):
+        if path.is_file():
+            name = path.relative_to(folder).as_posix()
+            try:
+                yield name, parse_bench(_decoded(path.read_bytes(), str(path)), str(path))
+            except DataError as problem:
+                yield name, problem
+
+
+def _decoded(content: bytes, where: str) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Malformed(where, f"is not UTF-8 (byte {error.start}); save it as UTF-8") from error

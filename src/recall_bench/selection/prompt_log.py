@@ -1,0 +1,361 @@
+"""The log of prompt versions, `recall-prompts.md`: what each tested version got.
+
+It is a page for people. Every entry ends with a comment that holds the same as JSON, with the
+outcome of every test, so that the next version can be paired with it test by test. Entries are
+only ever added, at the end; whatever else stands in the file is its owner's, and stays.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from recall_bench.core.history import WallTime
+from recall_bench.core.record import Record
+from recall_bench.errors import FolderBusy, Malformed, UsageError
+from recall_bench.selection.change import Change, change_between
+from recall_bench.selection.report import Report
+from recall_bench.selection.scoring import Outcome
+from recall_bench.selection.summary import CLASSES, Share
+
+HEADING = """\
+# Prompt versions
+
+Each version of a selector that was tested, the oldest first. `recall-bench select run --log` adds
+to the end of this file and changes nothing above. Write what you like between the entries, but
+leave the comment at the end of each: the next version is compared with it, test by test.
+"""
+
+_MARK = "<!-- recall-bench prompt-log/"
+_VERSION = "1"
+_ENTRY = re.compile(rf"{re.escape(_MARK)}(\d+) (.*) -->")
+_LETTERS = {outcome.value[0]: outcome for outcome in Outcome}
+_DIGITS = 12
+_PATIENCE_S = 30
+
+
+class Since(Record, frozen=True, kw_only=True):
+    """The change from the last entry before this one that was put to the same tests."""
+
+    at: WallTime
+    """Which entry that is."""
+    label: str
+    has_same_memories: bool
+    change: Change
+
+
+class Entry(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One tested version."""
+
+    at: WallTime
+    """When its last test was put."""
+    selector: str
+    version: str
+    config: dict[str, object] = msgspec.field(default_factory=dict)
+    """Every setting that can change what it picks; the models and prompts of the recall agent."""
+    eval_version: str
+    tests_digest: str
+    corpus_digest: str
+    plan_digest: str
+    memories: int
+    repeats: int = 1
+    validity: str
+    reason: str | None = None
+    tests: int
+    """Different tests, skipped ones included."""
+    perfect: int
+    overrecall: int
+    underrecall: int
+    error: int
+    skip: int
+    perfect_share: Share | None
+    """None where no test came to a class."""
+    outcomes: dict[str, str]
+    """By test a letter each time it was put: P, O, U, E or S, the first of the outcome's name."""
+    since: Since | None = None
+    """Filled in when the entry is added; None where nothing before it compares."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models it says it asks, one for each pass."""
+        said = self.config.get("models")
+        return tuple(map(str, said)) if isinstance(said, list | tuple) else ()
+
+    @property
+    def prompts(self) -> tuple[tuple[str, str], ...]:
+        """Its templates, name and digest, one for each pass."""
+        said = self.config.get("prompts")
+        given = said if isinstance(said, list | tuple) else ()
+        return tuple(
+            (str(each["name"]), str(each["sha256"]))
+            for each in given
+            if isinstance(each, dict) and {"name", "sha256"} <= each.keys()
+        )
+
+    @property
+    def label(self) -> str:
+        """The version in a few words: who picks, by which prompts, with which models."""
+        named = (f"{name}@{digest[:8]}" for name, digest in self.prompts)
+        parts = (f"{self.selector} {self.version}", "/".join(named), "/".join(self.models))
+        return _line(", ".join(filter(None, parts)))
+
+    def trials(self) -> dict[str, tuple[bool, ...]]:
+        """By test, whether it was PERFECT each time it came to a class."""
+        return {
+            name: tuple(
+                _LETTERS[letter] is Outcome.PERFECT
+                for letter in letters
+                if _LETTERS[letter] in CLASSES
+            )
+            for name, letters in self.outcomes.items()
+        }
+
+
+def entry_of(report: Report) -> Entry:
+    """The entry for a run, not yet compared with anything."""
+    outcomes: dict[str, str] = {}
+    for row in report.tests:
+        outcomes[row.test] = outcomes.get(row.test, "") + row.outcome.value[0]
+    found = report.summary
+    return Entry(
+        at=report.at,
+        selector=report.selector.name,
+        version=report.selector.version,
+        # As it is going to be read back: a tuple becomes a list.
+        config=msgspec.json.decode(msgspec.json.encode(report.selector.config)),
+        eval_version=report.eval_version,
+        tests_digest=report.tests_digest,
+        corpus_digest=report.corpus_digest,
+        plan_digest=report.plan_digest,
+        memories=report.memories,
+        repeats=report.repeats,
+        validity=report.validity,
+        reason=report.reason,
+        tests=found.tests,
+        perfect=found.perfect,
+        overrecall=found.overrecall,
+        underrecall=found.underrecall,
+        error=found.error,
+        skip=found.skip,
+        perfect_share=found.perfect_share,
+        outcomes=outcomes,
+    )
+
+
+def append(path: Path, entry: Entry) -> Entry:
+    """Add the entry to the log, which is begun if there is none; the entry as it stands there.
+
+    The file is replaced whole or not at all, and every byte of what it held is kept. An entry that
+    the log has already, because a finished run was told again, is not added a second time.
+    """
+    from recall_bench.reporting.files.replacement import replace_file
+
+    with _alone(path):
+        before = _bytes(path) if path.exists() else HEADING.encode()
+        entries = _entries(before, path)
+        for known in entries:
+            if known.but(since=None) == entry.but(since=None):
+                return known
+        added = entry.but(since=_since(entries, entry))
+        gap = b"\n" if before.endswith((b"\n", b"\r")) or not before else b"\n\n"
+        replace_file(path, before + gap + _written(added).encode())
+    return added
+
+
+def read(path: Path) -> list[Entry]:
+    """All entries in the order of the file; Malformed, naming the line, if one is damaged."""
+    return _entries(_bytes(path), path)
+
+
+def table(entries: Sequence[Entry]) -> str:
+    """The log for a terminal: a line for each version, and one for how it differs."""
+    if not entries:
+        return "no version has been tested yet"
+    lines = []
+    for number, entry in enumerate(entries, start=1):
+        counts = f"{entry.perfect} perfect, {entry.overrecall} over, {entry.underrecall} under"
+        apart = f", {entry.error} error, {entry.skip} skip" if entry.error or entry.skip else ""
+        lines.append(f"{number:>3}  {_minute(entry.at)}  {entry.label}")
+        lines.append(f"     PERFECT {_share(entry.perfect_share)}; {counts}{apart}")
+        lines.append(f"     {_difference(entry)}")
+        if entry.validity != "valid":
+            lines.append(f"     {_doubt(entry)}")
+    return "\n".join(lines)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Nobody else adds meanwhile: of two who read the same log, the second would undo the first."""
+    from filelock import FileLock, Timeout
+
+    target = path.resolve()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(target.with_name(f".{target.name}.lock"), timeout=_PATIENCE_S)
+        lock.acquire()
+    except Timeout as error:
+        raise FolderBusy(f"{path}: somebody else is writing to it; try again later") from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written ({error.strerror or error})") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def _entries(content: bytes, path: Path) -> list[Entry]:
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Malformed(
+            str(path), f"is not UTF-8 (byte {error.start}); save it as UTF-8"
+        ) from error
+    # Not splitlines: JSON may hold characters that it takes for the end of a line.
+    return [
+        _entry(line.strip(), f"{path}, line {number}")
+        for number, line in enumerate(text.split("\n"), start=1)
+        if line.strip().startswith(_MARK)
+    ]
+
+
+def _entry(line: str, where: str) -> Entry:
+    found = _ENTRY.fullmatch(line)
+    if found is None:
+        raise Malformed(where, "is the comment of an entry, but not whole; restore or remove it")
+    if found[1] != _VERSION:
+        raise Malformed(
+            where, f"has the layout {found[1]}, and this program reads {_VERSION}; update it"
+        )
+    try:
+        entry = msgspec.json.decode(found[2], type=Entry)
+    except msgspec.DecodeError as error:
+        raise Malformed(where, f"holds no entry ({error}); restore or remove it") from error
+    strange = {letter for letters in entry.outcomes.values() for letter in letters} - set(_LETTERS)
+    if strange:
+        raise Malformed(where, f"has the outcome {min(strange)!r}; they are {', '.join(_LETTERS)}")
+    return entry
+
+
+def _since(entries: Sequence[Entry], entry: Entry) -> Since | None:
+    wanted = (entry.tests_digest, entry.eval_version)
+    for other in reversed(entries):
+        if (other.tests_digest, other.eval_version) != wanted:
+            continue
+        change = change_between(other.trials(), entry.trials())
+        if change is not None:
+            return Since(
+                at=other.at,
+                label=other.label,
+                has_same_memories=other.corpus_digest == entry.corpus_digest,
+                change=change,
+            )
+    return None
+
+
+def _written(entry: Entry) -> str:
+    # Only strings hold this sign in JSON, and only it can end a comment.
+    data = msgspec.json.encode(entry).decode().replace(">", "\\u003e")
+    lines = [f"## {_minute(entry.at)}: {_plain(f'{entry.selector} {entry.version}')}", ""]
+    lines += [f"* {line}" for line in _told(entry)]
+    return "\n".join([*lines, "", f"{_MARK}{_VERSION} {data} -->", ""])
+
+
+def _told(entry: Entry) -> Iterator[str]:
+    if entry.prompts:
+        named = (f"{_code(name)} ({digest[:_DIGITS]})" for name, digest in entry.prompts)
+        yield f"prompts: {', '.join(named)}"
+    if entry.models:
+        yield f"models: {', '.join(map(_code, entry.models))}"
+    others = {key: value for key, value in entry.config.items() if key not in _told_apart(entry)}
+    if others:
+        yield f"settings: {_settings(others)}"
+    times = f", each put {entry.repeats} times" if entry.repeats > 1 else ""
+    yield (
+        f"{entry.tests} tests ({entry.tests_digest[:_DIGITS]}) over "
+        f"{entry.memories} memories ({entry.corpus_digest[:_DIGITS]}){times}"
+    )
+    yield f"**PERFECT {_share(entry.perfect_share)}**"
+    yield (
+        f"PERFECT {entry.perfect}, OVERRECALL {entry.overrecall}, UNDERRECALL "
+        f"{entry.underrecall}; apart from these ERROR {entry.error}, SKIP {entry.skip}"
+    )
+    yield _plain(_difference(entry))
+    if entry.validity != "valid":
+        yield f"**{_plain(_doubt(entry))}**"
+
+
+def _told_apart(entry: Entry) -> set[str]:
+    return {name for name in ("models", "prompts") if getattr(entry, name)}
+
+
+def _difference(entry: Entry) -> str:
+    if entry.since is None:
+        return "no earlier version here was put to the same tests"
+    since, change = entry.since, entry.since.change
+    sure = ""
+    if change.interval is not None:
+        low, high = change.interval
+        sure = f" ({100 * low:+.1f} to {100 * high:+.1f})"
+    apart = f"; {change.left_out} left out" if change.left_out else ""
+    moved = "" if since.has_same_memories else "; the memories changed too"
+    return (
+        f"{100 * change.value:+.1f} points{sure} since {_minute(since.at)}, {since.label}: "
+        f"{change.better} better and {change.worse} worse of {change.tests} tests, "
+        f"{_p(change.p)}{apart}{moved}"
+    )
+
+
+def _doubt(entry: Entry) -> str:
+    return f"these figures are {entry.validity}: {_line(entry.reason or 'no reason was given')}"
+
+
+def _p(value: float) -> str:
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
+def _share(share: Share | None) -> str:
+    if share is None:
+        return "of nothing: no test came to a class"
+    told = f"{share.value:.1%} of {share.of}"
+    if share.interval is None:
+        return told
+    low, high = share.interval
+    return f"{told} ({low:.1%} to {high:.1%})"
+
+
+def _minute(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _settings(config: Mapping[str, object]) -> str:
+    return ", ".join(
+        f"{_plain(key)} {_code(_shown(value))}" for key, value in sorted(config.items())
+    )
+
+
+def _shown(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _line(text: str) -> str:
+    """Somebody's words on one line, without signs that would steer a terminal."""
+    return "".join(sign for sign in " ".join(text.split()) if sign.isprintable())
+
+
+def _plain(text: str) -> str:
+    """Somebody's words on a page, where they mark nothing up."""
+    return re.sub(r"([\\`*_<>\[\]|])", r"\\\1", _line(text))
+
+
+def _code(text: str) -> str:
+    return f"`{_line(text).replace('`', chr(39))}`"

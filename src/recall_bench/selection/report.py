@@ -1,0 +1,164 @@
+"""A run of a suite, told: as JSON, as text, and as the `.result` file people know."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from recall_bench.core.memory import SystemCard
+from recall_bench.core.record import Record
+from recall_bench.reporting.folder import RunFolder
+from recall_bench.selection.assembly import Assembled
+from recall_bench.selection.outcomes import Scored, scored_tests
+from recall_bench.selection.summary import Mean, Share, Summary, Together, summarise
+
+FORMAT = "recall-bench-select/1"
+REPORT = "select.json"
+
+
+class Report(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Everything there is to tell."""
+
+    format: str
+    selector: SystemCard
+    eval_version: str
+    corpus_digest: str
+    tests_digest: str
+    memories: int
+    repeats: int
+    at: datetime
+    plan_digest: str
+    code: tuple[str, ...]
+    validity: str
+    reason: str | None = None
+    summary: Summary
+    notes: tuple[str, ...] = ()
+    tests: tuple[Scored, ...]
+
+
+def report_of(assembled: Assembled, folder: RunFolder, validity: tuple[str, str | None]) -> Report:
+    """The report of a run, finished or not."""
+    suite, plan = assembled.suite, folder.plan
+    scored = scored_tests(folder, suite)
+    status, reason = validity
+    return Report(
+        format=FORMAT,
+        selector=plan.system,
+        eval_version=plan.dataset.eval_version if plan.dataset else "",
+        corpus_digest=suite.corpus_digest,
+        tests_digest=plan.questions_digest,
+        memories=len(suite.memories),
+        repeats=plan.repeats,
+        at=folder.ended,
+        plan_digest=plan.digest,
+        code=folder.codes,
+        validity=status,
+        reason=reason,
+        summary=summarise(scored, folder.service.spent),
+        notes=suite.notes,
+        tests=scored,
+    )
+
+
+def write_json(report: Report, folder: Path) -> Path:
+    """Write the report beside its journal."""
+    from recall_bench.reporting.files.replacement import Replacement
+
+    path = folder / REPORT
+    with Replacement(path) as file:
+        file.write(msgspec.json.format(msgspec.json.encode(report), indent=1))
+        file.flush()
+        file.commit()
+    return path
+
+
+def text_of(report: Report) -> str:
+    """The report in plain text."""
+    return "\n".join(_lines(report))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    found = report.summary
+    yield f"{report.selector.name} {report.selector.version}: {found.tests} tests, " + (
+        f"{report.memories} memories"
+        + (f", {report.repeats} repeats" if report.repeats > 1 else "")
+    )
+    if report.validity != "valid":
+        yield f"These figures are {report.validity}: {report.reason}."
+    yield ""
+    for name, count, share in (
+        ("PERFECT", found.perfect, found.perfect_share),
+        ("OVERRECALL", found.overrecall, found.overrecall_share),
+        ("UNDERRECALL", found.underrecall, found.underrecall_share),
+    ):
+        yield f"  {name:<12}{count:>5}  {_share(share)}"
+    yield f"  {'ERROR':<12}{found.error:>5}  in no share and no mean"
+    yield f"  {'SKIP':<12}{found.skip:>5}  empty prompts, not put"
+    yield ""
+    for name, mean in (
+        ("precision", found.precision),
+        ("recall", found.recall),
+        ("F1", found.f1),
+        ("Jaccard", found.jaccard),
+    ):
+        yield f"  {name:<24}{_mean(mean)}"
+    yield f"  {'no-recall, yet recalled':<24}{_share(found.false_positives)}"
+    if found.steady is not None:
+        yield f"  {'same class every time':<24}{_share(found.steady)}"
+    yield from _costs(found)
+    yield from _near_misses(found)
+    for fault, count in found.faults.items():
+        first = next(row for row in report.tests if row.fault == fault)
+        yield f"  {count} × {fault}: {first.test}: {first.message}"
+
+
+def _costs(found: Summary) -> Iterator[str]:
+    if found.p50_s is not None and found.p95_s is not None:
+        yield f"  {'a selection took':<24}{_ms(found.p50_s)} (half), {_ms(found.p95_s)} (95 %)"
+    if found.usage is not None:
+        yield (
+            f"  {'models':<24}{found.usage.input_tokens + found.usage.output_tokens:,} tokens, "
+            f"${found.usage.cost_usd:.4f}"
+        )
+
+
+def _near_misses(found: Summary) -> Iterator[str]:
+    for title, groups in (
+        ("Recalled and not expected, most often:", found.often_extra),
+        ("Over-recalled together:", found.extra_together),
+        ("Expected and not recalled, most often:", found.often_missing),
+    ):
+        if groups:
+            yield ""
+            yield title
+            yield from map(_together, groups[:5])
+    if found.unknown:
+        yield ""
+        yield "Named and not on disk:"
+        yield from (f"  {count:>3} × {name}" for name, count in list(found.unknown.items())[:5])
+
+
+def _together(group: Together) -> str:
+    return f"  {group.tests:>3} × {' + '.join(group.names)}"
+
+
+def _share(share: Share | None) -> str:
+    if share is None:
+        return "–"
+    return f"{share.value:6.1%} of {share.of}{_interval(share.interval, percent=True)}"
+
+
+def _mean(mean: Mean | None) -> str:
+    return "–" if mean is None else f"{mean.value:.3f}{_interval(mean.interval, percent=False)}"
+
+
+def _interval(interval: tuple[float, float] | None, *, percent: bool) -> str:
+    if interval is None:
+        return ""
+    low, high = interval
+    return f"  ({low:.1%} to {high:.1%})" if percent else f"  ({low:.3f} to {high:.3f})"
+
+
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:,.1f} ms"

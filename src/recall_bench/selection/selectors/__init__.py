@@ -1,0 +1,1 @@
+"""Whoever picks memories for a prompt, one a file."""

@@ -1,0 +1,181 @@
+"""Selectors that are Python: `select(prompt, memories)`, plain or `async`, gives names.
+
+This is where somebody else's code picks, so this is where its failures get a name: what it raises
+is a SystemFault, and so is anything it returns that is no collection of names. It runs in threads
+of its own, so that code which hangs costs one prompt and not the run.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+
+from recall_bench.core.memory import UNDECLARED, SystemCard
+from recall_bench.errors import NotAnAnswer, UsageError
+from recall_bench.foreign_code import described, import_place, source_digest, split_target
+from recall_bench.selection.files.memory_file import MemoryFile
+from recall_bench.selection.selectors.names import read_names
+from recall_bench.selection.selectors.selector import Selection
+from recall_bench.systems.python.adapter import ASYNC_CONCURRENCY
+from recall_bench.systems.python.memory import value_of
+from recall_bench.systems.python.worker_thread import WorkerThread
+
+_USUAL_NAME = "select"
+_NEEDS = "a selector is a function select(prompt, memories), or a class with such a method"
+
+Select = Callable[[str, Sequence[MemoryFile]], object]
+"""Somebody's function: an iterable of names, or an awaitable of one."""
+
+
+def load_selector(target: str, config: Mapping[str, object]) -> "PythonSelector":
+    """The selector that `file.py`, `file.py:name` or `package.module:name` names.
+
+    The name is a function, or an object or a class with a method `select`; a class is given the
+    settings as keywords. A file alone means its `select`. A function or an object that stands
+    several prompts at once says so by an attribute `max_concurrency`; one that is `async` stands
+    64 unless it says otherwise, and any other stands one.
+    """
+    place, name = split_target(target)
+    name = name or _USUAL_NAME
+    owner = f"selector {target}"
+    module = import_place(place, owner)
+    found = getattr(module, name, None)
+    if found is None:
+        raise UsageError(f"{owner}: {place} has no {name!r}; {_NEEDS}")
+    if inspect.isclass(found):
+        found = _made(found, config, owner)
+    elif config:
+        raise UsageError(
+            f"{owner}: {name!r} takes no settings, so {min(config)!r} has no effect; remove it, or "
+            "name a class that takes it"
+        )
+    select = getattr(found, "select", found)
+    if not callable(select) or not _takes_two(select):
+        raise UsageError(f"{owner}: {name!r} is a {type(found).__name__}, but {_NEEDS}")
+    spelled = f"{Path(place).name}:{name}" if place.endswith(".py") else target
+    return PythonSelector(select, _card(found, select, module, spelled, config))
+
+
+class PythonSelector:
+    """Somebody's function behind our contract."""
+
+    def __init__(self, select: Select, card: SystemCard) -> None:
+        self.card = card
+        self._select = select
+
+    async def open(self, memories: Sequence[MemoryFile]) -> "PythonChooser":
+        """The function with these memories, which it is handed with every prompt."""
+        return PythonChooser(self._select, self.card.name, tuple(memories))
+
+    async def close(self) -> None:
+        """Nothing is held: choosers own their threads."""
+
+
+class PythonChooser:
+    """The function, the memories, and the threads it is called in."""
+
+    def __init__(self, select: Select, name: str, memories: tuple[MemoryFile, ...]) -> None:
+        self._select = select
+        self._name = name
+        self._memories = memories
+        self._known = frozenset(memory.name for memory in memories)
+        self._is_async = _is_async(select)
+        self._hired: list[WorkerThread] = []
+        self._idle: list[WorkerThread] = []
+
+    async def select(self, prompt: str) -> Selection:
+        """Call the function; giving up the call ends it, or leaves its thread behind."""
+        worker = self._worker()
+        try:
+            names = value_of(await worker.run(partial(self._call, prompt)))
+        finally:
+            # What could not be stopped is busy for ever; another takes its place.
+            if not self._is_async and not worker.is_stuck:
+                self._idle.append(worker)
+        if not isinstance(names, tuple):
+            raise TypeError(f"a selection was read as {type(names).__name__}")
+        return Selection(names=names)
+
+    async def close(self) -> None:
+        """End the threads; one that is stuck is left to the end of the process."""
+        hired, self._hired, self._idle = self._hired, [], []
+        for worker in hired:
+            await worker.stop()
+
+    def _worker(self) -> WorkerThread:
+        """A thread for this call: of its own for plain code, the same for all coroutines."""
+        if self._is_async:
+            ready = next((each for each in self._hired if not each.is_stuck), None)
+        else:
+            ready = self._idle.pop() if self._idle else None
+        return ready or self._hire()
+
+    def _hire(self) -> WorkerThread:
+        worker = WorkerThread("selector")
+        self._hired.append(worker)
+        return worker
+
+    def _call(self, prompt: str) -> object:
+        """Called in the thread, and so is whatever the function returns lazily."""
+        returned = self._select(prompt, self._memories)
+        return self._awaited(returned) if isinstance(returned, Awaitable) else self._read(returned)
+
+    async def _awaited(self, returned: Awaitable[object]) -> tuple[str, ...]:
+        return self._read(await returned)
+
+    def _read(self, returned: object) -> tuple[str, ...]:
+        if isinstance(returned, str | bytes | Mapping) or not isinstance(returned, Iterable):
+            raise NotAnAnswer(
+                f"{self._name} returned {repr(returned)[:120]} ({type(returned).__name__}); let it "
+                "return the names of memories in a list, which may be empty"
+            )
+        return read_names(map(self._text, returned), self._known, self._name)
+
+    def _text(self, name: object) -> str:
+        if not isinstance(name, str):
+            raise NotAnAnswer(
+                f"{self._name} gave {repr(name)[:120]} ({type(name).__name__}) for a name; let it "
+                "give the memory's name, such as memory.name"
+            )
+        return name
+
+
+def _made(kind: type, config: Mapping[str, object], owner: str) -> object:
+    try:
+        return kind(**config)
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{owner} cannot be made: {described(error)}") from error
+
+
+def _card(
+    found: object, select: Select, module: ModuleType, name: str, config: Mapping[str, object]
+) -> SystemCard:
+    at_once = getattr(found, "max_concurrency", ASYNC_CONCURRENCY if _is_async(select) else 1)
+    if isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1:
+        raise UsageError(
+            f"selector {name} declares max_concurrency = {at_once!r}, which is no number above 0"
+        )
+    return SystemCard(
+        name=name,
+        version=source_digest(module) or UNDECLARED,
+        config=dict(config),
+        max_concurrency=at_once,
+    )
+
+
+def _takes_two(select: Select) -> bool:
+    try:
+        inspect.signature(select).bind("", ())
+    except TypeError:
+        return False
+    except ValueError:
+        # Code in C may have no signature; the call will show.
+        return True
+    return True
+
+
+def _is_async(select: Select) -> bool:
+    return inspect.iscoroutinefunction(select) or inspect.iscoroutinefunction(
+        getattr(select, "__call__", None)  # noqa: B004
+    )

@@ -1,0 +1,72 @@
+"""From a `--selector` target to the live selector it names."""
+
+import shutil
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+from recall_bench.errors import UsageError
+from recall_bench.foreign_code import names_code, split_target
+from recall_bench.profile import Settings
+from recall_bench.selection.selectors.baselines import everything, nothing
+from recall_bench.selection.selectors.keyword import keyword_selector
+from recall_bench.selection.selectors.retrieval import bm25, hybrid, vector
+from recall_bench.selection.selectors.selector import Selector
+
+AGENT = "agent"
+
+_COMMAND = "command:"
+
+
+def resolve_selector(target: str, settings: Settings, *, folder: Path) -> Selector:
+    """A built-in or the recall agent by name, `command:PROGRAM ARGS…`, or Python code.
+
+    `folder` is the one that holds `memory/`: programs run there, and the agent's relative paths
+    begin there. UsageError if the target names nobody, or does not take the settings.
+    """
+    config = settings.config
+    if target in _BUILT_IN:
+        return _BUILT_IN[target](config)
+    if target == AGENT:
+        from recall_bench.selection.selectors.agent import recall_agent
+
+        return recall_agent(config, settings=settings, folder=folder)
+    if target.startswith(_COMMAND):
+        from recall_bench.selection.selectors.command import command_selector
+
+        timeout_s = settings.timeout_ms / 1000
+        return command_selector(target, config, folder=folder, timeout_s=timeout_s)
+    if names_code(target) and not _is_program(target):
+        from recall_bench.selection.selectors.python import load_selector
+
+        return load_selector(target, config)
+    raise UsageError(f"there is no selector {target!r}; {_instead(target)}")
+
+
+_BUILT_IN: dict[str, Callable[[Mapping[str, object]], Selector]] = {
+    "all": everything,
+    "bm25": bm25,
+    "hybrid": hybrid,
+    "keyword": keyword_selector,
+    "none": nothing,
+    "vector": vector,
+}
+
+NAMES = tuple(sorted((*_BUILT_IN, AGENT)))
+"""The selectors that have a name."""
+
+
+def _is_program(target: str) -> bool:
+    """Whether it can only be meant to be run: Python code is a `.py` file or a module's name."""
+    place, _ = split_target(target)
+    if place.endswith(".py"):
+        return " " in place and not Path(place).is_file()
+    return "/" in place or " " in place
+
+
+def _instead(target: str) -> str:
+    if _is_program(target) or shutil.which(target):
+        return f"a program is written 'command:{target}'"
+    nearest = get_close_matches(target, NAMES, n=1, cutoff=0.5)
+    hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+    return f"{hint}There are {', '.join(NAMES)}, command:PROGRAM, file.py:name and module:name"

@@ -1,0 +1,194 @@
+"""A folder of memories and a folder of tests, as the engine takes them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from pathlib import Path
+
+from recall_bench.core.history import Episode, story_day
+from recall_bench.core.plan import FileCard
+from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
+from recall_bench.errors import BenchError, DataError, Malformed, Problems, UsageError
+from recall_bench.selection.corpus import corpus_digest
+from recall_bench.selection.files.bench_file import BenchTest, parse_bench
+from recall_bench.selection.files.memory_file import MemoryFile, read_memory
+
+NO_RECALL, RECALL = "no-recall", "recall"
+"""The two categories of tests."""
+
+MEMORY = "memory/"
+"""What every memory's name begins with, wherever its folder lies."""
+
+EXAMPLE = Path(__file__).parent / "example"
+"""The suite that comes with the package: `memory` and `tests`."""
+
+_EPOCH = date(2000, 1, 1)
+"""Memories have no dates: they are told a day apart, by name."""
+_NAME = "selection"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """Tests and the memories they are about."""
+
+    memories: tuple[MemoryFile, ...]
+    """Sorted by name."""
+    folder: Path
+    """Where the memories lie."""
+    tests: Mapping[str, BenchTest]
+    """By file name without its ending, sorted; those that are put."""
+    skipped: Mapping[str, BenchTest]
+    """Tests whose prompt is empty: they are not put to anybody, and counted."""
+    files: tuple[FileCard, ...]
+    corpus_digest: str
+    """Names the memories, all bytes of them."""
+    notes: tuple[str, ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The memories there are."""
+        return frozenset(memory.name for memory in self.memories)
+
+    def scenario(self) -> Scenario:
+        """An episode for each memory, and an item for each test that is put."""
+        days = {memory.name: day for day, memory in enumerate(self.memories, start=1)}
+        return Scenario(
+            id=_NAME,
+            epoch=_EPOCH,
+            episodes=tuple(
+                Episode(
+                    id=memory.name,
+                    day=days[memory.name],
+                    at=story_day(_EPOCH, days[memory.name]),
+                    text=memory.text,
+                )
+                for memory in self.memories
+            ),
+            items=tuple(_item(name, test, days) for name, test in self.tests.items()),
+        )
+
+
+def open_suite(memories: Path, tests: Path, only: Sequence[str] = ()) -> Suite:
+    """Read both folders; everything that is not as it should be is said at once."""
+    bytes_of = dict(_memories(memories))
+    found = dict(_tests(tests, only))
+    problems: list[BenchError] = []
+    read: list[MemoryFile] = []
+    put: dict[str, BenchTest] = {}
+    skipped: dict[str, BenchTest] = {}
+    for name, content in bytes_of.items():
+        try:
+            read.append(read_memory(name, _decoded(content, name)))
+        except DataError as problem:
+            problems.append(problem)
+    for name, content in found.items():
+        try:
+            test = parse_bench(_decoded(content, f"{name}.bench"), f"{tests / name}.bench")
+        except DataError as problem:
+            problems.append(problem)
+            continue
+        (put if test.prompt.strip() else skipped)[name] = test
+        problems += _absent(name, test, bytes_of)
+    if problems:
+        raise problems[0] if len(problems) == 1 else Problems(problems)
+    digest = corpus_digest(bytes_of)
+    return Suite(
+        memories=tuple(read),
+        folder=memories,
+        tests=put,
+        skipped=skipped,
+        files=tuple(
+            FileCard(name=f"{name}.bench", sha256=sha256(content).hexdigest(), bytes=len(content))
+            for name, content in found.items()
+        ),
+        corpus_digest=digest,
+        notes=tuple(_notes({**put, **skipped}, digest)),
+    )
+
+
+def _memories(folder: Path) -> Iterator[tuple[str, bytes]]:
+    if not folder.is_dir():
+        raise UsageError(f"--memories: there is no folder {folder}")
+    paths = sorted(path for path in folder.rglob("*.md") if path.is_file())
+    if not paths:
+        raise UsageError(f"--memories: {folder} holds no .md file")
+    for path in sorted(paths, key=lambda path: path.relative_to(folder).as_posix()):
+        yield f"{MEMORY}{path.relative_to(folder).as_posix()}", path.read_bytes()
+
+
+def _tests(folder: Path, only: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    if not folder.is_dir():
+        raise UsageError(f"--tests: there is no folder {folder}")
+    paths = {
+        path.relative_to(folder).with_suffix("").as_posix(): path
+        for path in folder.rglob("*.bench")
+        if path.is_file()
+    }
+    if not paths:
+        raise UsageError(f"--tests: {folder} holds no .bench file")
+    wanted = [
+        name
+        for name in sorted(paths)
+        if not only or any(fnmatchcase(name, pattern) for pattern in only)
+    ]
+    if not wanted:
+        raise UsageError(f"--only: no test in {folder} is called {' or '.join(only)}")
+    for name in wanted:
+        yield name, paths[name].read_bytes()
+
+
+def _decoded(content: bytes, where: str) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Malformed(where, f"is not UTF-8 (byte {error.start}); save it as UTF-8") from error
+
+
+def _absent(name: str, test: BenchTest, memories: Mapping[str, bytes]) -> Iterator[BenchError]:
+    gone = [each for each in test.expected if each not in memories]
+    if gone:
+        yield DataError(
+            f"{name}.bench: expects {', '.join(gone)}, which the folder of memories does not "
+            "hold; restore the memory or mend the test"
+        )
+
+
+def _notes(tests: Mapping[str, BenchTest], digest: str) -> Iterator[str]:
+    frozen = {
+        name: value
+        for name, test in tests.items()
+        for key, value in test.headers
+        if key.lower() == "corpus"
+    }
+    drifted = [name for name, value in frozen.items() if value != digest]
+    if drifted:
+        yield (
+            f"{len(drifted)} of {len(tests)} tests were made for other memories than these "
+            f"({drifted[0]} first): what was complete then may not be now"
+        )
+    prompts: dict[str, str] = {}
+    twins = []
+    for name, test in tests.items():
+        first = prompts.setdefault(" ".join(test.prompt.split()).lower(), name)
+        if first != name and test.prompt.strip():
+            twins.append(f"{name} = {first}")
+    if twins:
+        yield f"{len(twins)} tests repeat the prompt of another ({twins[0]}): they count twice"
+
+
+def _item(name: str, test: BenchTest, days: Mapping[str, int]) -> Item:
+    return Item(
+        id=name,
+        text=test.prompt,
+        truth=Truth(
+            reference="\n".join(test.expected) or "nothing",
+            category=RECALL if test.expected else NO_RECALL,
+            expects=Expects.ANSWER if test.expected else Expects.ABSTAIN,
+            evidence=tuple(Evidence(day=days[each]) for each in test.expected),
+            source=name,
+            cited=test.expected,
+        ),
+        known_from=len(days),
+    )

@@ -1,0 +1,194 @@
+"""What a selector got: classes, closeness, false alarms, and what it over-recalls together."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
+from math import ceil
+from statistics import fmean
+
+from recall_bench.core.record import Record
+from recall_bench.core.usage import Usage
+from recall_bench.metrics.pairs import paired
+from recall_bench.selection.outcomes import Scored
+from recall_bench.selection.power import wilson
+from recall_bench.selection.scoring import Outcome
+from recall_bench.selection.suite import NO_RECALL
+
+CLASSES = (Outcome.PERFECT, Outcome.OVERRECALL, Outcome.UNDERRECALL)
+_MOST = 10
+"""As many near misses as are worth a look."""
+
+
+class Share(Record, frozen=True, kw_only=True):
+    """A part of the tests, and how sure that is."""
+
+    count: int
+    of: int
+    value: float
+    interval: tuple[float, float] | None
+    """At 95 %; None where a single test says nothing about others."""
+
+
+class Mean(Record, frozen=True, kw_only=True):
+    """A mean over the tests it applies to."""
+
+    value: float
+    of: int
+    interval: tuple[float, float] | None
+
+
+class Together(Record, frozen=True, kw_only=True):
+    """Memories that were recalled without being expected."""
+
+    names: tuple[str, ...]
+    tests: int
+    """In how many of the tests put."""
+
+
+class Summary(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One run of a suite."""
+
+    tests: int
+    """Different tests, skipped ones included."""
+    trials: int
+    """Times a test was to be put."""
+    perfect: int
+    overrecall: int
+    underrecall: int
+    error: int
+    skip: int
+    perfect_share: Share | None
+    """Of the tests that came to a class; None where none did."""
+    overrecall_share: Share | None
+    underrecall_share: Share | None
+    precision: Mean | None
+    recall: Mean | None
+    f1: Mean | None
+    jaccard: Mean | None
+    false_positives: Share | None
+    """Tests that should recall nothing and recalled something."""
+    memories_overrecalled: int
+    memories_underrecalled: int
+    unknown: dict[str, int]
+    """Names given that are not on disk, and how often."""
+    often_extra: tuple[Together, ...]
+    extra_together: tuple[Together, ...]
+    """Pairs that are over-recalled together: one topic, or two memories hard to tell apart."""
+    often_missing: tuple[Together, ...]
+    steady: Share | None
+    """Tests that came to the same class in every repeat; None without repeats."""
+    p50_s: float | None
+    p95_s: float | None
+    usage: Usage | None
+    faults: dict[str, int]
+
+    @property
+    def classed(self) -> int:
+        """Trials that came to a class."""
+        return self.perfect + self.overrecall + self.underrecall
+
+
+def summarise(scored: Sequence[Scored], wasted: Usage | None = None) -> Summary:
+    """The whole of it. Errors and skips are counted, and are in no share and in no mean.
+
+    `wasted` is what selections cost that came to nothing.
+    """
+    counts = Counter(row.outcome for row in scored)
+    classed = [row for row in scored if row.outcome in CLASSES]
+    quiet = [row for row in classed if row.category == NO_RECALL]
+    seconds = sorted(row.seconds for row in classed if row.seconds is not None)
+    return Summary(
+        tests=len({row.test for row in scored}),
+        trials=len(scored),
+        perfect=counts[Outcome.PERFECT],
+        overrecall=counts[Outcome.OVERRECALL],
+        underrecall=counts[Outcome.UNDERRECALL],
+        error=counts[Outcome.ERROR],
+        skip=counts[Outcome.SKIP],
+        perfect_share=_share(classed, lambda row: row.outcome is Outcome.PERFECT),
+        overrecall_share=_share(classed, lambda row: row.outcome is Outcome.OVERRECALL),
+        underrecall_share=_share(classed, lambda row: row.outcome is Outcome.UNDERRECALL),
+        precision=_mean(classed, lambda row: row.precision),
+        recall=_mean(classed, lambda row: row.recall),
+        f1=_mean(classed, lambda row: row.f1),
+        jaccard=_mean(classed, lambda row: row.jaccard),
+        false_positives=_share(quiet, lambda row: bool(row.recalled)),
+        memories_overrecalled=sum(len(row.extra) for row in classed),
+        memories_underrecalled=sum(len(row.missing) for row in classed),
+        unknown=dict(Counter(name for row in classed for name in row.unknown).most_common()),
+        often_extra=_often((name,) for row in classed for name in row.extra),
+        extra_together=_often(
+            pair for row in classed for pair in combinations(sorted(row.extra), 2)
+        ),
+        often_missing=_often((name,) for row in classed for name in row.missing),
+        steady=_steady(classed),
+        p50_s=_within(seconds, 0.5),
+        p95_s=_within(seconds, 0.95),
+        usage=_spent(scored, wasted),
+        faults=dict(Counter(row.fault for row in scored if row.fault is not None).most_common()),
+    )
+
+
+def _spent(scored: Sequence[Scored], wasted: Usage | None) -> Usage | None:
+    spent = [row.usage for row in scored if row.usage is not None]
+    if wasted is not None and wasted != Usage():
+        spent.append(wasted)
+    return sum(spent, start=Usage()) if spent else None
+
+
+def _share(rows: Sequence[Scored], has: Callable[[Scored], bool]) -> Share | None:
+    """With repeats a test is drawn again as a whole: its repeats are much alike."""
+    if not rows:
+        return None
+    count = sum(map(has, rows))
+    if len({row.test for row in rows}) == len(rows):
+        interval: tuple[float, float] | None = wilson(count, len(rows))
+    else:
+        interval = _drawn_again(rows, [float(has(row)) for row in rows])
+    return Share(count=count, of=len(rows), value=count / len(rows), interval=interval)
+
+
+def _mean(rows: Sequence[Scored], value: Callable[[Scored], float | None]) -> Mean | None:
+    having = [(row, found) for row in rows if (found := value(row)) is not None]
+    if not having:
+        return None
+    values = [found for _, found in having]
+    return Mean(
+        value=fmean(values),
+        of=len(values),
+        interval=_drawn_again([row for row, _ in having], values),
+    )
+
+
+def _drawn_again(rows: Sequence[Scored], values: Sequence[float]) -> tuple[float, float] | None:
+    found = paired(values, [row.test for row in rows], ["suite"] * len(rows))
+    return None if found is None else found.interval
+
+
+def _often(groups: Iterable[tuple[str, ...]]) -> tuple[Together, ...]:
+    counted = Counter(groups)
+    ranked = sorted(counted.items(), key=lambda each: (-each[1], each[0]))
+    least = 2 if any(len(names) > 1 for names in counted) else 1
+    return tuple(
+        Together(names=names, tests=count) for names, count in ranked[:_MOST] if count >= least
+    )
+
+
+def _steady(rows: Sequence[Scored]) -> Share | None:
+    by_test: dict[str, list[Outcome]] = {}
+    for row in rows:
+        by_test.setdefault(row.test, []).append(row.outcome)
+    repeated = [outcomes for outcomes in by_test.values() if len(outcomes) > 1]
+    if not repeated:
+        return None
+    same = sum(len(set(outcomes)) == 1 for outcomes in repeated)
+    return Share(
+        count=same,
+        of=len(repeated),
+        value=same / len(repeated),
+        interval=wilson(same, len(repeated)),
+    )
+
+
+def _within(ranked: Sequence[float], share: float) -> float | None:
+    return ranked[max(0, ceil(share * len(ranked)) - 1)] if ranked else None

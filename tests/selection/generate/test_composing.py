@@ -1,0 +1,146 @@
+"""A composed prompt asks for what it expects, and for nothing that it does not."""
+
+import re
+from collections.abc import Sequence
+
+import pytest
+
+from recall_bench.selection.files.memory_file import MemoryFile, read_memory
+from recall_bench.selection.generate import composing
+from recall_bench.selection.generate.chance import Chance
+from recall_bench.selection.generate.composing import CLEAR, Composer
+from recall_bench.selection.generate.draft import Draft, Refusal
+from recall_bench.selection.generate.duplicates import Known
+from recall_bench.selection.generate.small_talk import CATEGORIES, messages
+from recall_bench.selection.generate.support import Support
+from tests.selection.generate.drawer import TWIN, memories
+
+pytestmark = pytest.mark.anyio
+
+DRAWER = memories()
+SUPPORT = Support(DRAWER)
+
+
+async def composed(picked: Sequence[MemoryFile], *labels: int) -> Draft | Refusal:
+    return await Composer(DRAWER, SUPPORT, is_pooled=False).write(picked, Chance(*labels))
+
+
+async def test_whatever_is_drawn_only_picked_memories_are_expected_and_each_is_supported() -> None:
+    composer = Composer(DRAWER, SUPPORT, is_pooled=False)
+    for number in range(40):
+        chance = Chance("property", number)
+        picked = chance.some(DRAWER, chance.one(range(1, 9)))
+
+        draft = await composer.write(picked, chance)
+
+        assert isinstance(draft, Draft)
+        assert set(draft.expected) <= {memory.name for memory in picked}
+        assert list(draft.expected) == sorted(set(draft.expected))
+        assert 1 <= len(draft.expected) <= 6
+        assert "{" not in draft.prompt
+        patterns = re.sub(r'"[^"]*"', "", draft.prompt).split("? ")
+        assert len(patterns) <= 3
+
+
+async def test_a_sentence_is_not_used_if_another_memory_fits_it_as_well() -> None:
+    others = (
+        "Number cello is played by Bjarne at noon, badly, in a kitchen full of echoes.",
+        "Number anchor was lost off Malta, deep under some wreck nobody ever dives to.",
+        "Number walrus is fed with herring twice weekly, unless fog hides both piers.",
+    )
+    crowd = tuple(
+        read_memory(f"memory/m{n}.md", f"The glacier was measured by Ulf in June. {other}")
+        for n, other in enumerate(others)
+    )
+    every = (*DRAWER, *crowd)
+    composer = Composer(every, support := Support(every), is_pooled=False)
+    for number in range(20):
+        draft = await composer.write(crowd[:1], Chance(number))
+
+        assert isinstance(draft, Draft)
+        assert "glacier" not in draft.prompt
+        fits = dict(support.fits(draft.prompt))
+        own = fits.pop(crowd[0].name)
+        assert max(fits.values()) <= CLEAR * own
+
+
+async def test_a_sentence_must_be_about_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(await composed(DRAWER[:3], 1), Draft)
+    monkeypatch.setattr(composing, "STRONG", 1.1)
+
+    assert isinstance(await composed(DRAWER[:3], 1), Refusal)
+
+
+async def test_a_memory_without_words_is_refused() -> None:
+    blank = read_memory("memory/blank.md", "")
+    composer = Composer([blank], Support([blank]), is_pooled=False)
+
+    assert isinstance(await composer.write([blank], Chance(1)), Refusal)
+
+
+async def test_no_pattern_is_used_twice_in_a_prompt() -> None:
+    for number in range(25):
+        draft = await composed(Chance(number).some(DRAWER, 3), number)
+
+        assert isinstance(draft, Draft)
+        starts = [" ".join(part.split()[:3]) for part in re.split(r"(?<=[.?]) ", draft.prompt)]
+        assert len(starts) == len(set(starts)), draft.prompt
+
+
+def test_a_near_copy_is_alike_and_another_memory_is_not() -> None:
+    twin = read_memory("memory/loaf.md", TWIN)
+    support = Support([*DRAWER, twin])
+
+    assert support.alike("memory/rye-bread.md") == {"memory/loaf.md"}
+    assert all(not SUPPORT.alike(memory.name) for memory in DRAWER)
+
+
+def test_the_same_keywords_make_two_memories_alike_and_one_does_not() -> None:
+    def keyed(name: str, keywords: str, body: str) -> MemoryFile:
+        return read_memory(f"memory/{name}.md", f"<fuzzy-match>{keywords}</fuzzy-match>\n{body}")
+
+    some = [
+        keyed("a", "harbour, ferry", "Boats leave at nine."),
+        keyed("b", "Ferry, HARBOUR", "The timetable hangs on the fridge."),
+        keyed("c", "harbour, museum, castle", "Closed on Mondays."),
+    ]
+
+    assert Support(some).alike("memory/a.md") == {"memory/b.md"}
+    assert Support(some).alike("memory/c.md") == frozenset()
+
+
+def test_there_are_many_categories_of_small_talk_and_none_says_the_same() -> None:
+    every = [text for category in CATEGORIES for text in messages(category)]
+
+    assert len(CATEGORIES) >= 12
+    assert all(len(messages(category)) >= 8 for category in CATEGORIES)
+    assert len(every) == len(set(every))
+    assert all(text == text.strip() and not set(text) & set("{}|") for text in every)
+    assert all(text[-1] in ".?!" for text in every)
+
+
+def test_draws_depend_on_their_labels_alone() -> None:
+    things = range(100)
+
+    assert Chance(1, 2).some(things, 9) == Chance(1, 2).some(things, 9)
+    assert Chance(1, 2).some(things, 9) != Chance(1, 3).some(things, 9)
+    assert Chance(12).all(things) != Chance(1, 2).all(things)
+    stream = Chance(1)
+    assert stream.all(things) != stream.all(things)
+    assert sorted(Chance(5).all(things)) == list(things)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected", "twin"),
+    [
+        pytest.param("where IS   the key", ("memory/b.md",), "old", id="the same words"),
+        pytest.param("Where is the old key, then?", ("memory/a.md",), None, id="more is said"),
+        pytest.param("Then where is the key?", ("memory/a.md",), "old", id="nearly, same set"),
+        pytest.param("Then where is the key?", ("memory/b.md",), None, id="nearly, other set"),
+    ],
+)
+def test_a_repeat_is_known(prompt: str, expected: tuple[str, ...], twin: str | None) -> None:
+    known = Known()
+    known.add("old", Draft(prompt="Where is the key?", expected=("memory/a.md",)))
+
+    assert known.repeated_by(Draft(prompt=prompt, expected=expected)) == twin
