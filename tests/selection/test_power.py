@@ -36,14 +36,6 @@ def drawn(tests: int, difference: float, disagreement: float = DISAGREEMENT) -> 
     return noticed(better, worse)
 
 
-def drawn_evenly(tests: int, difference: float, disagreement: float = DISAGREEMENT) -> float:
-    """The same, if exactly the stated share of tests changes."""
-    differing = round(tests * disagreement)
-    share = (1 + difference * tests / differing) / 2
-    better = np.random.default_rng(12).binomial(differing, share, size=DRAWS)
-    return noticed(better, differing - better)
-
-
 @pytest.mark.parametrize(
     ("count", "of", "low", "high"),
     [
@@ -95,48 +87,54 @@ def test_the_exact_test_rarely_sees_what_is_not_there() -> None:
     assert drawn(60, 0.0) < 0.05
 
 
-@pytest.mark.parametrize("tests", [20, 60, 200])
+@pytest.mark.parametrize("tests", [30, 60, 200])
 def test_a_detectable_difference_is_noticed_four_times_in_five(tests: int) -> None:
     smallest = detectable(tests)
 
     assert smallest is not None
-    assert drawn_evenly(tests, smallest) == pytest.approx(0.8, abs=0.01)
+    assert drawn(tests, smallest) == pytest.approx(0.8, abs=0.01)
 
 
-@pytest.mark.parametrize("disagreement", [0.1, 0.2, 0.4, 0.6])
+@pytest.mark.parametrize("disagreement", [0.2, 0.4, 0.6])
 def test_so_it_is_where_more_or_fewer_tests_change(disagreement: float) -> None:
     smallest = detectable(60, disagreement)
 
     assert smallest is not None
-    assert drawn_evenly(60, smallest, disagreement) == pytest.approx(0.8, abs=0.01)
+    assert drawn(60, smallest, disagreement) == pytest.approx(0.8, abs=0.01)
 
 
-def test_six_that_differ_have_to_go_one_way() -> None:
-    """0.8 to the power of 1/6 is 0.9635: that is how surely each has to."""
-    assert detectable(20) == pytest.approx((2 * 0.8 ** (1 / 6) - 1) * 6 / 20)
-
-
-def test_five_that_differ_can_show_nothing() -> None:
-    assert detectable(17) is None
+def test_too_few_that_change_can_show_nothing() -> None:
+    """Six have to, and of twenty six or more do only 58 times in 100."""
+    assert sum(comb(20, k) * 0.3**k * 0.7 ** (20 - k) for k in range(6, 21)) < 0.8
+    assert detectable(20) is None
     assert detectable(1) is None
 
 
+def test_a_shortcut_for_many_tests_changes_nothing() -> None:
+    exact, short = detectable(500), detectable(501)
+
+    assert exact is not None
+    assert short is not None
+    assert exact == pytest.approx(short, abs=0.0005)
+    assert drawn(501, short) == pytest.approx(0.8, abs=0.01)
+
+
 def test_more_tests_tell_smaller_differences() -> None:
-    found = [detectable(tests) or 1.0 for tests in (20, 60, 200, 1000)]
+    found = [detectable(tests) or 1.0 for tests in (20, 60, 200, 1000, 20_000)]
 
     assert found == sorted(found, reverse=True)
-    assert found[-1] == pytest.approx(0.05, abs=0.005)
+    assert found[3] == pytest.approx(0.05, abs=0.005)
 
 
 def test_versions_on_different_tests_need_a_larger_difference() -> None:
     """(1.9600 + 0.8416) times the root of 2 · 0.25 / 60."""
     assert detectable_apart(60) == pytest.approx(2.8016 * sqrt(0.5 / 60), abs=1e-4)
-    assert detectable_apart(60) > (detectable(60) or 1.0)
+    assert (detectable_apart(60) or 0.0) > (detectable(60) or 1.0)
 
 
 @pytest.mark.parametrize("tests", [60, 200])
 def test_versions_on_different_tests_are_told_apart_as_often_as_said(tests: int) -> None:
-    half = detectable_apart(tests) / 2
+    half = (detectable_apart(tests) or 0.0) / 2
     chance = np.random.default_rng(5)
     one, other = (chance.binomial(tests, 0.5 + way * half, size=DRAWS) / tests for way in (-1, 1))
 
@@ -168,7 +166,7 @@ def test_a_run_is_announced_with_what_it_can_tell() -> None:
     told = in_words(60)
 
     assert told.startswith("60 tests: ")
-    assert "about 19 points" in told
+    assert "about 20 points" in told
     assert "38% to 62%" in told
 
 
@@ -177,33 +175,13 @@ def test_too_few_tests_are_said_to_be_too_few() -> None:
     assert in_words(1).startswith("1 test: ")
 
 
-@pytest.mark.xfail(reason="the number of tests that change is taken for fixed, and is not")
-@pytest.mark.parametrize("tests", [20, 30, 60])
-def test_it_is_noticed_as_often_where_the_number_that_changes_is_chance(tests: int) -> None:
-    smallest = detectable(tests)
-
-    assert smallest is None or drawn(tests, smallest) > 0.79
-
-
-@pytest.mark.xfail(reason="8 of 25 tests are taken for 30 %")
 def test_no_difference_is_larger_than_the_share_that_changes() -> None:
     assert all((detectable(tests) or 0) <= DISAGREEMENT for tests in range(1, 61))
 
 
-@pytest.mark.xfail(reason="two versions on two tests each would have to differ by 140 points")
 def test_no_difference_is_larger_than_all() -> None:
-    assert detectable_apart(2) <= 1
+    assert detectable_apart(2) is None
 
 
-@pytest.mark.xfail(reason="2 of 3 is told as a half")
 def test_half_of_an_odd_number_is_a_half() -> None:
     assert "a share of a half is known to 13% to 87%" in in_words(3)
-
-
-@pytest.mark.xfail(reason="comb() of so many is too large for a float", raises=OverflowError)
-def test_thousands_of_tests_are_not_too_many() -> None:
-    """1,100 that differ, as of 3,700 tests; all of it takes many seconds before it fails."""
-    from recall_bench.selection.power import _noticed
-
-    assert comb(1100, 550) > 1e308
-    assert _noticed(1100, 516, 0.6) > 0.8

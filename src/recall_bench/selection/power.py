@@ -1,19 +1,27 @@
 """What so many tests can tell, before any of them is put."""
 
-from math import comb, sqrt
+from functools import lru_cache
+from math import ceil, comb, exp, lgamma, log, sqrt
 from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recall_bench.metrics.agreement_clusters import Floats
 
 LEVEL = 0.95
 """How sure a difference, and an interval, is to be."""
 POWER = 0.8
 """How often a difference of that size is to be noticed."""
 DISAGREEMENT = 0.3
-"""The share of tests on which two versions of a prompt are taken to come to different classes."""
+"""The share of tests that are taken to be PERFECT for one of two versions only."""
 
 _Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 _Z_POWER = NormalDist().inv_cdf(POWER)
-_STEPS = 40
+_STEPS = 20
 """Halvings until the smallest difference is known to far more digits than anybody prints."""
+_FAR = 5
+"""How many standard deviations from its mean a number that differs is worth a look."""
+_MANY = 500
 
 
 def wilson(count: int, of: int) -> tuple[float, float]:
@@ -23,7 +31,7 @@ def wilson(count: int, of: int) -> tuple[float, float]:
     share, square = count / of, _Z * _Z
     middle = (share + square / (2 * of)) / (1 + square / of)
     reach = _Z / (1 + square / of) * sqrt(share * (1 - share) / of + square / (4 * of * of))
-    return max(0.0, middle - reach), min(1.0, middle + reach)
+    return (middle - reach if count else 0.0), (middle + reach if count < of else 1.0)
 
 
 def mcnemar(better: int, worse: int) -> float:
@@ -39,46 +47,103 @@ def mcnemar(better: int, worse: int) -> float:
 def detectable(tests: int, disagreement: float = DISAGREEMENT) -> float | None:
     """The smallest difference of shares that two versions on the same tests would usually show.
 
-    `disagreement` is the share of tests on which they differ. None if even all of these going one
-    way would not do.
+    `disagreement` is the chance of a test to be PERFECT for one of them only, so how many are is
+    chance as well. None if even all of these going one way would not do.
     """
-    differing = round(tests * disagreement)
-    least = next((k for k in range(differing + 1) if mcnemar(k, differing - k) <= 1 - LEVEL), None)
-    if least is None:
-        return None
-    # The splits that are uneven enough are those with at most so few on one side.
-    most = next(k for k in range(differing + 1) if mcnemar(k, differing - k) > 1 - LEVEL) - 1
+    splits = _splits(tests, disagreement)
     low, high = 0.5, 1.0
-    if _noticed(differing, most, high) < POWER:
+    if _noticed(splits, high) < POWER:
         return None
     for _ in range(_STEPS):
         share = (low + high) / 2
-        low, high = (low, share) if _noticed(differing, most, share) >= POWER else (share, high)
-    return (2 * high - 1) * differing / tests
+        low, high = (low, share) if _noticed(splits, share) >= POWER else (share, high)
+    return (2 * high - 1) * disagreement
 
 
-def detectable_apart(tests: int, share: float = 0.5) -> float:
+def detectable_apart(tests: int, share: float = 0.5) -> float | None:
     """The same for two versions on different tests, so many each: far more is needed."""
-    return (_Z + _Z_POWER) * sqrt(2 * share * (1 - share) / tests)
+    smallest = (_Z + _Z_POWER) * sqrt(2 * share * (1 - share) / tests)
+    return smallest if smallest <= 1 else None
 
 
 def in_words(tests: int) -> str:
     """What to know before a suite of so many tests is put to anybody."""
-    low, high = wilson(round(tests / 2), tests)
-    known = f"a share of a half is known to {low:.0%} to {high:.0%}"
+    reach = _Z * sqrt((0.25 + _Z * _Z / (4 * tests)) / tests) / (1 + _Z * _Z / tests)
+    known = f"a share of a half is known to {0.5 - reach:.0%} to {0.5 + reach:.0%}"
     count = f"{tests} test{'s' * (tests != 1)}"
     smallest = detectable(tests)
     if smallest is None:
         return f"{count}: too few to tell two versions apart; {known}"
     return (
         f"{count}: two versions put to the same tests can be told apart if they differ by about "
-        f"{100 * smallest:.0f} points (where {DISAGREEMENT:.0%} of the tests change class); {known}"
+        f"{100 * smallest:.0f} points (where {DISAGREEMENT:.0%} of the tests are perfect for one "
+        f"of the two only); {known}"
     )
 
 
-def _noticed(differing: int, most: int, share: float) -> float:
+def _splits(tests: int, disagreement: float) -> list[tuple[float, int, int]]:
+    """How likely it is that so many tests differ, and how few may go the other way to be noticed.
+
+    Numbers that next to never come up are left out, and so are those too small to show anything.
+    """
+    middle = round(tests * disagreement)
+    reach = ceil(_FAR * sqrt(tests * disagreement * (1 - disagreement)))
+    if tests > _MANY:
+        # The number that differs is then so near its mean that the power is the same.
+        reach = 0
+    found = []
+    for differing in range(max(0, middle - reach), min(tests, middle + reach) + 1):
+        most = _most(differing)
+        if most is not None:
+            weight = exp(_log_chance(differing, tests, disagreement)) if reach else 1.0
+            found.append((weight, differing, most))
+    return found
+
+
+def _most(differing: int) -> int | None:
+    """The most that may go one way if the exact test is to notice; None if none may."""
+    tail, found = 0.0, None
+    for k in range(differing // 2 + 1):
+        tail += exp(_log_chance(k, differing, 0.5))
+        if 2 * tail > 1 - LEVEL:
+            break
+        found = k
+    return found
+
+
+def _noticed(splits: list[tuple[float, int, int]], share: float) -> float:
     """How often a split is uneven enough, if each that differs is better with this share."""
-    few = range(most + 1)
-    better = sum(comb(differing, k) * share ** (differing - k) * (1 - share) ** k for k in few)
-    worse = sum(comb(differing, k) * share**k * (1 - share) ** (differing - k) for k in few)
-    return better + worse
+    return sum(
+        weight * (_at_most(most, differing, 1 - share) + _at_most(most, differing, share))
+        for weight, differing, most in splits
+    )
+
+
+def _at_most(most: int, of: int, share: float) -> float:
+    """How likely at most so many are."""
+    if share in (0.0, 1.0):
+        return 1.0 if share == 0.0 or most >= of else 0.0
+    import numpy as np
+
+    table = _log_factorials(of + 1)
+    k = np.arange(most + 1)
+    logs = table[of] - table[k] - table[of - k] + k * log(share) + (of - k) * log(1 - share)
+    return float(np.exp(logs).sum())
+
+
+@lru_cache(maxsize=1)
+def _log_factorials_to(size: int) -> "Floats":
+    import numpy as np
+
+    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, size)))])
+
+
+def _log_factorials(size: int) -> "Floats":
+    """Logarithms of factorials, for at least so many numbers."""
+    return _log_factorials_to(1 << max(10, size.bit_length()))
+
+
+def _log_chance(count: int, of: int, share: float) -> float:
+    """The logarithm of how likely exactly so many are; a share of neither 0 nor 1."""
+    ways = lgamma(of + 1) - lgamma(count + 1) - lgamma(of - count + 1)
+    return ways + count * log(share) + (of - count) * log(1 - share)
