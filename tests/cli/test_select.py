@@ -173,3 +173,42 @@ def test_bad_input_is_one_sentence(select: Select, words: tuple[str, ...], says:
     assert shown.code == 2
     assert shown.err.count("error:") == 1
     assert says in shown.err
+
+
+def test_tests_are_made_and_gone_on_with(invoke: Invoke, tmp_path: Path) -> None:
+    made = invoke("select", "generate", "--out", "new", "--samples", 3, "--name", "t")
+    again = invoke("select", "generate", "--out", "new", "--samples", 3, "--name", "t", "--json")
+
+    assert made.code == again.code == 0
+    assert sorted(path.name for path in (tmp_path / "new").glob("*.bench")) == [
+        "t-001.bench",
+        "t-002.bench",
+        "t-003.bench",
+    ]
+    assert len(json.loads(again.out)["kept"]) == 3
+
+
+def test_money_that_is_spent_ends_the_run_and_more_goes_on(select: Select, tmp_path: Path) -> None:
+    (tmp_path / "picks.py").write_text(PICKS)
+
+    shown = select("--max-cost", "0", "--into", "run")
+
+    assert shown.code == 8
+    assert "--max-cost" in shown.err
+    assert select("--max-cost", "1", "--into", "run").code == 0
+
+
+def test_a_program_finds_memory_whatever_the_folder_is_called(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    write_suite(tmp_path)
+    (tmp_path / "memory").rename(tmp_path / "notes")
+    script = tmp_path / "pick.sh"
+    script.write_text("#!/bin/sh\ngrep -l kiln memory/*.md\n")
+    script.chmod(0o755)
+
+    places = ("--memories", "notes", "--tests", "tests", "--only", "one")
+    shown = invoke("select", "run", *places, "--selector", f"command:{script}", "--json")
+
+    assert shown.code == 0
+    assert json.loads(shown.out)["summary"]["perfect"] == 1

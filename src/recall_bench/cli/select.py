@@ -7,7 +7,7 @@ import click
 
 from recall_bench.cli.answer import commentary, json_text
 from recall_bench.cli.listed import ListedCommand
-from recall_bench.cli.options import CONFIG, COUNT, PATH, option, read_flags
+from recall_bench.cli.options import CONFIG, COUNT, NUMBER, PATH, given, option, read_flags
 
 if TYPE_CHECKING:
     from recall_bench.selection.carrying_out import Selected
@@ -80,6 +80,50 @@ def run_command(
         selected = _carried_out(request)
     _written(selected, result, is_compat=compat)
     return _told(selected, as_json=as_json)
+
+
+@select_command.command("generate")
+@option("--memories", type=PATH, help="Folder of memories, *.md [those of the example].")
+@click.option("--out", type=PATH, required=True, help="Folder that the tests go to.")
+@option("--samples", type=COUNT, help="How many tests to make [1].")
+@option("--amount", type=NUMBER, help="Memories to pick for each; 0 recalls nothing [1 to 5].")
+@option("--name", help="What the files are called [after their content].")
+@option("--model", help="Who writes: offline, provider:model, claude, codex or copilot [offline].")
+@option(
+    "--pool/--no-pool",
+    help="Say of all memories whether they are relevant, not of the picked ones alone.",
+)
+@option("--seed", type=int, help="What is picked [42].")
+@option(
+    "--max-cost",
+    "max_cost_usd",
+    type=click.FloatRange(min=0),
+    metavar="USD",
+    help="Stop when writing has cost so much; more continues [no limit].",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what became of it as JSON.")
+def generate_command(
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401 - one value for each option
+) -> int:
+    """Make new tests from a folder of memories, each written as soon as it is made.
+
+    The same command goes on where it was stopped. Exits with 1 if some samples gave no test.
+    """
+    from recall_bench.selection.generate.generate import generate_tests
+    from recall_bench.selection.generate.request import GenerateRequest
+    from recall_bench.selection.suite import EXAMPLE
+
+    wanted = {"memories": EXAMPLE / "memory", **given(flags)}
+    with commentary():
+        generated = generate_tests(
+            GenerateRequest(**wanted), lambda line: click.echo(f"  {line}", err=True)
+        )
+    click.echo(json_text(generated) if as_json else generated.in_words)
+    if generated.usage.calls:
+        tokens = generated.usage.input_tokens + generated.usage.output_tokens
+        click.echo(f"{tokens:,} tokens, ${generated.usage.cost_usd:.4f}", err=True)
+    return generated.exit_code
 
 
 @select_command.command("example")
