@@ -48,6 +48,17 @@ def assemble_selection(
 
     A selector of one's own may take the place of the one the request names.
     """
+    place = Place(request.memories)
+    try:
+        return Assembled(
+            request=request, suite=suite, job=_job(request, suite, selector, place), place=place
+        )
+    except BaseException:
+        place.close()
+        raise
+
+
+def _job(request: Request, suite: Suite, selector: Selector | None, place: "Place") -> Job:
     if not suite.tests:
         raise UsageError("--tests: every prompt is empty, so there is nothing to ask")
     settings = replace(
@@ -56,7 +67,7 @@ def assemble_selection(
         top_k=len(suite.memories) + _SPARE,
         heatmap_png=False,
     )
-    check, place = Check(settings), Place(request.memories)
+    check = Check(settings)
     selector = selector or check.of(_selector, request.selector, settings, place.folder)
     check.of(refuse_clashes, settings)
     check.done()
@@ -75,7 +86,7 @@ def assemble_selection(
         warnings=list(suite.notes),
     )
     system.pay(_paid_before(writable(job)))
-    return Assembled(request=request, suite=suite, job=job, place=place)
+    return job
 
 
 def _plan(settings: Settings, suite: Suite, card: ScenarioCard, system: SelectorSystem) -> Plan:
@@ -117,10 +128,14 @@ class Place:
         self._linked: TemporaryDirectory[str] | None = None
         self.folder = real.parent
         if f"{real.name}/" != MEMORY:
-            # Removed with the last reference to it.
             self._linked = TemporaryDirectory(prefix="memories-")
             self.folder = Path(self._linked.name)
             (self.folder / MEMORY.rstrip("/")).symlink_to(real, target_is_directory=True)
+
+    def close(self) -> None:
+        """Take the folder away again, if it was made for this."""
+        if self._linked is not None:
+            self._linked.cleanup()
 
 
 def _selector(target: str, settings: Settings, folder: Path) -> Selector:

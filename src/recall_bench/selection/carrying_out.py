@@ -23,7 +23,10 @@ class Selected:
 
 def run_selection(assembled: Assembled, observe: Observer | None = None) -> Selected:
     """Put every test that is owed, class them all, and write `select.json` beside the journal."""
-    finished = carry_out(assembled.job, observe)
+    try:
+        finished = carry_out(assembled.job, observe)
+    finally:
+        assembled.place.close()
     validity = finished.summary.validity
     report = report_of(assembled, finished.folder, (str(validity.status), validity.reason))
     write_json(report, finished.folder.path)

@@ -7,10 +7,12 @@ import pytest
 
 from recall_bench.selection.files.memory_file import MemoryFile, read_memory
 from recall_bench.selection.generate import composing
+from recall_bench.selection.generate import support as supporting
 from recall_bench.selection.generate.chance import Chance
 from recall_bench.selection.generate.composing import CLEAR, Composer
 from recall_bench.selection.generate.draft import Draft, Refusal
 from recall_bench.selection.generate.duplicates import Known
+from recall_bench.selection.generate.phrases import FRAMES
 from recall_bench.selection.generate.small_talk import CATEGORIES, messages
 from recall_bench.selection.generate.support import Support
 from tests.selection.generate.drawer import TWIN, memories
@@ -78,11 +80,12 @@ async def test_a_memory_without_words_is_refused() -> None:
     assert isinstance(await composer.write([blank], Chance(1)), Refusal)
 
 
-async def test_no_pattern_is_used_twice_in_a_prompt() -> None:
+async def test_three_sentences_are_enough_and_no_two_are_of_one_pattern() -> None:
     for number in range(25):
         draft = await composed(Chance(number).some(DRAWER, 3), number)
 
         assert isinstance(draft, Draft)
+        assert not any(text in draft.prompt for frame in FRAMES for text in frame if text)
         starts = [" ".join(part.split()[:3]) for part in re.split(r"(?<=[.?]) ", draft.prompt)]
         assert len(starts) == len(set(starts)), draft.prompt
 
@@ -95,6 +98,17 @@ def test_a_near_copy_is_alike_and_another_memory_is_not() -> None:
     assert all(not SUPPORT.alike(memory.name) for memory in DRAWER)
 
 
+@pytest.mark.parametrize("other", ["SAME_WORDS", "SAME_MEANING"])
+def test_words_or_meaning_alone_make_two_memories_alike(
+    monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    bodies = ("Ferries leave the harbour at nine.", "At nine ferries leave the old harbour.")
+    twins = [read_memory(f"memory/{n}.md", body) for n, body in enumerate(bodies)]
+    monkeypatch.setattr(supporting, other, 2.0)
+
+    assert Support(twins).alike("memory/0.md") == {"memory/1.md"}
+
+
 def test_the_same_keywords_make_two_memories_alike_and_one_does_not() -> None:
     def keyed(name: str, keywords: str, body: str) -> MemoryFile:
         return read_memory(f"memory/{name}.md", f"<fuzzy-match>{keywords}</fuzzy-match>\n{body}")
@@ -103,10 +117,13 @@ def test_the_same_keywords_make_two_memories_alike_and_one_does_not() -> None:
         keyed("a", "harbour, ferry", "Boats leave at nine."),
         keyed("b", "Ferry, HARBOUR", "The timetable hangs on the fridge."),
         keyed("c", "harbour, museum, castle", "Closed on Mondays."),
+        keyed("d", "museum", "Uncle Bo hates waiting."),
+        keyed("e", "museum", "Sandwiches cost more upstairs."),
     ]
 
     assert Support(some).alike("memory/a.md") == {"memory/b.md"}
     assert Support(some).alike("memory/c.md") == frozenset()
+    assert Support(some).alike("memory/d.md") == frozenset()
 
 
 def test_there_are_many_categories_of_small_talk_and_none_says_the_same() -> None:

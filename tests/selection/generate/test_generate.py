@@ -320,6 +320,15 @@ def test_a_request_that_cannot_be_met_is_refused(
     assert not (tmp_path / "tests").exists()
 
 
+def test_a_memory_that_no_test_can_name_is_said_at_once(tmp_path: Path) -> None:
+    (written(tmp_path) / "two\nlines.md").write_text("Ingrid lives in Bergen.", "utf-8")
+
+    with pytest.raises(UsageError, match="control character"):
+        generate_tests(asked(tmp_path))
+
+    assert not (tmp_path / "tests").exists()
+
+
 def test_a_folder_of_tests_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "tests").write_text("", "utf-8")
 

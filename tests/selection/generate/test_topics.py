@@ -64,6 +64,7 @@ def test_a_hint_is_understood(hint: str, kind: str, text: str) -> None:
             "By train wherever it takes nine hours.",
             [("quote", "By train wherever it takes nine hours")],
         ),
+        ("Check the door is locked.", [("quote", "Check the door is locked")]),
         ("If it stops, call the garage.", [("quote", "If it stops, call the garage")]),
         ('Never say "just" to **anyone**.', [("quote", "Never say 'just' to anyone")]),
         ("Das Teleskop steht im Keller.", [("quote", "Das Teleskop steht im Keller")]),
