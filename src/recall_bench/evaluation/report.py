@@ -7,7 +7,7 @@ digests of their texts.
 import os
 import platform
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -34,6 +34,7 @@ from recall_bench.evaluation.estimates import (
 from recall_bench.evaluation.methodology import Level
 from recall_bench.evaluation.opening import Opened
 from recall_bench.evaluation.scoring import Hit, Scored, Scorer
+from recall_bench.metrics.retrieval import BUDGETS
 from recall_bench.reporting.folder import RunFolder
 
 FORMAT = "recall-bench-eval/1"
@@ -135,7 +136,8 @@ class Questions:
     def groups(self, headline: Sequence[str], *, with_intervals: bool) -> tuple[Group, ...]:
         """The figures of all of them, and of their parts."""
         found = groups_of(self.scored, headline, with_intervals=with_intervals)
-        return tuple(self._without_unreached(each) for each in (*found, averaged(found)))
+        filled = {budget for budget in BUDGETS if self._is_filled(budget)}
+        return tuple(_within(each, filled) for each in (*found, averaged(found)))
 
     def told(self, headline: Sequence[str]) -> tuple[Scored, ...]:
         """The questions as a report holds them."""
@@ -152,21 +154,22 @@ class Questions:
             for each in self.scored
         )
 
-    def _without_unreached(self, group: Group) -> Group:
-        """Without budgets that the passages asked for do not fill: they would be cut by count."""
-        figures = {
-            name: each
-            for name, each in group.figures.items()
-            if (budget := _BUDGET.search(name)) is None or self._is_filled(int(budget[1]))
-        }
-        return group.but(figures=figures)
-
     def _is_filled(self, budget: int) -> bool:
         filled = sum(
             len(each.hits) < self.depth or sum(hit.tokens for hit in each.hits) >= budget
             for each in self.scored
         )
         return filled >= _FILLED * len(self.scored)
+
+
+def _within(group: Group, filled: Collection[int]) -> Group:
+    """Without budgets that the passages asked for do not fill: they would be cut by count."""
+    figures = {
+        name: each
+        for name, each in group.figures.items()
+        if (budget := _BUDGET.search(name)) is None or int(budget[1]) in filled
+    }
+    return group.but(figures=figures)
 
 
 def _scored(folder: RunFolder, opened: Opened, with_answers: bool) -> Iterator[Scored]:
