@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import groupby, pairwise
 from pathlib import Path
+from types import ModuleType
 
 import click
 import msgspec
@@ -27,6 +28,10 @@ from recall_bench.evaluation.methodology import Judging, Methodology, Ranking
 from recall_bench.judging.protocols import registry
 from recall_bench.metrics.layers import layer_measures
 from recall_bench.metrics.retrieval import measures
+from recall_bench.selection.selectors import baselines, command, resolve, retrieval
+from recall_bench.selection.selectors import keyword as hints
+from recall_bench.selection.selectors.retrieval import HybridOptions, VectorOptions, WordOptions
+from recall_bench.systems.builtin.options import NoOptions
 from recall_bench.systems.http import openapi
 
 _PROFILE = """A YAML file; every section is optional and flags win over it. Relative paths in it are
@@ -59,6 +64,16 @@ deeper than `--top-k`; below, each at 10. `mrr` and `map` are of the whole ranki
 _ANSWERS = """What is computed from an answer, or put to a model about it. Each has a version, and a
 digest that changes with its stated rules.
 """
+_SELECTORS = """As `select run --selector` names them, with what `--config KEY=VALUE` can set.
+Code of your own is [named so](../how-to/select.md#name-a-selector), and the recall agent, `agent`,
+has [a page of its own](../how-to/recall-agent.md). `k1` and `b` are BM25's.
+"""
+_SELECTORS_IN: dict[ModuleType, dict[str, type[msgspec.Struct]]] = {
+    retrieval: {"bm25": WordOptions, "vector": VectorOptions, "hybrid": HybridOptions},
+    hints: {"keyword": NoOptions},
+    baselines: {"all": NoOptions, "none": NoOptions},
+    command: {"command:PROGRAM": command.CommandOptions},
+}
 PAGES = Path(__file__).parent / "reference"
 _NOTE = "*Made by `python docs/generate.py` from the code; do not edit.*\n"
 
@@ -147,13 +162,19 @@ def _tag(node: ast.ClassDef) -> str | None:
 
 
 def _fields(node: ast.ClassDef) -> Iterator[str]:
+    for name, annotation, said in _members(node):
+        yield f"| `{name}` | `{annotation.replace('|', 'or')}` | {said} |"
+
+
+def _members(node: ast.stmt) -> Iterator[tuple[str, str, str]]:
+    """Every field of a class with its type, and what is said under it."""
+    assert isinstance(node, ast.ClassDef)
     for member, after in zip(node.body, [*node.body[1:], None], strict=True):
         if isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name):
             said = ""
             if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
                 said = str(after.value.value)
-            kind = ast.unparse(member.annotation).replace("|", "or")
-            yield f"| `{member.target.id}` | `{kind}` | {said} |"
+            yield member.target.id, ast.unparse(member.annotation), said
 
 
 def built_ins() -> str:
@@ -319,6 +340,31 @@ def _answer_row(name: str) -> str:
     return f"| `{name}` | {card.version} | `{card.digest[:12]}` | {asks} | {said} | {users} |"
 
 
+def selectors() -> str:
+    """Every selector that comes with the package, and its settings."""
+    parts = ["# Selectors\n", _NOTE, _SELECTORS]
+    named = {name for kinds in _SELECTORS_IN.values() for name in kinds}
+    assert named >= {*resolve.NAMES} - {resolve.AGENT}, "a selector is missing here"
+    for module, kinds in _SELECTORS_IN.items():
+        parts.append(f"## {', '.join(kinds)}\n\n{inspect.getdoc(module)}\n")
+        parts += _settings_table(kinds)
+    return "\n".join(parts)
+
+
+def _settings_table(kinds: dict[str, type[msgspec.Struct]]) -> Iterator[str]:
+    """A row for each setting; what is said of it once holds for all that have it."""
+    tree = ast.parse("\n".join(map(inspect.getsource, kinds.values())))
+    said: dict[str, str] = {}
+    for name, _, words in (each for node in tree.body for each in _members(node)):
+        said[name] = said.get(name) or words
+    if said:
+        yield f"| setting | {' | '.join(kinds)} | |\n|---|{'--:|' * len(kinds)}---|"
+    for name, words in said.items():
+        defaults = (str(getattr(kind(), name, "–")) for kind in kinds.values())
+        yield f"| `{name}` | {' | '.join(defaults)} | {words} |"
+    yield from [""] if said else []
+
+
 def pages() -> dict[Path, str]:
     """Each reference page and what it should say."""
     return {
@@ -330,6 +376,7 @@ def pages() -> dict[Path, str]:
         PAGES / "built-ins.md": built_ins(),
         PAGES / "datasets.md": datasets(),
         PAGES / "protocols.md": protocols(),
+        PAGES / "selectors.md": selectors(),
     }
 
 

@@ -14,7 +14,7 @@ from recall_bench.core.event import Event
 from recall_bench.core.standing import Standings
 from recall_bench.errors import BenchError, FolderBusy, Interrupted
 from recall_bench.job import Job, Observer
-from recall_bench.outputs import PICTURES
+from recall_bench.outputs import FAILURES, PICTURES, PROGRESS, QUESTIONS, RESULT
 from recall_bench.profile import Settings
 from recall_bench.reporting.files.export import export
 from recall_bench.reporting.folder import RunFolder
@@ -148,13 +148,13 @@ def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None
     from recall_bench.reporting.heatmap.drawing import draw
     from recall_bench.reporting.heatmap.sources import heatmap_of_run
 
-    questions = settings.question_log or folder.path / "questions.jsonl"
+    questions = settings.question_log or folder.path / QUESTIONS
     export(
         folder,
-        result=settings.json_out or folder.path / "result.json",
-        progress=settings.progress_jsonl or folder.path / "progress.jsonl",
+        result=settings.json_out or folder.path / RESULT,
+        progress=settings.progress_jsonl or folder.path / PROGRESS,
         questions=questions if settings.write_question_log else None,
-        failures=settings.failure_log or folder.path / "failures.jsonl",
+        failures=settings.failure_log or folder.path / FAILURES,
     )
     if settings.heatmap_png:
         picture = heatmap_of_run(folder, summary)
@@ -165,4 +165,4 @@ def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None
 def write_progress_file(job: Job) -> None:
     """Bring a running job's progress.jsonl up to date."""
     folder = RunFolder.open(job.folder)
-    export(folder, progress=job.settings.progress_jsonl or folder.path / "progress.jsonl")
+    export(folder, progress=job.settings.progress_jsonl or folder.path / PROGRESS)

@@ -21,7 +21,7 @@ from recall_bench.core.event import (
 )
 from recall_bench.core.fingerprint import card_of
 from recall_bench.core.memory import MemorySystem, SystemCard
-from recall_bench.core.plan import Plan
+from recall_bench.core.plan import DatasetCard, Plan
 from recall_bench.core.question import Scenario
 from recall_bench.core.reader import Reader, ReaderCard
 from recall_bench.core.standing import Standings, State
@@ -240,6 +240,8 @@ def _short(value: object) -> str:
     match value:
         case SystemCard() | JudgeCard() | ReaderCard():
             return f"{value.name} {value.version}"
+        case DatasetCard():
+            return f"{value.name} ({value.protocol}, {len(value.files)} files)"
         case tuple():
             return " ".join(
                 str(getattr(part, "label", getattr(part, "id", part))) for part in value

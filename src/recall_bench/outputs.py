@@ -3,6 +3,7 @@
 import os
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from recall_bench.core.plan import Plan
@@ -13,19 +14,40 @@ from recall_bench.profile import Settings
 RUNS = Path("recall-runs")
 """Where a run goes that was not given a folder."""
 
-RESULT = "result.json"
+RESULT, PROGRESS = "result.json", "progress.jsonl"
+QUESTIONS, FAILURES = "questions.jsonl", "failures.jsonl"
 PICTURES = ("heatmap.png", "heatmap.svg")
 
 
-def run_folder(settings: Settings, plan: Plan) -> Path:
-    """Where the run lives: as told, by the result it was told to write, or by its plan."""
+def run_folder(settings: Settings, plan: Plan, prefix: str = "") -> Path:
+    """Where the run lives: as told, by the result it was told to write, or by its plan.
+
+    A folder named by the plan begins with the prefix, which says what kind of run it is.
+    """
     if settings.resume is not None:
         return _resumed(settings.resume, settings.into)
     told = _told(settings)
     if told is not None:
         return told
     name = re.sub(r"[^\w.-]+", "-", plan.system.name).strip("-") or "run"
-    return RUNS / f"{name}-{plan.digest[:8]}"
+    return RUNS / f"{prefix}{name}-{plan.digest[:8]}"
+
+
+def beside(settings: Settings, into: Path) -> Settings:
+    """The settings of another run in a folder of its own, with no file outside of it.
+
+    Files somebody named hold one run: of several, the last would be left.
+    """
+    return replace(
+        settings,
+        into=into,
+        resume=None,
+        json_out=None,
+        question_log=None,
+        progress_jsonl=None,
+        failure_log=None,
+        heatmap_png=False,
+    )
 
 
 def _told(settings: Settings) -> Path | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.selection.files.result_reading import parse_result
+from recall_bench.selection.prompt_log import read
 from recall_bench.selection.scoring import Outcome
 from tests.commands import Invoke, Shown
 from tests.selection.suites import write_suite
@@ -107,11 +108,23 @@ def test_the_result_file_is_read_again(select: Select, tmp_path: Path) -> None:
 
 
 def test_the_compatible_form_floors_its_percentages(select: Select, tmp_path: Path) -> None:
-    select("--into", "run", "--name", "old", "--compat", selector="keyword")
+    select("--into", "run", "--name", "old", "--compat", selector="none")
 
     text = (tmp_path / "run" / "old.result").read_text()
     assert text.startswith("# Recall Benchmark Results\n# Date: ")
-    assert "total_tests=3" in text
+    assert "total_tests=3\nperfect=1 (33%)\noverrecall=0 (0%)\nunderrecall=2 (66%)\n" in text
+
+
+def test_a_skipped_test_stands_in_the_result_file_of_every_repeat(
+    select: Select, tmp_path: Path
+) -> None:
+    (tmp_path / "tests" / "blank.bench").write_text("[expected]\n\n[prompt]\n")
+
+    select("--into", "run", "--repeats", "2")
+
+    for name in ("run.result", "run-2.result"):
+        result = parse_result((tmp_path / "run" / name).read_text(), name)
+        assert (result.tests, result.counts[Outcome.SKIP]) == (4, 1)
 
 
 def test_every_repeat_has_its_result_file(select: Select, tmp_path: Path) -> None:
@@ -140,7 +153,11 @@ def test_two_versions_stand_in_the_log(select: Select, tmp_path: Path) -> None:
     select("--into", "a", "--log", tmp_path / "log.md")
     select("--into", "b", "--log", tmp_path / "log.md", selector="all")
 
-    assert (tmp_path / "log.md").read_text().count("PERFECT") >= 2
+    first, second = read(tmp_path / "log.md")
+    assert (first.selector, first.perfect, first.since) == ("picks.py:select", 3, None)
+    assert second.selector == "all"
+    assert second.since is not None
+    assert (second.since.change.value, second.since.change.worse) == (-1.0, 3)
 
 
 def test_the_log_is_shown(select: Select, invoke: Invoke, tmp_path: Path) -> None:
@@ -149,7 +166,8 @@ def test_the_log_is_shown(select: Select, invoke: Invoke, tmp_path: Path) -> Non
     shown = invoke("select", "log", tmp_path / "log.md")
 
     assert shown.code == 0
-    assert "picks" in shown.out or "select" in shown.out
+    assert "picks.py:select" in shown.out
+    assert "PERFECT 100.0% of 3" in shown.out
     assert invoke("select", "log", tmp_path / "none.md").code == 2
 
 
@@ -189,13 +207,34 @@ def test_tests_are_made_and_gone_on_with(invoke: Invoke, tmp_path: Path) -> None
 
 
 def test_money_that_is_spent_ends_the_run_and_more_goes_on(select: Select, tmp_path: Path) -> None:
-    (tmp_path / "picks.py").write_text(PICKS)
+    log = ("--log", tmp_path / "log.md")
 
-    shown = select("--max-cost", "0", "--into", "run")
+    shown = select("--max-cost", "0", "--into", "run", *log)
 
     assert shown.code == 8
     assert "--max-cost" in shown.err
-    assert select("--max-cost", "1", "--into", "run").code == 0
+    assert "log.md has no entry of it" in shown.err
+    assert not (tmp_path / "log.md").exists()
+    assert select("--max-cost", "1", "--into", "run", *log).code == 0
+    assert len(read(tmp_path / "log.md")) == 1
+
+
+def test_a_run_that_was_given_no_folder_is_found_by_its_kind(
+    select: Select, tmp_path: Path
+) -> None:
+    select(selector="none")
+
+    (folder,) = (tmp_path / "recall-runs").iterdir()
+    assert folder.name.startswith("select-none-")
+
+
+def test_selections_are_not_judged_again(select: Select, invoke: Invoke) -> None:
+    select("--into", "run")
+
+    shown = invoke("rejudge", "run", "--judge", "offline")
+
+    assert shown.code == 2
+    assert "counted by selection/exact, which needs no judge" in shown.err
 
 
 def test_a_program_finds_memory_whatever_the_folder_is_called(

@@ -14,6 +14,7 @@ from recall_bench.datasets import catalogue
 from recall_bench.datasets import sources as sources_module
 from recall_bench.datasets.public import Erratum, Layer, PublicDataset
 from recall_bench.datasets.sources import Source, SourceFile
+from recall_bench.downloading.downloads import Ways, download
 from tests.downloading.server import Server, serving
 
 BODY = bytes(range(256)) * 400
@@ -34,6 +35,13 @@ class Listener:
 
     def say(self, line: str) -> None:
         self.lines.append(line)
+
+
+def get(*names: str, **ways: object) -> Listener:
+    """What is told while these datasets are downloaded."""
+    watch = Listener()
+    download(names, Ways(**ways), watch)  # type: ignore[arg-type]
+    return watch
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from recall_bench.core.question import Item
 from recall_bench.datasets.public import PublicDataset
 from recall_bench.datasets.sources import Source, SourceFile
 from recall_bench.downloading.cards import card_of, entries
-from recall_bench.downloading.places import Standing
+from recall_bench.downloading.places import Presence
 from recall_bench.errors import UsageError
 from tests.downloading.conftest import BODY, Publish, pinned
 
@@ -97,10 +97,10 @@ def test_the_list_says_how_much_is_here(mine: Path, cache: Path) -> None:
 
     talks, dateless, own = entries()
 
-    assert (talks.state, talks.bytes, talks.bytes_here) == (Standing.PART, len(BODY) + 2, 10)
-    assert [file.state for file in talks.files] == [Standing.PART, Standing.ABSENT]
+    assert (talks.state, talks.bytes, talks.bytes_here) == (Presence.PART, len(BODY) + 2, 10)
+    assert [file.state for file in talks.files] == [Presence.PART, Presence.ABSENT]
     assert (talks.is_pinned, dateless.is_pinned, own.is_pinned) == (True, False, None)
-    assert (dateless.state, own.state) == (Standing.ABSENT, None)
+    assert (dateless.state, own.state) == (Presence.ABSENT, None)
 
 
 def test_an_unknown_dataset_has_no_card(mine: Path) -> None:

@@ -1,7 +1,6 @@
 """Datasets come from where they were published, from a mirror, or from what the user has."""
 
 import gzip
-import json
 from hashlib import sha256
 from pathlib import Path
 from threading import Event, Thread
@@ -9,18 +8,16 @@ from time import sleep
 
 import pytest
 
-from recall_bench.datasets.sources import Listing, Source, SourceFile
+from recall_bench.datasets.sources import Source, SourceFile
 from recall_bench.downloading import layer_file, located
 from recall_bench.downloading.downloads import Ways, download
 from recall_bench.errors import (
-    BenchError,
     DataError,
     DownloadFailed,
-    Malformed,
     Problems,
     UsageError,
 )
-from tests.downloading.conftest import BODY, Listener, Publish, pinned
+from tests.downloading.conftest import BODY, Listener, Publish, get, pinned
 from tests.downloading.server import Served, Server
 
 TALKS = pinned("talks.json", BODY)
@@ -29,12 +26,6 @@ AUDIT = pinned("audit.json", b"{}", layer="audit")
 
 def source(server: Server, *files: SourceFile) -> Source:
     return Source(licence="MIT", places=(f"{server.url}/pub",), files=files)
-
-
-def get(*names: str, **ways: object) -> Listener:
-    watch = Listener()
-    download(names, Ways(**ways), watch)  # type: ignore[arg-type]
-    return watch
 
 
 def test_all_files_are_fetched_layers_too(server: Server, publish: Publish, cache: Path) -> None:
@@ -351,96 +342,3 @@ def test_two_processes_fetch_a_file_once(server: Server, publish: Publish) -> No
     assert second.lines[0] == "talks: another process is downloading it; waiting"
     assert len(server.asked) == 1
     assert located("talks") is not None
-
-
-@pytest.fixture
-def tree(server: Server) -> Source:
-    """A tree of two files, listed on two pages, as the hub does it."""
-    large = {"type": "file", "path": "data/a/1.json", "size": 3, "oid": "x"}
-    large["lfs"] = {"oid": sha256(b"one").hexdigest(), "size": 3, "pointerSize": 9}
-    folder = {"type": "directory", "path": "data/a", "size": 0, "oid": "x"}
-    small = {"type": "file", "path": "data/b c.json", "size": 3, "oid": "x"}
-    following = {"Link": f'<{server.url}/tree?cursor=2>; rel="next"'}
-    server.files |= {
-        "/tree": Served(json.dumps([folder, small]).encode(), headers=following),
-        "/tree?cursor=2": Served(json.dumps([large]).encode()),
-        "/at/data/a/1.json": Served(b"one"),
-        "/at/data/b%20c.json": Served(b"two"),
-    }
-    listing = Listing(url=f"{server.url}/tree", folder="data", place=f"{server.url}/at")
-    return Source(licence="MIT", listing=listing)
-
-
-def test_a_tree_is_listed_and_fetched(
-    tree: Source, server: Server, publish: Publish, cache: Path
-) -> None:
-    publish(tree=tree)
-
-    with pytest.raises(UsageError, match="nobody has published a sha-256 of the files of tree"):
-        get("tree")
-    get("tree", takes_unpinned=True)
-
-    assert located("tree") == cache / "tree"
-    assert (cache / "tree/a/1.json").read_bytes() == b"one"
-    assert (cache / "tree/b c.json").read_bytes() == b"two"
-    asked = len(server.asked)
-    get("tree", takes_unpinned=True)
-    assert len(server.asked) == asked
-
-
-def test_a_file_of_a_tree_is_what_its_host_lists(
-    tree: Source, server: Server, publish: Publish
-) -> None:
-    publish(tree=tree)
-    server.files["/at/data/a/1.json"] = Served(b"eno")
-
-    with pytest.raises(DownloadFailed, match="sends other bytes"):
-        get("tree", takes_unpinned=True)
-
-
-@pytest.mark.parametrize("path", ["data/../../x", "/data/x", "other/x", "data/..\\x", "data/c:x"])
-def test_a_list_that_leads_out_of_its_folder_is_refused(
-    path: str, tree: Source, server: Server, publish: Publish
-) -> None:
-    publish(tree=tree)
-    server.files["/tree"] = Served(json.dumps([{"type": "file", "path": path}]).encode())
-
-    with pytest.raises(Malformed, match="which is not in data"):
-        get("tree", takes_unpinned=True)
-
-
-@pytest.mark.parametrize(
-    ("served", "words"),
-    [
-        (Served(b"<html>"), "is no list of files"),
-        (Served(status=500), "answers 500"),
-        (Served(b"[]"), "lists no file"),
-        (Served(b"[", cut_after=0), "the list of files could not be had"),
-        (Served(b"[]", headers={"Link": '<http://else/x>; rel="next"'}), "at another host"),
-        (Served(b"[]", headers={"Link": '</tree>; rel="next"'}), "does not end"),
-    ],
-    ids=["no list", "an error", "an empty list", "a torn list", "another host", "a circle"],
-)
-def test_a_list_that_cannot_be_had_is_told(
-    served: Served,
-    words: str,
-    tree: Source,
-    server: Server,
-    publish: Publish,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("recall_bench.downloading.listing._PAGES", 3)
-    publish(tree=tree)
-    server.files["/tree"] = served
-
-    with pytest.raises(BenchError, match=words):
-        get("tree", takes_unpinned=True)
-
-
-def test_a_tree_the_user_has_is_given_by_path(
-    tree: Source, publish: Publish, tmp_path: Path
-) -> None:
-    publish(tree=tree)
-
-    with pytest.raises(UsageError, match="give your folder to a command with --data"):
-        get("tree", own=tmp_path)

@@ -9,7 +9,7 @@ import pytest
 from recall_bench.datasets.sources import Source, SourceFile
 from recall_bench.downloading import is_pinned, layer_file, located, places
 from recall_bench.downloading.digests import size_words
-from recall_bench.downloading.places import Standing, receipt_of, standing_of_all
+from recall_bench.downloading.places import Presence, presence_of_all, receipt_of
 from recall_bench.errors import Malformed, UsageError
 from tests.downloading.conftest import BODY, Publish, pinned
 
@@ -32,7 +32,7 @@ def put(path: Path, body: bytes) -> Path:
 
 
 def test_nothing_is_here_at_first(cache: Path) -> None:
-    assert standing_of_all("one") is Standing.ABSENT
+    assert presence_of_all("one") is Presence.ABSENT
     assert located("one") is None
     assert not cache.exists()
 
@@ -46,7 +46,7 @@ def test_a_dataset_of_one_file_is_that_file_whatever_its_layers(cache: Path) -> 
 
 def test_a_dataset_of_several_files_is_their_folder(cache: Path) -> None:
     put(cache / "two/a/data.jsonl", b"1")
-    assert standing_of_all("two") is Standing.PART
+    assert presence_of_all("two") is Presence.PART
     assert located("two") is None
 
     put(cache / "two/b/data.jsonl", b"2")
@@ -56,7 +56,7 @@ def test_a_dataset_of_several_files_is_their_folder(cache: Path) -> None:
 def test_a_part_is_not_a_file(cache: Path) -> None:
     put(cache / "one/talks.json.part", BODY)
 
-    assert standing_of_all("one") is Standing.PART
+    assert presence_of_all("one") is Presence.PART
     assert located("one") is None
 
 
@@ -72,7 +72,7 @@ def test_other_bytes_are_never_located(cache: Path) -> None:
     put(cache / "one/talks.json", BODY + b"!")
     put(cache / "one/audit.json", b"[]")
 
-    assert standing_of_all("one") is Standing.DIFFERS
+    assert presence_of_all("one") is Presence.DIFFERS
     assert located("one") is None
     assert layer_file("one", "audit") is None
 
@@ -83,7 +83,7 @@ def test_a_file_changed_after_it_was_checked_is_noticed(cache: Path) -> None:
 
     path.write_bytes(BODY[:-1] + b"!")
 
-    assert standing_of_all("one") is Standing.DIFFERS
+    assert presence_of_all("one") is Presence.DIFFERS
 
 
 def test_a_file_is_hashed_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

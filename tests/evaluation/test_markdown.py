@@ -107,7 +107,7 @@ def test_every_floor_beside_the_system_is_explained(pages: dict[str, str], datas
 def test_a_dataset_without_evidence_says_why_it_has_no_oracle(pages: dict[str, str]) -> None:
     page = pages["personamem-32k"]
 
-    assert "`oracle` was not run: the dataset does not say where its answers stand." in page
+    assert "`oracle` has no figures: the dataset does not say where its answers stand." in page
 
 
 def test_a_bar_or_a_new_line_in_a_setting_tears_no_table(report: Report) -> None:
@@ -174,7 +174,7 @@ def test_a_control_that_was_not_run_says_why(report: Report) -> None:
 
     page = markdown_of(report.but(controls=(control,)))
 
-    assert "`bm25` was not run: it would cost money." in page
+    assert "`bm25` has no figures: it would cost money." in page
     assert "bm25" not in tables(page)[0][0]
 
 

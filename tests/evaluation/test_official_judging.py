@@ -84,7 +84,7 @@ def test_controls_that_would_have_to_be_paid_for_are_not_run(court: Court) -> No
     assert len(court.server.requests) == 4
     reasons = {each["name"]: each.get("reason") for each in court.report["controls"]}
     assert reasons == dict.fromkeys(("none", "oracle"), "its answers would have to be paid for")
-    assert "`none` was not run: its answers would have to be paid for." in shown.out
+    assert "`none` has no figures: its answers would have to be paid for." in shown.out
 
 
 def test_a_reader_that_is_paid_for_does_not_read_for_controls(court: Court) -> None:

@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recall_bench.metrics.shares import mcnemar, wilson
 from recall_bench.selection.power import (
     DISAGREEMENT,
     detectable,
     detectable_apart,
     in_words,
-    mcnemar,
-    wilson,
 )
 
 DRAWS = 20_000

@@ -3,8 +3,8 @@
 import pytest
 
 from recall_bench.core.usage import Usage
+from recall_bench.metrics.shares import wilson
 from recall_bench.selection.outcomes import Scored
-from recall_bench.selection.power import wilson
 from recall_bench.selection.scoring import Outcome, compare
 from recall_bench.selection.suite import NO_RECALL, RECALL
 from recall_bench.selection.summary import summarise
@@ -122,6 +122,14 @@ def test_repeats_of_a_test_are_not_tests_of_their_own() -> None:
     assert narrow > 0.9 * wide
     assert thrice.steady is not None
     assert (once.steady, thrice.steady.value) == (None, 1.0)
+
+
+def test_latency_is_that_of_selections_and_not_of_failures() -> None:
+    rows = [put(str(n), (A,), (A,)).but(seconds=n / 10) for n in range(1, 21)]
+
+    found = summarise([*rows, failed("broken")])
+
+    assert (found.p50_s, found.p95_s) == (1.0, 1.9)
 
 
 def test_nothing_classed_has_no_shares_and_no_means() -> None:

@@ -22,7 +22,7 @@ from recall_bench.ending import carry_out
 from recall_bench.errors import UsageError
 from recall_bench.job import Job
 from recall_bench.journal import read
-from recall_bench.outputs import RUNS
+from recall_bench.outputs import RUNS, beside
 from recall_bench.profile import Settings
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.resolve.systems import resolve_system
@@ -126,18 +126,8 @@ def _run(job: Job) -> RunFolder:
 
 
 def _settings(ablation: Ablation, variant: Variant) -> Settings:
-    return replace(
-        ablation.settings,
-        config={**ablation.settings.config, **variant.changes},
-        into=ablation.folder / folder_name(variant.name),
-        # Files somebody named hold one run: of several, the last would be left.
-        resume=None,
-        json_out=None,
-        question_log=None,
-        progress_jsonl=None,
-        failure_log=None,
-        heatmap_png=False,
-    )
+    settings = beside(ablation.settings, ablation.folder / folder_name(variant.name))
+    return replace(settings, config={**settings.config, **variant.changes})
 
 
 def folder_name(variant: str) -> str:

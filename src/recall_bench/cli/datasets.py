@@ -15,7 +15,7 @@ from recall_bench.cli.answer import json_text
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from recall_bench.downloading.cards import Card, Counts, Entry, FileStanding, Note
+    from recall_bench.downloading.cards import Card, Counts, Entry, FilePresence, Note
     from recall_bench.downloading.fetching import Watch
 
 _WIDTH = 100
@@ -226,7 +226,7 @@ def _file_lines(entry: "Entry") -> Iterator[str]:
         yield _field("" if number else "files", _file_words(file))
 
 
-def _file_words(file: "FileStanding") -> str:
+def _file_words(file: "FilePresence") -> str:
     from recall_bench.downloading.digests import size_words
 
     words = [file.name, size_words(file.bytes) if file.bytes is not None else "size unknown"]

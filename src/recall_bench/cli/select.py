@@ -188,10 +188,14 @@ def _written(selected: "Selected", result: dict[str, Any], *, is_compat: bool) -
 
     folder = selected.finished.folder.path
     write_results(selected.report, folder, result["name"] or folder.name, is_compat=is_compat)
-    if result["log"] is not None and selected.finished.stopped_by is None:
-        from recall_bench.selection.prompt_log import append, entry_of
+    if result["log"] is None:
+        return
+    if selected.finished.stopped_by is not None:
+        click.echo(f"note: the run was stopped, so {result['log']} has no entry of it", err=True)
+        return
+    from recall_bench.selection.prompt_log import append, entry_of
 
-        append(result["log"], entry_of(selected.report))
+    append(result["log"], entry_of(selected.report))
 
 
 def _told(selected: "Selected", *, as_json: bool) -> int:

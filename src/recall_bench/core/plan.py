@@ -78,7 +78,7 @@ class FileCard(Record, frozen=True, kw_only=True):
 
 
 class DatasetCard(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A public dataset as it was read, and how its answers are counted."""
+    """A public dataset, or the tests of a suite, as read, and how its answers are counted."""
 
     name: str
     files: tuple[FileCard, ...]
@@ -124,7 +124,7 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     error_budget: float = 0.05
     """The share of owed trials that may fail before the scores are called invalid."""
     dataset: DatasetCard | None = None
-    """The public dataset that is measured; None for personas."""
+    """The public dataset or the suite that is measured; None for personas."""
     unjudged: bool = False
     """Whether answers are recorded and no judge is asked about them."""
     answers_from: str | None = None

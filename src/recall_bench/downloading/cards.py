@@ -11,14 +11,14 @@ from recall_bench.datasets.catalogue import find, public_datasets
 from recall_bench.datasets.public import PublicDataset
 from recall_bench.datasets.sources import SourceFile, source_of
 from recall_bench.downloading.places import (
-    Standing,
+    Presence,
     files_of,
     folder_of,
     is_pinned,
     located,
     part_of,
-    standing_of,
-    standing_of_all,
+    presence_of,
+    presence_of_all,
 )
 
 Denominators = Callable[[PublicDataset, Item], Iterable[str]]
@@ -27,11 +27,11 @@ Denominators = Callable[[PublicDataset, Item], Iterable[str]]
 Telling = Callable[[str], None]
 
 
-class FileStanding(Record, frozen=True, kw_only=True):
-    """One file of a dataset, and how it stands."""
+class FilePresence(Record, frozen=True, kw_only=True):
+    """One file of a dataset, and how much of it is here."""
 
     name: str
-    state: Standing
+    state: Presence
     layer: str | None
     is_pinned: bool
     bytes: int | None
@@ -48,13 +48,13 @@ class Entry(Record, frozen=True, kw_only=True):
     licence: str
     terms: str | None
     homepage: str | None
-    state: Standing | None
+    state: Presence | None
     """None where there is nothing to download."""
     is_pinned: bool | None
     """Whether every data file has a pin; None where there is nothing to download."""
     bytes: int | None
     bytes_here: int
-    files: tuple[FileStanding, ...]
+    files: tuple[FilePresence, ...]
 
 
 class Counts(Record, frozen=True, kw_only=True):
@@ -149,7 +149,7 @@ def _entry(dataset: PublicDataset) -> Entry:
         licence=source.licence,
         terms=source.terms,
         homepage=source.homepage,
-        state=standing_of_all(name) if source.is_published else None,
+        state=presence_of_all(name) if source.is_published else None,
         is_pinned=is_certain if source.is_published else None,
         bytes=source.bytes,
         bytes_here=sum(file.bytes_here for file in files),
@@ -157,11 +157,11 @@ def _entry(dataset: PublicDataset) -> Entry:
     )
 
 
-def _file(name: str, file: SourceFile) -> FileStanding:
+def _file(name: str, file: SourceFile) -> FilePresence:
     path = folder_of(name) / file.name
-    return FileStanding(
+    return FilePresence(
         name=file.name,
-        state=standing_of(name, file),
+        state=presence_of(name, file),
         layer=file.layer,
         is_pinned=file.sha256 is not None,
         bytes=file.bytes,

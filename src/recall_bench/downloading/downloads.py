@@ -11,15 +11,15 @@ from recall_bench.downloading.digests import size_words
 from recall_bench.downloading.fetching import Watch, fetch
 from recall_bench.downloading.own_copies import find_copies, some_of, take
 from recall_bench.downloading.places import (
-    Standing,
+    Presence,
     datasets_folder,
     files_of,
     folder_of,
     give_receipt,
     located,
+    presence_of,
     receipt_of,
     remember_files,
-    standing_of,
 )
 from recall_bench.downloading.transfer import check_address
 from recall_bench.errors import BenchError, DownloadFailed, Problems, UsageError
@@ -120,10 +120,10 @@ def _files(name: str, ways: Ways, watch: Watch) -> tuple[SourceFile, ...]:
 
 
 def _is_missing(name: str, file: SourceFile, watch: Watch) -> bool:
-    standing = standing_of(name, file)
-    if standing is Standing.DIFFERS:
+    presence = presence_of(name, file)
+    if presence is Presence.DIFFERS:
         watch.say(f"{file.name}: is here, and is not the file that was pinned; replacing it")
-    return standing is not Standing.COMPLETE
+    return presence is not Presence.COMPLETE
 
 
 def _take(
@@ -179,7 +179,7 @@ def _incomplete(name: str, files: tuple[SourceFile, ...]) -> str:
     absent = [
         file.name
         for file in files
-        if file.layer is None and standing_of(name, file) is not Standing.COMPLETE
+        if file.layer is None and presence_of(name, file) is not Presence.COMPLETE
     ]
     return f"{name}: {some_of(absent)} is still missing; download it, or give it with --from"
 

@@ -24,7 +24,7 @@ from recall_bench.shipped import cache_folder
 _Kind = TypeVar("_Kind")
 
 
-class Standing(StrEnum):
+class Presence(StrEnum):
     """How much of something is here."""
 
     COMPLETE = "complete"
@@ -74,25 +74,25 @@ def remember_files(name: str, url: str, files: tuple[SourceFile, ...]) -> None:
     _write(_listed(name), {url: files})
 
 
-def standing_of(name: str, file: SourceFile) -> Standing:
-    """How one file of a dataset stands. Hashes it if it is not the one that was hashed last."""
+def presence_of(name: str, file: SourceFile) -> Presence:
+    """How much of one file is here. Hashes it if it is not the one that was hashed last."""
     path = folder_of(name) / file.name
     if not path.is_file():
-        return Standing.PART if part_of(path).exists() else Standing.ABSENT
+        return Presence.PART if part_of(path).exists() else Presence.ABSENT
     if file.sha256 is not None and receipt_of(name, file).sha256 != file.sha256:
-        return Standing.DIFFERS
-    return Standing.COMPLETE
+        return Presence.DIFFERS
+    return Presence.COMPLETE
 
 
-def standing_of_all(name: str) -> Standing:
-    """How a dataset's data stands, its optional layers apart."""
+def presence_of_all(name: str) -> Presence:
+    """How much of a dataset's data is here, its optional layers apart."""
     data = [file for file in files_of(name) if file.layer is None]
-    found = {standing_of(name, file) for file in data}
-    if Standing.DIFFERS in found:
-        return Standing.DIFFERS
-    if found == {Standing.COMPLETE}:
-        return Standing.COMPLETE
-    return Standing.ABSENT if found <= {Standing.ABSENT} else Standing.PART
+    found = {presence_of(name, file) for file in data}
+    if Presence.DIFFERS in found:
+        return Presence.DIFFERS
+    if found == {Presence.COMPLETE}:
+        return Presence.COMPLETE
+    return Presence.ABSENT if found <= {Presence.ABSENT} else Presence.PART
 
 
 def receipt_of(name: str, file: SourceFile) -> Receipt:
@@ -124,7 +124,7 @@ def located(name: str) -> Path | None:
 
     None if anything is missing or is not what was pinned.
     """
-    if standing_of_all(name) is not Standing.COMPLETE:
+    if presence_of_all(name) is not Presence.COMPLETE:
         return None
     folder = folder_of(name)
     if not source_of(name).is_one_file:
@@ -135,7 +135,7 @@ def located(name: str) -> Path | None:
 def layer_file(name: str, layer: str) -> Path | None:
     """The downloaded file of a correction layer; None if it is not here as published."""
     for file in files_of(name):
-        if file.layer == layer and standing_of(name, file) is Standing.COMPLETE:
+        if file.layer == layer and presence_of(name, file) is Presence.COMPLETE:
             return folder_of(name) / file.name
     return None
 

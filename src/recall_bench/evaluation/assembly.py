@@ -16,7 +16,15 @@ from recall_bench.evaluation.request import Mode, Request
 from recall_bench.job import Job
 from recall_bench.journal import JOURNAL, Journal
 from recall_bench.judging.nobody import Nobody
-from recall_bench.outputs import PICTURES, RESULT, refuse_clashes, run_folder
+from recall_bench.outputs import (
+    FAILURES,
+    PICTURES,
+    PROGRESS,
+    QUESTIONS,
+    RESULT,
+    refuse_clashes,
+    run_folder,
+)
 from recall_bench.profile import Settings
 from recall_bench.rejudging.assembly import Absent
 from recall_bench.rejudging.recorded import Recorded
@@ -31,10 +39,7 @@ END = "end"
 CONTROLS = "controls"
 """Where in a run's folder those beside it are kept."""
 
-_LEFT_BEHIND = (
-    *(RESULT, "progress.jsonl", "questions.jsonl", "failures.jsonl"),
-    *(*PICTURES, JOURNAL),
-)
+_LEFT_BEHIND = (RESULT, PROGRESS, QUESTIONS, FAILURES, *PICTURES, JOURNAL)
 """Every file of a run in its folder; the journal last, for it is the run."""
 
 _FINDERS = ("random", "recency", "bm25", "vector", "hybrid")
@@ -90,7 +95,7 @@ def assemble_evaluation(
     job = Job(
         settings=settings,
         plan=plan,
-        folder=_folder(request, plan),
+        folder=run_folder(settings, plan, f"{request.dataset}-"),
         system=present(system),
         bench=present(bench),
         load=opened.load,
@@ -124,7 +129,7 @@ def _again(request: Request, opened: Opened, run: Path) -> Assembled:
         judge_timeout_s=settings.judge_timeout_ms / 1000,
         answers_from=before.answers_from or before.digest,
     )
-    folder = _folder(request, plan)
+    folder = run_folder(settings, plan, f"{request.dataset}-")
     if folder.resolve() == run.resolve():
         raise UsageError(f"--into: {folder} holds the answers themselves; name another folder")
     job = Job(
@@ -238,13 +243,6 @@ def _lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecycle:
     if settings.lifecycle is None and settings.repeats == 1:
         return Lifecycle.FRESH
     return lifecycle_of(settings, system)
-
-
-def _folder(request: Request, plan: Plan) -> Path:
-    folder = run_folder(request.settings, plan)
-    settings = request.settings
-    is_named = settings.into or settings.resume or settings.json_out
-    return folder if is_named else folder.with_name(f"{request.dataset}-{folder.name}")
 
 
 def _wipe(folder: Path) -> None:

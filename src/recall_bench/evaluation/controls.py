@@ -12,6 +12,7 @@ from recall_bench.ending import Finished, carry_out
 from recall_bench.evaluation.assembly import CONTROLS, Assembled, assemble_evaluation
 from recall_bench.evaluation.request import Mode
 from recall_bench.job import Job
+from recall_bench.outputs import beside
 
 KEYWORDS, SILENCE, ORACLE = "bm25", "none", "oracle"
 
@@ -71,20 +72,13 @@ def _alike(assembled: Assembled, name: str, *, with_answers: bool) -> Assembled:
     """The same evaluation of another system, in a folder below this one's."""
     before, plan = assembled.request, assembled.job.plan
     settings = replace(
-        before.settings,
+        beside(before.settings, assembled.job.folder / CONTROLS / name),
         adapter=name,
         factory=None,
         config={},
         endpoint=False,
         system_model=None,
         system_embedder=None,
-        into=assembled.job.folder / CONTROLS / name,
-        resume=None,
-        json_out=None,
-        question_log=None,
-        progress_jsonl=None,
-        failure_log=None,
-        heatmap_png=False,
         lifecycle=None,
         skip_catchup_ingest=False,
         reader=before.settings.reader if with_answers else None,

@@ -8,7 +8,7 @@ from recall_bench.evaluation.methodologies import methodologies
 
 
 def denominators(dataset: PublicDataset, item: Item) -> Iterator[str]:
-    """The counts, by name, that one question belongs to: `official, asked`, `strict, turns`."""
+    """The counts a question belongs to: `official: asked`, `strict: counted by turns`."""
     for methodology in methodologies(dataset.family):
         if not methodology.asked(item):
             continue

@@ -22,7 +22,8 @@ class Estimate(Record, frozen=True, kw_only=True, omit_defaults=True):
     counted: int
     """The questions it is over: those it applies to and that came to something."""
     interval: tuple[float, float] | None = None
-    """Of the mean, at 95 %, histories drawn again; given for the figures that come first."""
+    """Of the mean, at 95 %, histories drawn again, or questions where histories are fewer than
+    eight; given for the figures that come first."""
     chance: float | None = None
     """What a blind draw, or a guess, would get on the same questions."""
     ceiling: float | None = None

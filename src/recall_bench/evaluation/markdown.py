@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from recall_bench.core.reader import ReaderCard
+from recall_bench.core.verdict import JudgeCard
 from recall_bench.evaluation.controls import KEYWORDS
 from recall_bench.evaluation.estimates import ALL, Abstention, Estimate, Group
 from recall_bench.evaluation.found import EVIDENCE_TEXT
@@ -240,11 +242,11 @@ class _Page:
             ["file", "bytes", "sha-256"],
             [
                 [each.name, f"{each.bytes:,}", f"`{each.sha256}`"]
-                for each in report.dataset.files[:20]
+                for each in report.dataset.files[:_FILES]
             ],
         )
-        if len(report.dataset.files) > 20:
-            yield f"and {len(report.dataset.files) - 20:,} more files, named in the JSON."
+        if len(report.dataset.files) > _FILES:
+            yield f"and {len(report.dataset.files) - _FILES:,} more files, named in the JSON."
         if report.notes:
             yield "\n".join(f"* {note}" for note in report.notes)
         if report.errata:
@@ -252,7 +254,7 @@ class _Page:
             yield "\n".join(f"* `{name}`: {text}" for name, text in report.errata.items())
         for control in report.controls:
             if control.reason:
-                yield f"`{control.name}` was not run: {control.reason}."
+                yield f"`{control.name}` has no figures: {control.reason}."
 
     def _ran(self) -> Iterator[str]:
         report, service = self._report, self._report.service
@@ -262,10 +264,7 @@ class _Page:
             ["its settings", _settings(report.system.config)],
             ["reader", _DASH if report.reader is None else _who(report.reader)],
             ["judge", _DASH if report.judge is None else _who(report.judge)],
-            [
-                "asked for",
-                _settings({k: v for k, v in report.asked.items() if v not in (None, [])}),
-            ],
+            ["asked for", _settings(report.asked)],
             ["took in everything in", f"{service.ingest_s:,.1f} s"],
             ["answered in", f"{_ms(service.p50_ms)} (half), {_ms(service.p95_ms)} (95 %)"],
             ["delivered a question", _delivered(report)],
@@ -327,9 +326,8 @@ def _interval(found: Estimate) -> str:
     return f"{low:.3f} to {high:.3f}"
 
 
-def _who(card: object) -> str:
-    name, version, model = (getattr(card, part, None) for part in ("name", "version", "model"))
-    return f"{name} {version}" + (f" ({model})" if model else "")
+def _who(card: ReaderCard | JudgeCard) -> str:
+    return f"{card.name} {card.version}" + (f" ({card.model})" if card.model else "")
 
 
 def _settings(settings: Mapping[str, object]) -> str:

@@ -78,7 +78,7 @@ class ControlReport(Record, frozen=True, kw_only=True, omit_defaults=True):
     groups: tuple[Group, ...] = ()
     abstention: Abstention | None = None
     reason: str | None = None
-    """Why it was not run."""
+    """Why it has no figures: it was not run, or its run is not valid."""
 
 
 class Report(Record, frozen=True, kw_only=True, omit_defaults=True):

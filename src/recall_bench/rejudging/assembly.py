@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from recall_bench.core.memory import SystemCard
-from recall_bench.core.plan import Plan
+from recall_bench.core.plan import DatasetCard, Plan
+from recall_bench.datasets.catalogue import public_datasets
 from recall_bench.errors import SystemGone, UsageError
 from recall_bench.job import Job
 from recall_bench.outputs import refuse_clashes, refuse_unwritable, run_folder
@@ -68,10 +69,7 @@ def assemble_again(run: Path, given: Mapping[str, Any], building: Building | Non
     recorded = Recorded.open(run)
     before = recorded.folder.plan
     if before.dataset is not None:
-        raise UsageError(
-            f"{run} is about the public dataset {before.dataset.name}; judge its answers again "
-            f"with eval --dataset {before.dataset.name} --answers-from {run}"
-        )
+        raise _not_a_story(run, before.dataset)
     settings = overlaid(Settings(), {**_as_before(before), **given})
     found = find_stories(before, settings.data, building)
     judge, appellate = resolve_judges(settings)
@@ -114,6 +112,18 @@ def _plan(before: Plan, settings: Settings, bench: Bench) -> Plan:
         judge_memory_window=settings.judge_memory_window,
         judge_timeout_s=settings.judge_timeout_ms / 1000,
         answers_from=before.answers_from or before.digest,
+    )
+
+
+def _not_a_story(run: Path, dataset: DatasetCard) -> UsageError:
+    if dataset.name in (each.name for each in public_datasets()):
+        return UsageError(
+            f"{run} is about the public dataset {dataset.name}; judge its answers again "
+            f"with eval --dataset {dataset.name} --answers-from {run}"
+        )
+    return UsageError(
+        f"{run} is counted by {dataset.protocol}, which needs no judge, so there is nothing to "
+        "judge again; name a run about personas"
     )
 
 

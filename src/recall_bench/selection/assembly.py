@@ -18,11 +18,12 @@ from recall_bench.outputs import refuse_clashes, run_folder
 from recall_bench.profile import Settings
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.running.grade import Bench
+from recall_bench.selection.corpus import MEMORY
 from recall_bench.selection.request import Request
 from recall_bench.selection.selectors.resolve import resolve_selector
 from recall_bench.selection.selectors.selector import Selector
 from recall_bench.selection.selectors.system import SelectorSystem
-from recall_bench.selection.suite import MEMORY, Suite
+from recall_bench.selection.suite import Suite
 
 PROTOCOL, EVAL_VERSION = "selection/exact", "exact-1"
 _END = "end"
@@ -77,7 +78,7 @@ def _job(request: Request, suite: Suite, selector: Selector | None, place: "Plac
     job = Job(
         settings=settings,
         plan=plan,
-        folder=_folder(settings, plan),
+        folder=run_folder(settings, plan, "select-"),
         system=system,
         bench=Bench(judge=Nobody()),
         load=lambda name: scenario,  # noqa: ARG005 - there is one
@@ -103,12 +104,6 @@ def _plan(settings: Settings, suite: Suite, card: ScenarioCard, system: Selector
         name="selection", files=suite.files, protocol=PROTOCOL, eval_version=EVAL_VERSION
     )
     return plan.but(unjudged=True, dataset=tests)
-
-
-def _folder(settings: Settings, plan: Plan) -> Path:
-    folder = run_folder(settings, plan)
-    is_named = settings.into or settings.resume or settings.json_out
-    return folder if is_named else folder.with_name(f"select-{folder.name}")
 
 
 def _declared(scenario: Scenario) -> Declared:

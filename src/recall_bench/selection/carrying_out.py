@@ -27,7 +27,6 @@ def run_selection(assembled: Assembled, observe: Observer | None = None) -> Sele
         finished = carry_out(assembled.job, observe)
     finally:
         assembled.place.close()
-    validity = finished.summary.validity
-    report = report_of(assembled, finished.folder, (str(validity.status), validity.reason))
+    report = report_of(assembled, finished)
     write_json(report, finished.folder.path)
     return Selected(finished=finished, report=report)

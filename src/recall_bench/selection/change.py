@@ -6,7 +6,7 @@ from statistics import fmean
 
 from recall_bench.core.record import Record
 from recall_bench.metrics.pairs import paired
-from recall_bench.selection.power import mcnemar, wilson
+from recall_bench.metrics.shares import mcnemar, wilson
 
 Trials = Sequence[bool]
 """Whether a test was PERFECT, each time it came to a class."""

@@ -1,47 +1,26 @@
 """What so many tests can tell, before any of them is put."""
 
 from functools import lru_cache
-from math import ceil, comb, exp, lgamma, log, sqrt
+from math import ceil, exp, lgamma, log, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING
+
+from recall_bench.metrics.shares import LEVEL, Z, wilson
 
 if TYPE_CHECKING:
     from recall_bench.metrics.agreement_clusters import Floats
 
-LEVEL = 0.95
-"""How sure a difference, and an interval, is to be."""
 POWER = 0.8
 """How often a difference of that size is to be noticed."""
 DISAGREEMENT = 0.3
 """The share of tests that are taken to be PERFECT for one of two versions only."""
 
-_Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 _Z_POWER = NormalDist().inv_cdf(POWER)
 _STEPS = 20
 """Halvings until the smallest difference is known to far more digits than anybody prints."""
 _FAR = 5
 """How many standard deviations from its mean a number that differs is worth a look."""
 _MANY = 500
-
-
-def wilson(count: int, of: int) -> tuple[float, float]:
-    """The interval of a share, by Wilson's score: 10 of 20 is 30 % to 70 %."""
-    if not 0 <= count <= of or not of:
-        raise ValueError(f"{count} of {of} is no share")
-    share, square = count / of, _Z * _Z
-    middle = (share + square / (2 * of)) / (1 + square / of)
-    reach = _Z / (1 + square / of) * sqrt(share * (1 - share) / of + square / (4 * of * of))
-    return (middle - reach if count else 0.0), (middle + reach if count < of else 1.0)
-
-
-def mcnemar(better: int, worse: int) -> float:
-    """How likely at least so uneven a split of the tests that differ is, if nothing is better.
-
-    Two-sided and exact: 1 where none differ.
-    """
-    differing, less = better + worse, min(better, worse)
-    tail = sum(comb(differing, k) for k in range(less + 1))
-    return min(1.0, 2 * tail / int(2**differing))
 
 
 def detectable(tests: int, disagreement: float = DISAGREEMENT) -> float | None:
@@ -62,14 +41,14 @@ def detectable(tests: int, disagreement: float = DISAGREEMENT) -> float | None:
 
 def detectable_apart(tests: int, share: float = 0.5) -> float | None:
     """The same for two versions on different tests, so many each: far more is needed."""
-    smallest = (_Z + _Z_POWER) * sqrt(2 * share * (1 - share) / tests)
+    smallest = (Z + _Z_POWER) * sqrt(2 * share * (1 - share) / tests)
     return smallest if smallest <= 1 else None
 
 
 def in_words(tests: int) -> str:
     """What to know before a suite of so many tests is put to anybody."""
-    reach = _Z * sqrt((0.25 + _Z * _Z / (4 * tests)) / tests) / (1 + _Z * _Z / tests)
-    known = f"a share of a half is known to {0.5 - reach:.0%} to {0.5 + reach:.0%}"
+    low, high = wilson(tests / 2, tests)
+    known = f"a share of a half is known to {low:.0%} to {high:.0%}"
     count = f"{tests} test{'s' * (tests != 1)}"
     smallest = detectable(tests)
     if smallest is None:

@@ -18,8 +18,8 @@ from recall_bench.core.record import Record
 from recall_bench.errors import FolderBusy, Malformed, UsageError
 from recall_bench.selection.change import Change, change_between
 from recall_bench.selection.report import Report
-from recall_bench.selection.scoring import Outcome
-from recall_bench.selection.summary import CLASSES, Share
+from recall_bench.selection.scoring import CLASSES, Outcome
+from recall_bench.selection.summary import Share
 
 HEADING = """\
 # Prompt versions

@@ -1,15 +1,16 @@
-"""A run of a suite, told: as JSON, as text, and as the `.result` file people know."""
+"""A run of a suite, told: as JSON and as text. `results` tells it as the `.result` file."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
+from recall_bench.core.history import WallTime
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.record import Record
-from recall_bench.reporting.folder import RunFolder
-from recall_bench.selection.assembly import Assembled
+from recall_bench.ending import Finished
+from recall_bench.reporting.files.replacement import replace_file
+from recall_bench.selection.assembly import EVAL_VERSION, Assembled
 from recall_bench.selection.outcomes import Scored, scored_tests
 from recall_bench.selection.summary import Mean, Share, Summary, Together, summarise
 
@@ -27,7 +28,7 @@ class Report(Record, frozen=True, kw_only=True, omit_defaults=True):
     tests_digest: str
     memories: int
     repeats: int
-    at: datetime
+    at: WallTime
     plan_digest: str
     code: tuple[str, ...]
     validity: str
@@ -37,15 +38,15 @@ class Report(Record, frozen=True, kw_only=True, omit_defaults=True):
     tests: tuple[Scored, ...]
 
 
-def report_of(assembled: Assembled, folder: RunFolder, validity: tuple[str, str | None]) -> Report:
-    """The report of a run, finished or not."""
-    suite, plan = assembled.suite, folder.plan
+def report_of(assembled: Assembled, finished: Finished) -> Report:
+    """The report of a run that came to a stop, at its end or before."""
+    suite, folder, plan = assembled.suite, finished.folder, finished.folder.plan
     scored = scored_tests(folder, suite)
-    status, reason = validity
+    validity = finished.summary.validity
     return Report(
         format=FORMAT,
         selector=plan.system,
-        eval_version=plan.dataset.eval_version if plan.dataset else "",
+        eval_version=EVAL_VERSION,
         corpus_digest=suite.corpus_digest,
         tests_digest=plan.questions_digest,
         memories=len(suite.memories),
@@ -53,8 +54,8 @@ def report_of(assembled: Assembled, folder: RunFolder, validity: tuple[str, str 
         at=folder.ended,
         plan_digest=plan.digest,
         code=folder.codes,
-        validity=status,
-        reason=reason,
+        validity=str(validity.status),
+        reason=validity.reason,
         summary=summarise(scored, folder.service.spent),
         notes=suite.notes,
         tests=scored,
@@ -63,13 +64,8 @@ def report_of(assembled: Assembled, folder: RunFolder, validity: tuple[str, str 
 
 def write_json(report: Report, folder: Path) -> Path:
     """Write the report beside its journal."""
-    from recall_bench.reporting.files.replacement import Replacement
-
     path = folder / REPORT
-    with Replacement(path) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(report), indent=1))
-        file.flush()
-        file.commit()
+    replace_file(path, msgspec.json.format(msgspec.json.encode(report), indent=1))
     return path
 
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from recall_bench.reporting.files.replacement import Replacement
+from recall_bench.reporting.files.replacement import replace_file
 from recall_bench.selection.files.result_file import (
-    Presearch,
+    Presearched,
     ResultEntry,
     ResultFile,
     ResultForm,
@@ -12,6 +12,7 @@ from recall_bench.selection.files.result_file import (
 )
 from recall_bench.selection.outcomes import Scored
 from recall_bench.selection.report import Report
+from recall_bench.selection.scoring import Outcome
 
 ENDING = ".result"
 
@@ -26,15 +27,14 @@ def write_results(report: Report, folder: Path, name: str, *, is_compat: bool) -
     for repeat in range(report.repeats):
         number = f"-{repeat + 1}" if repeat else ""
         path = folder / f"{name}{number}{ENDING}"
-        with Replacement(path) as file:
-            file.write(_text(report, repeat, is_compat=is_compat).encode())
-            file.commit()
+        replace_file(path, _text(report, repeat, is_compat=is_compat).encode())
         paths.append(path)
     return tuple(paths)
 
 
 def _text(report: Report, repeat: int, *, is_compat: bool) -> str:
-    rows = [row for row in report.tests if row.repeat == repeat or row.seconds is None]
+    # A test that is skipped has no repeats, and is skipped every time.
+    rows = [row for row in report.tests if row.repeat == repeat or row.outcome is Outcome.SKIP]
     presearch = report.selector.config.get("presearch")
     is_searched = presearch if isinstance(presearch, bool) else None
     headers = (
@@ -58,7 +58,7 @@ def _text(report: Report, repeat: int, *, is_compat: bool) -> str:
 def _entry(row: Scored, memories: int) -> ResultEntry:
     presearch = None
     if row.presearched is not None:
-        presearch = Presearch(names=row.presearched, total=memories)
+        presearch = Presearched(names=row.presearched, total=memories)
     return ResultEntry(
         name=f"{row.test}.bench",
         expected=row.expected,

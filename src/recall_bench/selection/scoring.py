@@ -21,6 +21,10 @@ class Outcome(StrEnum):
     """The prompt is empty and was not put."""
 
 
+CLASSES = (Outcome.PERFECT, Outcome.OVERRECALL, Outcome.UNDERRECALL)
+NO_CLASS = (Outcome.ERROR, Outcome.SKIP)
+
+
 class Compared(Record, frozen=True, kw_only=True):
     """One selection beside what was expected."""
 

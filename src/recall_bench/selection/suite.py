@@ -10,16 +10,13 @@ from pathlib import Path
 from recall_bench.core.history import Episode, story_day
 from recall_bench.core.plan import FileCard
 from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
-from recall_bench.errors import BenchError, DataError, Malformed, Problems, UsageError
-from recall_bench.selection.corpus import corpus_digest
+from recall_bench.errors import BenchError, DataError, Problems, UsageError
+from recall_bench.selection.corpus import corpus_digest, decoded, memories_in
 from recall_bench.selection.files.bench_file import BenchTest, parse_bench
 from recall_bench.selection.files.memory_file import MemoryFile, read_memory
 
 NO_RECALL, RECALL = "no-recall", "recall"
 """The two categories of tests."""
-
-MEMORY = "memory/"
-"""What every memory's name begins with, wherever its folder lies."""
 
 EXAMPLE = Path(__file__).parent / "example"
 """The suite that comes with the package: `memory` and `tests`."""
@@ -72,7 +69,7 @@ class Suite:
 
 def open_suite(memories: Path, tests: Path, only: Sequence[str] = ()) -> Suite:
     """Read both folders; everything that is not as it should be is said at once."""
-    bytes_of = dict(_memories(memories))
+    bytes_of = memories_in(memories)
     found = dict(_tests(tests, only))
     problems: list[BenchError] = []
     read: list[MemoryFile] = []
@@ -80,12 +77,12 @@ def open_suite(memories: Path, tests: Path, only: Sequence[str] = ()) -> Suite:
     skipped: dict[str, BenchTest] = {}
     for name, content in bytes_of.items():
         try:
-            read.append(read_memory(name, _decoded(content, name)))
+            read.append(read_memory(name, decoded(content, name)))
         except DataError as problem:
             problems.append(problem)
     for name, content in found.items():
         try:
-            test = parse_bench(_decoded(content, f"{name}.bench"), f"{tests / name}.bench")
+            test = parse_bench(decoded(content, f"{name}.bench"), f"{tests / name}.bench")
         except DataError as problem:
             problems.append(problem)
             continue
@@ -108,16 +105,6 @@ def open_suite(memories: Path, tests: Path, only: Sequence[str] = ()) -> Suite:
     )
 
 
-def _memories(folder: Path) -> Iterator[tuple[str, bytes]]:
-    if not folder.is_dir():
-        raise UsageError(f"--memories: there is no folder {folder}")
-    paths = sorted(path for path in folder.rglob("*.md") if path.is_file())
-    if not paths:
-        raise UsageError(f"--memories: {folder} holds no .md file")
-    for path in sorted(paths, key=lambda path: path.relative_to(folder).as_posix()):
-        yield f"{MEMORY}{path.relative_to(folder).as_posix()}", path.read_bytes()
-
-
 def _tests(folder: Path, only: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     if not folder.is_dir():
         raise UsageError(f"--tests: there is no folder {folder}")
@@ -137,13 +124,6 @@ def _tests(folder: Path, only: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         raise UsageError(f"--only: no test in {folder} is called {' or '.join(only)}")
     for name in wanted:
         yield name, paths[name].read_bytes()
-
-
-def _decoded(content: bytes, where: str) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Malformed(where, f"is not UTF-8 (byte {error.start}); save it as UTF-8") from error
 
 
 def _absent(name: str, test: BenchTest, memories: Mapping[str, bytes]) -> Iterator[BenchError]:

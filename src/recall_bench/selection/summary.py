@@ -9,12 +9,11 @@ from statistics import fmean
 from recall_bench.core.record import Record
 from recall_bench.core.usage import Usage
 from recall_bench.metrics.pairs import paired
+from recall_bench.metrics.shares import wilson
 from recall_bench.selection.outcomes import Scored
-from recall_bench.selection.power import wilson
-from recall_bench.selection.scoring import Outcome
+from recall_bench.selection.scoring import CLASSES, Outcome
 from recall_bench.selection.suite import NO_RECALL
 
-CLASSES = (Outcome.PERFECT, Outcome.OVERRECALL, Outcome.UNDERRECALL)
 _MOST = 10
 """As many near misses as are worth a look."""
 
@@ -51,7 +50,7 @@ class Summary(Record, frozen=True, kw_only=True, omit_defaults=True):
     tests: int
     """Different tests, skipped ones included."""
     trials: int
-    """Times a test was to be put."""
+    """Times a test was put, and tests that were skipped; what is still open is not here."""
     perfect: int
     overrecall: int
     underrecall: int

@@ -8,7 +8,7 @@ from recall_bench.selection.selectors.agent_prompt import (
     Template,
     asking_about_pointers,
     asking_about_texts,
-    read_names,
+    names_in,
     read_template,
 )
 from tests.judging.protocols.scripted import CALL
@@ -178,7 +178,7 @@ def test_the_mark_of_one_prompt_does_not_open_a_block_in_another() -> None:
 def test_a_list_of_names_is_read(text: str, names: tuple[str, ...]) -> None:
     known = {BREAD, FLIGHTS, PARKING, "memory/my notes.md"}
 
-    assert read_names(Reply(text=text, usage=CALL), known) == names
+    assert names_in(Reply(text=text, usage=CALL), known) == names
 
 
 @pytest.mark.parametrize(
@@ -207,12 +207,12 @@ def test_a_list_of_names_is_read(text: str, names: tuple[str, ...]) -> None:
     ],
 )
 def test_anything_else_is_no_list(text: str) -> None:
-    assert read_names(Reply(text=text, usage=CALL), {PARKING, FLIGHTS}) is None
+    assert names_in(Reply(text=text, usage=CALL), {PARKING, FLIGHTS}) is None
 
 
 @pytest.mark.parametrize("finish", [Finish.LENGTH, Finish.FILTERED])
 def test_a_reply_that_did_not_come_to_its_end_is_no_list(finish: Finish) -> None:
-    assert read_names(Reply(text=PARKING, usage=CALL, finish=finish), {PARKING}) is None
+    assert names_in(Reply(text=PARKING, usage=CALL, finish=finish), {PARKING}) is None
 
 
 def test_our_templates_have_both_places_once() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from recall_bench.errors import Malformed, UsageError
 from recall_bench.selection.files.result_file import (
-    Presearch,
+    Presearched,
     ResultEntry,
     ResultFile,
     ResultForm,
@@ -30,21 +30,21 @@ RESULT = ResultFile(
             expected=(A, B),
             recalled=(B, A),
             prompt="Which kiln?\n\n# the blue one",
-            presearch=Presearch(names=(A, B), total=9),
+            presearch=Presearched(names=(A, B), total=9),
         ),
         answered(
             "t2.bench",
             expected=(),
             recalled=(C,),
             prompt="ok",
-            presearch=Presearch(names=(), total=9),
+            presearch=Presearched(names=(), total=9),
         ),
         answered(
             "t3.bench",
             expected=(A, B),
             recalled=(C, B),
             prompt="And then?",
-            presearch=Presearch(names=(B,), total=9),
+            presearch=Presearched(names=(B,), total=9),
         ),
         ResultEntry(name="t4.bench", expected=(A, B), outcome=Outcome.ERROR, problem="it hung"),
         ResultEntry(name="t5.bench", expected=(), outcome=Outcome.SKIP, prompt=""),
@@ -318,7 +318,7 @@ def test_hand_worked_percentages(counts: tuple[int, ...], shares: list[str]) -> 
 def test_a_prompt_that_looks_like_a_result_is_a_prompt(
     prompt: str, presearch: bool, form: ResultForm
 ) -> None:
-    found = Presearch(names=(A,), total=9) if presearch else None
+    found = Presearched(names=(A,), total=9) if presearch else None
     entry = answered("t1.bench", expected=(A,), recalled=(A,), prompt=prompt, presearch=found)
     result = ResultFile(
         date=DATE, tests=2, presearch=presearch, entries=(entry, entry.but(name="t2.bench"))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_bench.selection.files.result_file import (
-    Presearch,
+    Presearched,
     ResultEntry,
     ResultFile,
     ResultForm,
@@ -63,7 +63,7 @@ _ANSWERED = st.builds(
     expected=_NAMES,
     recalled=_NAMES,
     prompt=_PROMPT,
-    presearch=st.builds(Presearch, names=_NAMES, total=st.integers(0, 99)),
+    presearch=st.builds(Presearched, names=_NAMES, total=st.integers(0, 99)),
 )
 _UNANSWERED = st.builds(
     ResultEntry,

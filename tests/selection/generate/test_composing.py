@@ -98,12 +98,31 @@ def test_a_near_copy_is_alike_and_another_memory_is_not() -> None:
     assert all(not SUPPORT.alike(memory.name) for memory in DRAWER)
 
 
+async def test_of_two_that_are_alike_only_one_may_be_relevant() -> None:
+    ferries = "Ferries leave the harbour at nine. Tickets are sold aboard, and dogs travel free."
+    first = read_memory("memory/one.md", ferries)
+    second = read_memory("memory/two.md", f"The zeppelin was sold to Bakken in Oslo. {ferries}")
+    every = (*DRAWER, first, second)
+    composer = Composer(every, support := Support(every), is_pooled=True)
+    both = {first.name, second.name}
+
+    drafts = [await composer.write([second], Chance(number)) for number in range(25)]
+
+    assert support.alike(second.name) == {first.name}
+    made = [draft for draft in drafts if isinstance(draft, Draft)]
+    special = [set(draft.expected) for draft in made if "zeppelin" in draft.prompt]
+    shared = [set(draft.expected) for draft in made if "zeppelin" not in draft.prompt]
+    assert special
+    assert all(expected == {second.name} for expected in special)
+    assert both in shared
+
+
 @pytest.mark.parametrize("other", ["SAME_WORDS", "SAME_MEANING"])
 def test_words_or_meaning_alone_make_two_memories_alike(
     monkeypatch: pytest.MonkeyPatch, other: str
 ) -> None:
-    bodies = ("Ferries leave the harbour at nine.", "At nine ferries leave the old harbour.")
-    twins = [read_memory(f"memory/{n}.md", body) for n, body in enumerate(bodies)]
+    ferries = "Ferries leave the harbour at nine. Tickets are sold aboard, and dogs travel free."
+    twins = [read_memory(f"memory/{n}.md", f"{ferries} Pier {n}.") for n in (0, 1)]
     monkeypatch.setattr(supporting, other, 2.0)
 
     assert Support(twins).alike("memory/0.md") == {"memory/1.md"}

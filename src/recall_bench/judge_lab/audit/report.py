@@ -1,22 +1,19 @@
 """What an audit found out about a judge."""
 
 from collections.abc import Iterable, Sequence
-from math import sqrt
 from typing import Self
 
 from recall_bench.core.record import Record
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES, JudgeCard, Verdict
 from recall_bench.judge_lab.audit.item import AuditItem, Labels
+from recall_bench.metrics.shares import wilson
 
 MUST_PASS = 0.95
 """A judge should pass at least this share of what is right."""
 
 MUST_FAIL = 0.02
 """And at most this share of what is wrong."""
-
-_Z = 1.959964
-"""The normal deviate of a 95 % interval."""
 
 Judged = tuple[AuditItem, Verdict]
 
@@ -36,14 +33,8 @@ class Share(Record, frozen=True, kw_only=True):
         count, of = sum(hits), len(hits)
         if not of:
             return None
-        rate = count / of
-        spread = 1 + _Z * _Z / of
-        middle = (rate + _Z * _Z / (2 * of)) / spread
-        reach = _Z * sqrt(rate * (1 - rate) / of + _Z * _Z / (4 * of * of)) / spread
-        # At the ends the formula gives the end itself, but for the last bit.
-        low = 0.0 if count == 0 else max(0.0, middle - reach)
-        high = 1.0 if count == of else min(1.0, middle + reach)
-        return cls(count=count, of=of, rate=rate, low=low, high=high)
+        low, high = wilson(count, of)
+        return cls(count=count, of=of, rate=count / of, low=low, high=high)
 
 
 class MarkFigures(Record, frozen=True, kw_only=True):

@@ -16,14 +16,12 @@ from recall_bench.core.history import WallTime
 from recall_bench.core.record import Record
 from recall_bench.errors import UsageError
 from recall_bench.selection.files.bench_file import Pairs, check_header
-from recall_bench.selection.scoring import Outcome, compare
+from recall_bench.selection.scoring import CLASSES, NO_CLASS, Outcome, compare
 
 TITLE = "# Recall Benchmark Results"
 SUMMARY, TESTS = "[summary]", "[tests]"
 OWN_HEADERS = ("Date", "Tests", "Presearch")
 """The headers that a result's own fields are written as."""
-CLASSES = (Outcome.PERFECT, Outcome.OVERRECALL, Outcome.UNDERRECALL)
-NO_CLASS = (Outcome.ERROR, Outcome.SKIP)
 _BREAKS = re.compile(r"[\r\n]")
 
 
@@ -35,7 +33,7 @@ class ResultForm(StrEnum):
     RIGHT = "right"
 
 
-class Presearch(Record, frozen=True, kw_only=True):
+class Presearched(Record, frozen=True, kw_only=True):
     """What was left to choose from."""
 
     names: tuple[str, ...]
@@ -56,7 +54,7 @@ class ResultEntry(Record, frozen=True, kw_only=True, omit_defaults=True):
     extra: tuple[str, ...] = ()
     prompt: str | None = None
     """None where the layout does not tell it."""
-    presearch: Presearch | None = None
+    presearch: Presearched | None = None
     problem: str | None = None
     """Why there is no selection, in one line. Only our own layout tells it."""
 
@@ -98,7 +96,7 @@ def answered(
     expected: tuple[str, ...],
     recalled: tuple[str, ...],
     prompt: str | None = None,
-    presearch: Presearch | None = None,
+    presearch: Presearched | None = None,
 ) -> ResultEntry:
     """The entry of a test for which something, or nothing, was selected."""
     compared = compare(expected, recalled)

@@ -13,17 +13,15 @@ from datetime import datetime
 from recall_bench.errors import Malformed
 from recall_bench.selection.files.bench_file import header_of
 from recall_bench.selection.files.result_file import (
-    CLASSES,
-    NO_CLASS,
     OWN_HEADERS,
     SUMMARY,
     TESTS,
     TITLE,
-    Presearch,
+    Presearched,
     ResultEntry,
     ResultFile,
 )
-from recall_bench.selection.scoring import Outcome, compare
+from recall_bench.selection.scoring import CLASSES, NO_CLASS, Outcome, compare
 
 _NAME = re.compile(r"--- (.+) ---")
 _COUNT = re.compile(r"(\w+)=(\d+)(?: \([\d.]+%\))?")
@@ -190,7 +188,7 @@ class _Reading:
             names = self._names(place, int(found[1]))
             if names is None:
                 return None
-            presearch = Presearch(names=names, total=int(found[2]))
+            presearch = Presearched(names=names, total=int(found[2]))
             place += 1 + len(names)
         tail = self._failed(place, name) or self._listed(place, name, presearch)
         if tail is None or not self._is_end(tail.end):
@@ -213,7 +211,7 @@ class _Reading:
             end=place + 3,
         )
 
-    def _listed(self, place: int, name: str, presearch: Presearch | None) -> _Tail | None:
+    def _listed(self, place: int, name: str, presearch: Presearched | None) -> _Tail | None:
         expected = self._list("Expected", place)
         if expected is None:
             return None

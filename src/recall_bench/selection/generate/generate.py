@@ -59,7 +59,14 @@ def generate_tests(
         try:
             batch = Batch(request, corpus.digest, writer.name, there)
             batch.refuse_clashes()
-            generation = _Generation(request, corpus, batch, writer, support, told)
+            generation = _Generation(
+                request=request,
+                corpus=corpus,
+                batch=batch,
+                writer=writer,
+                support=support,
+                told=told,
+            )
             for name, test in there.items():
                 generation.know(name, test, test.header("Category"))
             return await generation.run()
@@ -105,7 +112,7 @@ class _Drawn:
     """Of a message that recalls nothing."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Generation:
     """One batch under way."""
 

@@ -22,7 +22,7 @@ from recall_bench.selection.selectors.agent_prompt import (
     REMINDER,
     asking_about_pointers,
     asking_about_texts,
-    read_names,
+    names_in,
 )
 
 POINTERS = 100
@@ -105,7 +105,7 @@ class ModelWriter:
         asking = prompt
         for _ in range(_ATTEMPTS):
             reply = await self._reply(asking)
-            named = read_names(reply, names)
+            named = names_in(reply, names)
             if named is not None:
                 return names.intersection(named)
             asking = replace(prompt, user=prompt.user + REMINDER)

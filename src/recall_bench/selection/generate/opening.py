@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from recall_bench.errors import BenchError, DataError, Malformed, Problems, UsageError
-from recall_bench.selection.corpus import corpus_digest
+from recall_bench.errors import BenchError, DataError, Problems, UsageError
+from recall_bench.selection.corpus import corpus_digest, decoded, memories_in
 from recall_bench.selection.files.bench_file import BenchTest, parse_bench, write_bench
 from recall_bench.selection.files.memory_file import MemoryFile, read_memory
-from recall_bench.selection.suite import MEMORY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,18 +22,10 @@ class Corpus:
 
 def open_corpus(folder: Path) -> Corpus:
     """Read every memory; UsageError if there is none, or one that no test can name."""
-    if not folder.is_dir():
-        raise UsageError(f"--memories: there is no folder {folder}")
-    bytes_of = {
-        f"{MEMORY}{path.relative_to(folder).as_posix()}": path.read_bytes()
-        for path in folder.rglob("*.md")
-        if path.is_file()
-    }
-    if not bytes_of:
-        raise UsageError(f"--memories: {folder} holds no .md file")
-    names = tuple(sorted(bytes_of))
+    bytes_of = memories_in(folder)
+    names = tuple(bytes_of)
     write_bench(BenchTest(expected=names, prompt=""))
-    memories = tuple(read_memory(name, _decoded(bytes_of[name], name)) for name in names)
+    memories = tuple(read_memory(name, decoded(bytes_of[name], name)) for name in names)
     return Corpus(memories=memories, digest=corpus_digest(bytes_of))
 
 
@@ -57,13 +48,6 @@ def _tests(folder: Path) -> Iterator[tuple[str, BenchTest | DataError]]:
         if path.is_file():
             name = path.relative_to(folder).as_posix()
             try:
-                yield name, parse_bench(_decoded(path.read_bytes(), str(path)), str(path))
+                yield name, parse_bench(decoded(path.read_bytes(), str(path)), str(path))
             except DataError as problem:
                 yield name, problem
-
-
-def _decoded(content: bytes, where: str) -> str:
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Malformed(where, f"is not UTF-8 (byte {error.start}); save it as UTF-8") from error

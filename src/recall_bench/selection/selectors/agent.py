@@ -34,7 +34,7 @@ from recall_bench.selection.selectors.agent_prompt import (
     REMINDER,
     asking_about_pointers,
     asking_about_texts,
-    read_names,
+    names_in,
 )
 from recall_bench.selection.selectors.presearch import Presearch
 from recall_bench.selection.selectors.selector import Selection
@@ -255,7 +255,7 @@ class RecallChooser:
         for _ in range(ATTEMPTS):
             reply = await self._reply(asking, turn)
             bill.usage += reply.usage
-            names = read_names(reply, self._memories)
+            names = names_in(reply, self._memories)
             if names is not None:
                 if said:
                     bill.notes.append(f"pass {turn} was asked again: {said} is no list of names")

@@ -14,6 +14,7 @@ from pathlib import Path
 from recall_bench.errors import Malformed, UsageError
 from recall_bench.judging.protocols.fencing import fenced
 from recall_bench.models.model import Finish, Prompt, Reply
+from recall_bench.selection.corpus import MEMORY
 from recall_bench.selection.files.memory_file import MemoryFile
 
 OURS = Path(__file__).parent / "prompts"
@@ -39,7 +40,6 @@ REMINDER = (
 
 _PLACE = re.compile(r"\{(prompt|memories)\}")
 _USER = "user prompt"
-_FOLDER = "memory/"
 _NOTHING = re.compile(r"none|no relevant memories", re.IGNORECASE)
 """How a model says that it chose nothing; the second is what public templates ask it to say."""
 _SHAPE = re.compile(r"(?=.{1,200}\Z)[\w.+@-]+(?:/[\w.+@-]+)*\.md")
@@ -130,7 +130,7 @@ def _on_one_line(text: str) -> str:
     return " ".join(text.splitlines())
 
 
-def read_names(reply: Reply, known: Collection[str]) -> tuple[str, ...] | None:
+def names_in(reply: Reply, known: Collection[str]) -> tuple[str, ...] | None:
     """The names that a reply lists, each once and with its folder; None if it is no such list.
 
     A list is one name on each line, a JSON array of names, or a word for nothing. A name is that
@@ -159,5 +159,5 @@ def _array(text: str) -> list[str] | None:
 
 
 def _name(said: str, known: Collection[str]) -> str | None:
-    whole = said if said.startswith(_FOLDER) else _FOLDER + said
+    whole = said if said.startswith(MEMORY) else MEMORY + said
     return whole if whole in known or _SHAPE.fullmatch(whole) else None

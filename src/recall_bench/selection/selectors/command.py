@@ -6,12 +6,11 @@ It is run anew for every prompt, in the folder that holds `memory/`, with our en
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import anyio
-from anyio.abc import ByteReceiveStream, ByteSendStream
+from anyio.abc import ByteSendStream
 from msgspec import Meta
 
 from recall_bench.core.memory import SystemCard
@@ -23,11 +22,10 @@ from recall_bench.selection.selectors.selector import Selection
 from recall_bench.systems.builtin.options import read_options
 from recall_bench.systems.command.lines import LastWords, shown
 from recall_bench.systems.command.program import Program, program_of
+from recall_bench.systems.command.running import DRAINING_S, Ended, collect, overhear
 from recall_bench.systems.remote.child import Child, start_child
 
 _OUTPUT_LIMIT = 4 * 1024 * 1024
-_DRAINING_S = 1.0
-"""How long a program that ended may leave its output open, which what it started may hold."""
 
 
 class CommandOptions(Record, frozen=True, kw_only=True):
@@ -112,14 +110,7 @@ class CommandChooser:
         """Nothing is held."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ended:
-    code: int
-    out: bytes
-    last_words: LastWords
-
-
-async def _run(selector: CommandSelector, text: bytes) -> _Ended:
+async def _run(selector: CommandSelector, text: bytes) -> Ended:
     """Run the program to its end. However this ends, nothing of its process group outlives it."""
     child = await _started(selector)
     process, timeout_s = child.process, selector.timeout_s
@@ -129,10 +120,10 @@ async def _run(selector: CommandSelector, text: bytes) -> _Ended:
         with anyio.move_on_after(timeout_s) as limit:
             async with anyio.create_task_group() as pipes:
                 pipes.start_soon(_feed, process.stdin, text)
-                pipes.start_soon(_collect, process.stdout, out)
-                pipes.start_soon(_overhear, process.stderr, last_words)
+                pipes.start_soon(collect, process.stdout, out, _OUTPUT_LIMIT)
+                pipes.start_soon(overhear, process.stderr, last_words)
                 await process.wait()
-                pipes.cancel_scope.deadline = anyio.current_time() + _DRAINING_S
+                pipes.cancel_scope.deadline = anyio.current_time() + DRAINING_S
         overran = limit.cancelled_caught
     finally:
         await child.end(grace_s=0)
@@ -140,7 +131,7 @@ async def _run(selector: CommandSelector, text: bytes) -> _Ended:
         raise SystemTimeout(
             f"{selector.program.name} did not end within {timeout_s:g} s{last_words.last()}"
         )
-    return _Ended(code=process.returncode or 0, out=bytes(out), last_words=last_words)
+    return Ended(code=process.returncode or 0, out=bytes(out), last_words=last_words)
 
 
 async def _started(selector: CommandSelector) -> Child:
@@ -161,18 +152,3 @@ async def _feed(stream: ByteSendStream | None, text: bytes) -> None:
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         await stream.send(text)
         await stream.aclose()
-
-
-async def _collect(stream: ByteReceiveStream | None, out: bytearray) -> None:
-    if stream is None:
-        return
-    async for piece in stream:
-        # The rest is read and thrown away: a program that cannot write does not end.
-        out += piece[: max(0, _OUTPUT_LIMIT + 1 - len(out))]
-
-
-async def _overhear(stream: ByteReceiveStream | None, last_words: LastWords) -> None:
-    if stream is None:
-        return
-    async for piece in stream:
-        last_words.feed(piece)

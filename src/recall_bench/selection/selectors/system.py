@@ -13,14 +13,12 @@ class SelectorSystem:
     """Hands the folder of memories over as a story, and reports names as passages.
 
     An episode's id is the name of a memory, and its text the file. With a limit, BudgetSpent is
-    raised in the place of the selection that would go beyond it; `spent_usd` was spent before.
+    raised in the place of the selection that would go beyond it.
     """
 
-    def __init__(
-        self, selector: Selector, *, allowed_usd: float | None = None, spent_usd: float = 0.0
-    ) -> None:
+    def __init__(self, selector: Selector, *, allowed_usd: float | None = None) -> None:
         self._allowed_usd = allowed_usd
-        self._spent_usd = spent_usd
+        self._spent_usd = 0.0
         self.card = selector.card.but(answers=False, clock=Clock.NONE, asker=Asker.UNTOLD)
         self.snapshots = None
         self._selector = selector
@@ -48,7 +46,7 @@ class SelectorSystem:
             )
 
     def pay(self, usage: Usage | None) -> None:
-        """Take a selection's cost into account."""
+        """Take the cost of a selection, or of all earlier ones, into account."""
         self._spent_usd += usage.cost_usd if usage is not None else 0.0
 
 

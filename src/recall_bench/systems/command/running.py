@@ -15,7 +15,7 @@ from recall_bench.systems.remote.child import DEVNULL, Child, start_child
 
 _OUTPUT_LIMIT = 64 * 1024 * 1024
 
-_DRAINING_S = 1.0
+DRAINING_S = 1.0
 """How long a program that ended may leave its output open, which what it started may hold."""
 
 
@@ -42,10 +42,10 @@ async def run_program(
     try:
         with anyio.move_on_after(timeout_s) as limit:
             async with anyio.create_task_group() as readers:
-                readers.start_soon(_collect, child.process.stdout, out)
-                readers.start_soon(_overhear, child.process.stderr, last_words)
+                readers.start_soon(collect, child.process.stdout, out, _OUTPUT_LIMIT)
+                readers.start_soon(overhear, child.process.stderr, last_words)
                 await child.process.wait()
-                readers.cancel_scope.deadline = anyio.current_time() + _DRAINING_S
+                readers.cancel_scope.deadline = anyio.current_time() + DRAINING_S
         overran = limit.cancelled_caught
     finally:
         await child.end(grace_s=0)
@@ -74,15 +74,17 @@ async def _started(program: Program, words: Sequence[str], folder: Path) -> Chil
         ) from error
 
 
-async def _collect(stream: ByteReceiveStream | None, out: bytearray) -> None:
+async def collect(stream: ByteReceiveStream | None, out: bytearray, limit: int) -> None:
+    """Keep what a program prints, up to one byte beyond the limit, which tells of more."""
     if stream is None:
         return
     async for piece in stream:
         # The rest is read and thrown away: a program that cannot write does not end.
-        out += piece[: max(0, _OUTPUT_LIMIT + 1 - len(out))]
+        out += piece[: max(0, limit + 1 - len(out))]
 
 
-async def _overhear(stream: ByteReceiveStream | None, last_words: LastWords) -> None:
+async def overhear(stream: ByteReceiveStream | None, last_words: LastWords) -> None:
+    """Keep the end of what a program says on the side."""
     if stream is None:
         return
     async for piece in stream:
