@@ -190,8 +190,9 @@ def _written(selected: "Selected", result: dict[str, Any], *, is_compat: bool) -
     write_results(selected.report, folder, result["name"] or folder.name, is_compat=is_compat)
     if result["log"] is None:
         return
-    if selected.finished.stopped_by is not None:
-        click.echo(f"note: the run was stopped, so {result['log']} has no entry of it", err=True)
+    if not selected.finished.is_valid:
+        status = selected.report.validity
+        click.echo(f"note: the run is {status}, so {result['log']} has no entry of it", err=True)
         return
     from recall_bench.selection.prompt_log import append, entry_of
 

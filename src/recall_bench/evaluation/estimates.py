@@ -9,7 +9,7 @@ from recall_bench.evaluation.scoring import ANSWERED, OPEN, Scored
 from recall_bench.metrics.pairs import paired
 
 ALL, ANSWERABLE, UNANSWERABLE = "all", "answerable", "unanswerable"
-_FEW = 8
+FEW = 8
 """Fewer histories than this say nothing of how much histories vary."""
 AVERAGED = "average of categories"
 
@@ -146,7 +146,7 @@ def counts_of(scored: Sequence[Scored]) -> Counts:
 
 def _clusters(scored: Sequence[Scored]) -> Mapping[str, str]:
     """What varies from one draw to the next: histories; questions, where histories are few."""
-    are_few = len({each.scenario for each in scored}) < _FEW
+    are_few = len({each.scenario for each in scored}) < FEW
     return {_key(each): _key(each) if are_few else each.scenario for each in scored}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from recall_bench.core.reader import ReaderCard
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.evaluation.controls import KEYWORDS
-from recall_bench.evaluation.estimates import ALL, Abstention, Estimate, Group
+from recall_bench.evaluation.estimates import ALL, FEW, Abstention, Estimate, Group
 from recall_bench.evaluation.found import EVIDENCE_TEXT
 from recall_bench.evaluation.report import ControlReport, Report
 
@@ -96,6 +96,8 @@ class _Page:
         told |= {each.name: each.about for each in self._controls}
         told["best possible"] = "the gold in the first places"
         head = self._first().partition("\n")[0]
+        drawn = "questions" if self._report.scenarios < FEW else "histories"
+        told["95 % interval"] = f"{drawn} drawn again"
         return " ".join(f"*{name}*: {text}." for name, text in told.items() if f" {name} |" in head)
 
     @staticmethod

@@ -90,9 +90,10 @@ class Methodology:
     @property
     def digest(self) -> str:
         """Changes with what is stated about it."""
-        stated = [self.about, *self.answers, str(self.judging), self.asks or ""]
+        stated = [self.about, *self.answers, str(self.judging), self.asks or "", *self.headline]
+        stated += [f"layers {self.has_layers}", f"evidence text {self.has_evidence_text}"]
         stated += [
-            f"{each.level} {each.states} {each.is_distinct} {' '.join(each.families)}"
+            f"{each.level} {each.states} {each.is_distinct} {each.empty} {' '.join(each.families)}"
             for each in self.rankings
         ]
         return sha256("\0".join(stated).encode()).hexdigest()

@@ -56,7 +56,7 @@ def report_of(assembled: Assembled, finished: Finished) -> Report:
         code=folder.codes,
         validity=str(validity.status),
         reason=validity.reason,
-        summary=summarise(scored, folder.service.spent),
+        summary=summarise(scored, folder.service.spent, still_open=finished.summary.overall.open),
         notes=suite.notes,
         tests=scored,
     )
@@ -76,9 +76,10 @@ def text_of(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     found = report.summary
-    yield f"{report.selector.name} {report.selector.version}: {found.tests} tests, " + (
-        f"{report.memories} memories"
-        + (f", {report.repeats} repeats" if report.repeats > 1 else "")
+    repeats = f", {report.repeats} repeats" if report.repeats > 1 else ""
+    yield (
+        f"{report.selector.name} {report.selector.version}: {_counted(found.tests, 'test')}, "
+        f"{_counted(report.memories, 'memory', 'memories')}{repeats}"
     )
     if report.validity != "valid":
         yield f"These figures are {report.validity}: {report.reason}."
@@ -89,8 +90,11 @@ def _lines(report: Report) -> Iterator[str]:
         ("UNDERRECALL", found.underrecall, found.underrecall_share),
     ):
         yield f"  {name:<12}{count:>5}  {_share(share)}"
-    yield f"  {'ERROR':<12}{found.error:>5}  in no share and no mean"
+    failed = f"; PERFECT of all put: {_share(found.perfect_of_put).strip()}" if found.error else ""
+    yield f"  {'ERROR':<12}{found.error:>5}  in none of these{failed}"
     yield f"  {'SKIP':<12}{found.skip:>5}  empty prompts, not put"
+    if found.open:
+        yield f"  {'open':<12}{found.open:>5}  still to be put"
     yield ""
     for name, mean in (
         ("precision", found.precision),
@@ -107,6 +111,10 @@ def _lines(report: Report) -> Iterator[str]:
     for fault, count in found.faults.items():
         first = next(row for row in report.tests if row.fault == fault)
         yield f"  {count} × {fault}: {first.test}: {first.message}"
+
+
+def _counted(count: int, one: str, many: str | None = None) -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def _costs(found: Summary) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """What a selector got: classes, closeness, false alarms, and what it over-recalls together."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from math import ceil
 from statistics import fmean
@@ -56,6 +56,10 @@ class Summary(Record, frozen=True, kw_only=True, omit_defaults=True):
     underrecall: int
     error: int
     skip: int
+    open: int
+    """Still to be put."""
+    perfect_of_put: Share | None
+    """PERFECT of all that were put, where a selection that failed is not: failing gains nothing."""
     perfect_share: Share | None
     """Of the tests that came to a class; None where none did."""
     overrecall_share: Share | None
@@ -87,23 +91,25 @@ class Summary(Record, frozen=True, kw_only=True, omit_defaults=True):
         return self.perfect + self.overrecall + self.underrecall
 
 
-def summarise(scored: Sequence[Scored], wasted: Usage | None = None) -> Summary:
-    """The whole of it. Errors and skips are counted, and are in no share and in no mean.
-
-    `wasted` is what selections cost that came to nothing.
-    """
+def summarise(
+    scored: Sequence[Scored], wasted: Usage | None = None, *, still_open: int = 0
+) -> Summary:
+    """The whole of it; `wasted` is what selections cost that came to nothing."""
     counts = Counter(row.outcome for row in scored)
+    put = [row for row in scored if row.outcome is not Outcome.SKIP]
     classed = [row for row in scored if row.outcome in CLASSES]
     quiet = [row for row in classed if row.category == NO_RECALL]
     seconds = sorted(row.seconds for row in classed if row.seconds is not None)
     return Summary(
         tests=len({row.test for row in scored}),
-        trials=len(scored),
+        trials=len(scored) + still_open,
         perfect=counts[Outcome.PERFECT],
         overrecall=counts[Outcome.OVERRECALL],
         underrecall=counts[Outcome.UNDERRECALL],
         error=counts[Outcome.ERROR],
         skip=counts[Outcome.SKIP],
+        open=still_open,
+        perfect_of_put=_share(put, lambda row: row.outcome is Outcome.PERFECT),
         perfect_share=_share(classed, lambda row: row.outcome is Outcome.PERFECT),
         overrecall_share=_share(classed, lambda row: row.outcome is Outcome.OVERRECALL),
         underrecall_share=_share(classed, lambda row: row.outcome is Outcome.UNDERRECALL),
@@ -116,9 +122,7 @@ def summarise(scored: Sequence[Scored], wasted: Usage | None = None) -> Summary:
         memories_underrecalled=sum(len(row.missing) for row in classed),
         unknown=dict(Counter(name for row in classed for name in row.unknown).most_common()),
         often_extra=_often((name,) for row in classed for name in row.extra),
-        extra_together=_often(
-            pair for row in classed for pair in combinations(sorted(row.extra), 2)
-        ),
+        extra_together=_often(_pairs(classed)),
         often_missing=_often((name,) for row in classed for name in row.missing),
         steady=_steady(classed),
         p50_s=_within(seconds, 0.5),
@@ -126,6 +130,10 @@ def summarise(scored: Sequence[Scored], wasted: Usage | None = None) -> Summary:
         usage=_spent(scored, wasted),
         faults=dict(Counter(row.fault for row in scored if row.fault is not None).most_common()),
     )
+
+
+def _pairs(rows: Sequence[Scored]) -> Iterator[tuple[str, ...]]:
+    return (pair for row in rows for pair in combinations(sorted(row.extra), 2))
 
 
 def _spent(scored: Sequence[Scored], wasted: Usage | None) -> Usage | None:
