@@ -176,9 +176,11 @@ def test_a_file_that_is_not_needed_is_not_passed_over_in_silence(
     (tmp_path / "talks.json").write_bytes(BODY)
     get("talks", own=tmp_path)
 
-    watch = get("talks", own=tmp_path / "another")
+    watch = get("talks", own=tmp_path)
 
-    assert watch.lines[0] == f"talks: is here already, so {tmp_path}/another was not looked at"
+    assert watch.lines[0] == f"talks: is here already, so {tmp_path} was not looked at"
+    with pytest.raises(UsageError, match=r"--from: there is no file or folder .*another"):
+        get("talks", own=tmp_path / "another")
 
 
 def test_a_packed_file_the_user_has_is_unpacked(

@@ -138,3 +138,20 @@ def test_nothing_classed_has_no_shares_and_no_means() -> None:
     assert found.perfect_share is None
     assert found.f1 is None
     assert found.faults == {"SystemTimeout": 1}
+
+
+def test_all_alike_is_not_certain() -> None:
+    found = summarise([put(str(n), (A,), (A,), repeat) for n in range(9) for repeat in range(2)])
+
+    assert found.perfect_share is not None
+    assert found.perfect_share.interval == wilson(9, 9)
+    assert found.f1 is not None
+    assert found.f1.interval is None
+
+
+def test_who_fails_gains_nothing() -> None:
+    found = summarise([put("a", (A,), (A,)), failed("b"), failed("c"), SKIPPED])
+
+    assert found.perfect_share is not None
+    assert found.perfect_of_put is not None
+    assert (found.perfect_share.value, found.perfect_of_put.value) == (1.0, 1 / 3)

@@ -1,6 +1,7 @@
 """The command line: words in, one library call, words out. Only `main` knows exit codes."""
 
 import sys
+from errno import ENOSPC
 from importlib import import_module
 
 import click
@@ -76,4 +77,9 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(141)
+    except OSError as error:
+        if error.errno != ENOSPC or error.filename is not None:
+            raise
+        click.echo("error: what was to be printed found no room; print it elsewhere", err=True)
+        sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)

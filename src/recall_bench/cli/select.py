@@ -72,6 +72,7 @@ def run_command(
     """
     wanted = {name: flags.pop(name) for name in ("memories", "tests", "selector", "only")}
     result = {name: flags.pop(name) for name in ("name", "log")}
+    _refuse(wanted, result)
     if (conf := flags.pop("agent_conf")) is not None:
         flags["config"] = (*flags["config"], f"conf={conf.resolve()}")
     flags["error_budget"] = flags["error_budget"] or 0.0
@@ -159,6 +160,20 @@ def log_command(path: Path, as_json: bool) -> None:
     click.echo(json_text(entries) if as_json else table(entries))
 
 
+def _refuse(wanted: dict[str, Any], result: dict[str, Any]) -> None:
+    """Find out before anything is asked what could not be written, or is half a suite."""
+    from recall_bench.errors import UsageError
+    from recall_bench.selection.prompt_log import refuse_others
+
+    if (wanted["memories"] is None) != (wanted["tests"] is None):
+        raise UsageError("--memories and --tests belong together; name both, or neither")
+    name = result["name"]
+    if name is not None and Path(name).name != name:
+        raise UsageError(f"--name: {name!r} is no name for a file; leave folders out")
+    if result["log"] is not None:
+        refuse_others(result["log"])
+
+
 def _request(flags: dict[str, Any], wanted: dict[str, Any]) -> "Request":
     from recall_bench.selection.request import Request
 
@@ -197,6 +212,7 @@ def _written(selected: "Selected", result: dict[str, Any], *, is_compat: bool) -
     from recall_bench.selection.prompt_log import append, entry_of
 
     append(result["log"], entry_of(selected.report))
+    click.echo(f"log: {result['log']}", err=True)
 
 
 def _told(selected: "Selected", *, as_json: bool) -> int:

@@ -57,7 +57,7 @@ class Watch:
         self._left: dict[tuple[str, str], int] = {}
         self._over: dict[str, bytearray] = {}
         """By scenario, a byte a trial: whether its outcome was counted."""
-        self._done = self._owed = 0
+        self._done = self._owed = self._tenths = 0
         self._faults: set[str] = set()
         self._refreshed = monotonic()
         self._pause_s = _FRESH_S
@@ -121,8 +121,22 @@ class Watch:
         doing = trial.checkpoint if is_new else "reviewing"
         cost = f", {dollars(standings.usage)}" if standings.usage.cost_usd else ""
         self._display.advance(self._done, self._owed, f"{trial.scenario}, {doing}{cost}")
+        if self._is_terse:
+            self._say_tenths(standings)
         if is_new and self._left[key] == 0:
             self._checkpoint_done(trial, standings)
+
+    def _say_tenths(self, standings: Standings) -> None:
+        """Say how far the whole is, ten times at most."""
+        owed = sum(
+            len(sheet.asked) * each.repeats
+            for each in standings.scenarios.values()
+            for sheet in each.sheets
+        )
+        tenths = 10 * self._done // owed
+        if tenths > self._tenths:
+            self._tenths = tenths
+            self._display.say(f"  {self._done:,} of {owed:,}")
 
     def _checkpoint_done(self, trial: Trial, standings: Standings) -> None:
         standing = standings.scenarios[trial.scenario]

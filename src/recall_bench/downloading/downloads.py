@@ -85,6 +85,8 @@ def _download(name: str, ways: Ways, watch: Watch, *, is_alone: bool) -> None:
             copies = find_copies(name, files, ways.own, is_shared=not is_alone)
             _take(name, missing, copies, ways, watch)
         elif ways.own is not None:
+            if not ways.own.exists():
+                raise UsageError(f"--from: there is no file or folder {ways.own}")
             watch.say(f"{name}: is here already, so {ways.own} was not looked at")
         elif missing:
             _refuse_unpinned(name, missing, ways)
@@ -189,13 +191,18 @@ def _only_here(name: str, watch: Watch) -> Iterator[None]:
     """One process at a time; the second finds what the first has fetched."""
     from filelock import FileLock, Timeout
 
-    datasets_folder().mkdir(parents=True, exist_ok=True)
     lock = FileLock(datasets_folder() / f"{name}.lock")
     try:
+        datasets_folder().mkdir(parents=True, exist_ok=True)
         lock.acquire(blocking=False)
     except Timeout:
         watch.say(f"{name}: another process is downloading it; waiting")
         lock.acquire()
+    except OSError as error:
+        raise UsageError(
+            f"{datasets_folder()} cannot be written ({error.strerror or error}); name another "
+            "folder with RECALL_BENCH_CACHE"
+        ) from error
     try:
         yield
     finally:

@@ -155,7 +155,8 @@ def _refuse_other_questions(before: Plan, opened: Opened, run: Path) -> None:
         asked = "personas" if before.dataset is None else before.dataset.name
         raise UsageError(
             f"--answers-from: {run} was asked other questions ({asked}, {len(before.scenarios)} "
-            "histories); repeat its dataset, categories, errata and share of the histories"
+            "histories); repeat its dataset, errata and share of the histories, with a protocol "
+            "and categories that ask the same"
         )
 
 

@@ -46,6 +46,7 @@ class _Page:
         yield from self._title()
         yield self._first()
         yield self._legend()
+        yield self._below_chance()
         for level in ("turn", "session"):
             yield from self._ranking(level)
         yield from self._layers()
@@ -60,8 +61,8 @@ class _Page:
         yield f"# {report.title}: {report.system.name} {report.system.version}"
         unjudged = f", {counts.unjudged:,} without a verdict" if counts.unjudged else ""
         yield (
-            f"Protocol **{report.protocol.name}**, version `{report.protocol.eval_version}`. "
-            f"{counts.owed:,} questions about {report.scenarios:,} "
+            f"Protocol **{report.protocol.name}**, version `{report.protocol.eval_version}`"
+            f"{_corrected(report)}. {counts.owed:,} questions about {report.scenarios:,} "
             f"{'history' if report.scenarios == 1 else 'histories'}: "
             f"{counts.answered:,} answered, {counts.failed:,} failed{unjudged}."
         )
@@ -99,6 +100,16 @@ class _Page:
         drawn = "questions" if self._report.scenarios < FEW else "histories"
         told["95 % interval"] = f"{drawn} drawn again"
         return " ".join(f"*{name}*: {text}." for name, text in told.items() if f" {name} |" in head)
+
+    def _below_chance(self) -> str:
+        """A warning of figures that a blind draw beats: they say nothing of a search."""
+        found = [self._figures[name] for name in self._report.headline if name in self._figures]
+        beaten = [
+            each.name for each in found if each.chance is not None and each.chance > each.mean
+        ]
+        if not beaten:
+            return ""
+        return f"**A blind draw does better at {', '.join(beaten)}: quote other figures here.**"
 
     @staticmethod
     def _floor(control: ControlReport, name: str) -> str:
@@ -275,6 +286,11 @@ class _Page:
             ["plan", f"`{report.plan_digest[:12]}`"],
         ]
         yield _table(["", ""], rows)
+
+
+def _corrected(report: Report) -> str:
+    layers = report.dataset.layers
+    return f", gold corrected by {', '.join(layers)}" if layers else ""
 
 
 def _is_found(name: str) -> bool:

@@ -13,6 +13,7 @@ from recall_bench.core.plan import DatasetCard, FileCard, ScenarioCard
 from recall_bench.core.question import Scenario
 from recall_bench.datasets.catalogue import find as find_dataset
 from recall_bench.datasets.public import PublicDataset
+from recall_bench.datasets.sources import source_of
 from recall_bench.downloading import is_pinned, layer_file, located
 from recall_bench.errors import DataError, UsageError
 from recall_bench.evaluation.methodologies import find as find_methodology
@@ -159,6 +160,8 @@ def _data(dataset: PublicDataset, request: Request) -> Path:
         if not given.exists():
             raise UsageError(f"--data: there is no file or folder {given}")
         return given
+    if not source_of(dataset.name).is_published:
+        raise UsageError(f"{dataset.name} is of your own making; name its file with --data")
     found = located(dataset.name)
     if found is None:
         raise UsageError(
@@ -181,8 +184,6 @@ def _layers(dataset: PublicDataset, request: Request, data: Path) -> Iterator[tu
 
 
 def _layer(dataset: PublicDataset, name: str, data: Path) -> Path:
-    from recall_bench.datasets.sources import source_of
-
     folder = data if data.is_dir() else data.parent
     names = [file.name for file in source_of(dataset.name).files if file.layer == name]
     beside = [folder / each for each in names if (folder / each).is_file()]

@@ -148,7 +148,7 @@ def _reciprocal_rank(total: int, sizes: Sizes, places: int) -> float:
 @_remembered
 def _reciprocal(total: int, size: int, places: int) -> float:
     """One by the rank of the first of `size` items, on average."""
-    firsts = _firsts(total, size, places)
+    firsts = _firsts(total, size, min(places, total))
     return sum(chance / rank for rank, chance in enumerate(firsts, start=1))
 
 
@@ -168,7 +168,7 @@ def _ndcg(discount: Callable[[int], float], total: int, sizes: Sizes, places: in
     gained = sum(
         chance * discount(rank)
         for size in sizes
-        for rank, chance in enumerate(_firsts(total, size, places), start=1)
+        for rank, chance in enumerate(_firsts(total, size, min(places, total)), start=1)
     )
     return gained / ideal(discount, min(len(sizes), places))
 

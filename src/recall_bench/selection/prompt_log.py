@@ -29,6 +29,7 @@ to the end of this file and changes nothing above. Write what you like between t
 leave the comment at the end of each: the next version is compared with it, test by test.
 """
 
+_TITLE = HEADING.partition("\n")[0].encode()
 _MARK = "<!-- recall-bench prompt-log/"
 _VERSION = "1"
 _ENTRY = re.compile(rf"{re.escape(_MARK)}(\d+) (.*) -->")
@@ -163,6 +164,17 @@ def append(path: Path, entry: Entry) -> Entry:
         gap = b"\n" if before.endswith((b"\n", b"\r")) or not before else b"\n\n"
         replace_file(path, before + gap + _written(added).encode())
     return added
+
+
+def refuse_others(path: Path) -> None:
+    """UsageError if the file is there and no log, so that nothing is written into it."""
+    if not path.exists():
+        return
+    before = _bytes(path)
+    if before.strip() and _MARK.encode() not in before and not before.startswith(_TITLE):
+        raise UsageError(
+            f"--log: {path} holds something else than a log of versions; name another file"
+        )
 
 
 def read(path: Path) -> list[Entry]:

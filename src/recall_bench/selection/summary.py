@@ -144,15 +144,13 @@ def _spent(scored: Sequence[Scored], wasted: Usage | None) -> Usage | None:
 
 
 def _share(rows: Sequence[Scored], has: Callable[[Scored], bool]) -> Share | None:
-    """With repeats a test is drawn again as a whole: its repeats are much alike."""
+    """With repeats a test counts as one: its repeats are much alike."""
     if not rows:
         return None
     count = sum(map(has, rows))
-    if len({row.test for row in rows}) == len(rows):
-        interval: tuple[float, float] | None = wilson(count, len(rows))
-    else:
-        interval = _drawn_again(rows, [float(has(row)) for row in rows])
-    return Share(count=count, of=len(rows), value=count / len(rows), interval=interval)
+    tests, value = len({row.test for row in rows}), count / len(rows)
+    interval = wilson(value * tests, tests)
+    return Share(count=count, of=len(rows), value=value, interval=interval)
 
 
 def _mean(rows: Sequence[Scored], value: Callable[[Scored], float | None]) -> Mean | None:
@@ -168,6 +166,9 @@ def _mean(rows: Sequence[Scored], value: Callable[[Scored], float | None]) -> Me
 
 
 def _drawn_again(rows: Sequence[Scored], values: Sequence[float]) -> tuple[float, float] | None:
+    if min(values) == max(values):
+        # Drawing the same value again says nothing of the tests that were not put.
+        return None
     found = paired(values, [row.test for row in rows], ["suite"] * len(rows))
     return None if found is None else found.interval
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
 
 from recall_bench.errors import BudgetSpent, ModelFault, ModelGone, UsageError
 from recall_bench.selection.files.bench_file import BenchTest, Pairs, bench_headers
@@ -134,6 +135,8 @@ class _Generation:
         stopped = None
         try:
             for sample in self.batch.owed():
+                # Offline nobody is ever waited for: without this nobody could interrupt it.
+                await anyio.lowlevel.checkpoint()
                 await self._sample(sample)
         except (ModelGone, BudgetSpent) as end:
             stopped = Stopped(reason=str(end), exit_code=end.exit_code)
