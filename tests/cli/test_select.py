@@ -149,6 +149,16 @@ def test_a_finished_run_asks_nobody_again(select: Select, tmp_path: Path) -> Non
     assert (tmp_path / "run" / "journal.jsonl").read_bytes() == journal
 
 
+def test_a_run_without_marks_has_no_heatmap(select: Select, invoke: Invoke, tmp_path: Path) -> None:
+    select("--into", "run")
+
+    shown = invoke("heatmap", tmp_path / "run", "--output", tmp_path / "map.png")
+
+    assert shown.code == 2
+    assert "no marks to draw" in shown.err
+    assert not (tmp_path / "map.png").exists()
+
+
 def test_two_versions_stand_in_the_log(select: Select, tmp_path: Path) -> None:
     select("--into", "a", "--log", tmp_path / "log.md")
     select("--into", "b", "--log", tmp_path / "log.md", selector="all")

@@ -109,7 +109,8 @@ def problem_of(finished: "Finished") -> str | None:
         case 5:
             return (
                 f"the system failed at {overall.not_answered} of {overall.owed} questions; "
-                "failures.jsonl says why; when that is mended, repeat with --retry-errors"
+                "failures.jsonl says why; if that was not its own doing, repeat with "
+                "--retry-errors, and a system that was changed needs another folder"
             )
         case 6 if finished.stopped_by is None:
             return (

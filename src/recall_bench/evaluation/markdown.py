@@ -9,6 +9,7 @@ from recall_bench.core.verdict import JudgeCard
 from recall_bench.evaluation.controls import KEYWORDS
 from recall_bench.evaluation.estimates import ALL, FEW, Abstention, Estimate, Group
 from recall_bench.evaluation.found import EVIDENCE_TEXT
+from recall_bench.evaluation.methodologies import find
 from recall_bench.evaluation.report import ControlReport, Report
 
 _DASH = "–"
@@ -93,13 +94,21 @@ class _Page:
 
     def _legend(self) -> str:
         """What the columns beside the system are, as far as there are any."""
-        told = {"random": "as many turns drawn blindly, computed and not run; of letters, a guess"}
+        told = {"random": f"{self._drawn()} drawn blindly, computed and not run"}
         told |= {each.name: each.about for each in self._controls}
         told["best possible"] = "the gold in the first places"
         head = self._first().partition("\n")[0]
         drawn = "questions" if self._report.scenarios < FEW else "histories"
         told["95 % interval"] = f"{drawn} drawn again"
         return " ".join(f"*{name}*: {text}." for name, text in told.items() if f" {name} |" in head)
+
+    def _drawn(self) -> str:
+        """What chance draws: turns; letters; sessions, where each has one place."""
+        if self._report.longest_option is not None:
+            return "an option"
+        methodology = find(*self._report.protocol.name.split("/", 1))
+        is_distinct = any(ranking.is_distinct for ranking in methodology.rankings)
+        return "as many sessions or turns" if is_distinct else "as many turns"
 
     def _below_chance(self) -> str:
         """A warning of figures that a blind draw beats: they say nothing of a search."""

@@ -158,7 +158,12 @@ class _Source:
 def heatmap_of(path: Path) -> HeatmapData:
     """The heatmap of a run folder, a `result.json` or a `progress.jsonl`, whoever wrote it."""
     if path.is_dir():
-        return heatmap_of_run(RunFolder.open(path))
+        folder = RunFolder.open(path)
+        if folder.plan.unjudged:
+            raise UsageError(
+                f"{path}: nothing was judged in this run, so there are no marks to draw"
+            )
+        return heatmap_of_run(folder)
     if not path.exists():
         raise UsageError(
             f"{path}: does not exist; name a run folder, result.json or progress.jsonl"
