@@ -1,11 +1,14 @@
 """`eval`: a dataset in, a numbered report out; what cannot be met is one sentence."""
 
+import io
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
+from recall_bench.cli.evaluate import show_page
 from tests.commands import Invoke
 from tests.conftest import shared_data
 from tests.evaluation.chats import WHERE, locomo_conversations, write_persona, write_personamem
@@ -231,3 +234,23 @@ def test_a_dataset_that_is_not_here_says_how_to_get_it(
 
     assert shown.code == 2
     assert "`recall-bench datasets download longmemeval-m` gets it" in shown.err
+
+
+class Screen(io.StringIO):
+    """A terminal to write to."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_at_a_terminal_figures_are_drawn_and_the_rest_is_left_to_the_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stdout", screen)
+
+    show_page("# Title\n\n| a | b |\n| --- | --: |\n| x | 1 |\n\n## How it was counted\n\nlong")
+
+    assert "x" in screen.getvalue()
+    assert "| x |" not in screen.getvalue()
+    assert "long" not in screen.getvalue()

@@ -1,5 +1,6 @@
 """`eval`: public datasets."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,8 +130,25 @@ def _told(evaluated: "Evaluated", *, as_json: bool) -> int:
     from recall_bench.evaluation.markdown import markdown_of
 
     if evaluated.report is not None:
-        click.echo(json_text(evaluated.report) if as_json else markdown_of(evaluated.report))
+        if as_json:
+            click.echo(json_text(evaluated.report))
+        else:
+            show_page(markdown_of(evaluated.report))
     conclude(evaluated.finished, problem_of(evaluated.finished))
     if evaluated.place is not None:
         click.echo(f"report: {evaluated.place}", err=True)
     return evaluated.exit_code
+
+
+def show_page(page: str) -> None:
+    """The page as it is; at a terminal its figures as tables, and the rest where it was written."""
+    if not sys.stdout.isatty():
+        click.echo(page)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    from recall_bench.evaluation.markdown import COUNTED
+
+    figures, _, _ = page.partition(COUNTED)
+    Console().print(Markdown(figures))

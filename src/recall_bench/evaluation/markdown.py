@@ -12,6 +12,8 @@ from recall_bench.evaluation.found import EVIDENCE_TEXT
 from recall_bench.evaluation.methodologies import find
 from recall_bench.evaluation.report import ControlReport, Report
 
+COUNTED = "## How it was counted"
+"""Where the figures end and their circumstances begin."""
 _DASH = "–"
 _RANKED = ("hit", "recall", "recall_all", "precision", "ndcg", "ndcg_lme")
 _RANKING = re.compile(r"(session|turn) (\w+)@(\d+)(tok)?")
@@ -254,7 +256,7 @@ class _Page:
 
     def _counted(self) -> Iterator[str]:
         report = self._report
-        yield "## How it was counted"
+        yield COUNTED
         yield report.protocol.about
         layers = (
             f", corrected by {', '.join(report.dataset.layers)}" if report.dataset.layers else ""
