@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +21,7 @@ from recall_bench.core.event import (
 )
 from recall_bench.core.fingerprint import card_of
 from recall_bench.core.memory import MemorySystem, SystemCard
-from recall_bench.core.plan import DatasetCard, Plan
+from recall_bench.core.plan import DatasetCard, Plan, ScenarioCard
 from recall_bench.core.question import Scenario
 from recall_bench.core.reader import Reader, ReaderCard
 from recall_bench.core.standing import Standings, State
@@ -44,7 +44,7 @@ _FAREWELL_S = 5.0
 Observer = Callable[[Event, Standings], None]
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Job:
     """A plan with everyone it takes to carry it out."""
 
@@ -66,6 +66,11 @@ class Job:
     """Whether the folder turned out to hold this run, finished."""
     asks: bool = True
     """Whether the system is fed and asked; if not, answers on record are only judged."""
+
+    @cached_property
+    def _planned(self) -> Mapping[str, ScenarioCard]:
+        """By id: a dataset may have tens of thousands."""
+        return {card.id: card for card in self.plan.scenarios}
 
     @property
     def journal(self) -> Path:
@@ -161,8 +166,7 @@ class Job:
 
     def _load(self, scenario: str) -> Scenario:
         loaded = self.load(scenario)
-        planned = next(card for card in self.plan.scenarios if card.id == scenario)
-        if card_of(loaded) != planned:
+        if card_of(loaded) != self._planned[scenario]:
             raise DataError(
                 f"{scenario} was changed since the run was planned; restore it to go on, "
                 "or start again in another folder"

@@ -58,6 +58,8 @@ class Watch:
         self._over: dict[str, bytearray] = {}
         """By scenario, a byte a trial: whether its outcome was counted."""
         self._done = self._owed = self._tenths = 0
+        self._all = 0
+        """What every scenario owes together, counted once it is of use."""
         self._faults: set[str] = set()
         self._refreshed = monotonic()
         self._pause_s = _FRESH_S
@@ -128,15 +130,15 @@ class Watch:
 
     def _say_tenths(self, standings: Standings) -> None:
         """Say how far the whole is, ten times at most."""
-        owed = sum(
+        self._all = self._all or sum(
             len(sheet.asked) * each.repeats
             for each in standings.scenarios.values()
             for sheet in each.sheets
         )
-        tenths = 10 * self._done // owed
+        tenths = 10 * self._done // self._all
         if tenths > self._tenths:
             self._tenths = tenths
-            self._display.say(f"  {self._done:,} of {owed:,}")
+            self._display.say(f"  {self._done:,} of {self._all:,}")
 
     def _checkpoint_done(self, trial: Trial, standings: Standings) -> None:
         standing = standings.scenarios[trial.scenario]

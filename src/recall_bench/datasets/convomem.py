@@ -15,12 +15,9 @@ Six facts about the published files shape this one:
   was meant, and whoever finds one has found what the others say.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from functools import lru_cache
 from hashlib import sha256
-from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +25,7 @@ import msgspec
 
 from recall_bench.core.history import Episode, Turn, story_day
 from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
-from recall_bench.datasets.public import Erratum, OneByOne, PublicDataset
+from recall_bench.datasets.public import Erratum, PublicDataset, file_by_file, refuse_corrections
 from recall_bench.errors import Malformed, UsageError
 
 EPOCH = date(2024, 1, 1)
@@ -101,22 +98,15 @@ def load(data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
 
     Of a whole download, the items are read and not the test cases mixed from them.
     """
-    if layers:
-        raise UsageError(f"convomem has no corrections to lay over it; leave out {min(layers)!r}")
-    files = _files(data)
-    # Files are large and used one after the other: one at a time is in memory.
-    rows_of = lru_cache(maxsize=1)(_read)
-    ends = list(accumulate(len(rows_of(path)) for path in files))
+    refuse_corrections("convomem", layers)
 
-    def build(number: int) -> Scenario:
-        place = bisect_right(ends, number)
-        row = rows_of(files[place])[number - ends[place]]
+    def build(path: Path, row: _Row) -> Scenario:
         try:
-            return _scenario(_source(files[place], data), row)
+            return _scenario(_source(path, data), row)
         except ValueError as error:
-            raise Malformed(f"{files[place]}, item {row.number}", str(error)) from error
+            raise Malformed(f"{path}, item {row.number}", str(error)) from error
 
-    return OneByOne(ends[-1], build)
+    return file_by_file(_files(data), _read, build)
 
 
 def _files(data: Path) -> list[Path]:

@@ -21,10 +21,8 @@ list for a file, and its category and topic in the file's name; it is read as we
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
-from functools import lru_cache
 from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
@@ -34,7 +32,7 @@ import msgspec
 
 from recall_bench.core.history import Episode, StoryTime, Turn, story_day
 from recall_bench.core.question import Evidence, Item, Scenario, Truth
-from recall_bench.datasets.public import Erratum, OneByOne, PublicDataset
+from recall_bench.datasets.public import Erratum, PublicDataset, file_by_file, refuse_corrections
 from recall_bench.errors import Malformed, UsageError
 
 EPOCH = date(2024, 1, 1)
@@ -143,23 +141,16 @@ def load_third(data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
 
 
 def _load(view: _View, data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
-    if layers:
-        raise UsageError(f"membench has no corrections to lay over it; leave out {min(layers)!r}")
-    files = _files(view, data)
-    # Files are large and used one after the other: one at a time is in memory.
-    rows_of = lru_cache(maxsize=1)(_read)
-    ends = list(accumulate(len(rows_of(path)) for path in files))
+    refuse_corrections("membench", layers)
 
-    def build(number: int) -> Scenario:
-        place = bisect_right(ends, number)
-        row = rows_of(files[place])[number - ends[place]]
+    def build(path: Path, row: _Row) -> Scenario:
         try:
             return _scenario(view, row)
         except ValueError as error:
-            where = f"{files[place]}, {row.source}, trajectory {row.number}"
+            where = f"{path}, {row.source}, trajectory {row.number}"
             raise Malformed(where, str(error)) from error
 
-    return OneByOne(ends[-1], build)
+    return file_by_file(_files(view, data), _read, build)
 
 
 def _files(view: _View, data: Path) -> list[Path]:

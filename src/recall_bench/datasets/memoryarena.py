@@ -28,7 +28,7 @@ from typing import Any
 
 from recall_bench.core.history import Episode, Turn, story_day
 from recall_bench.core.question import Item, Scenario, Truth
-from recall_bench.datasets.public import OneByOne, PublicDataset
+from recall_bench.datasets.public import OneByOne, PublicDataset, refuse_corrections
 from recall_bench.errors import Malformed, UsageError
 
 EPOCH = date(2024, 1, 1)
@@ -75,10 +75,7 @@ class _Chain:
 
 def load(path: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
     """Read the folder of all five files, or one of them: a scenario for each later subtask."""
-    if layers:
-        raise UsageError(
-            f"memoryarena has no corrections to lay over it; leave out {min(layers)!r}"
-        )
+    refuse_corrections("memoryarena", layers)
     chains = list(chain.from_iterable(_chains(*found) for found in _files(path).items()))
     asked = [(each, number) for each in chains for number in range(1, len(each.subtasks))]
     return OneByOne(len(asked), lambda place: _scenario(*asked[place]))

@@ -28,7 +28,7 @@ import msgspec
 from recall_bench.core.history import Episode, Turn
 from recall_bench.core.matching import contains, words
 from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
-from recall_bench.datasets.public import PublicDataset
+from recall_bench.datasets.public import PublicDataset, refuse_corrections
 from recall_bench.errors import Malformed, UsageError
 
 MULTI_HOP = "multi-hop"
@@ -77,10 +77,7 @@ class _Persona(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def load(path: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
     """Read one persona's file, or all `*.json` in a folder: a scenario for each persona."""
-    if layers:
-        raise UsageError(
-            f"persona-json has no corrections to lay over it; leave out {min(layers)!r}"
-        )
+    refuse_corrections("persona-json", layers)
     seen: dict[str, Path] = {}
     scenarios = []
     for file in _files(path):

@@ -31,7 +31,7 @@ from typing import Any, BinaryIO, cast
 
 from recall_bench.core.history import Episode, Turn, story_day
 from recall_bench.core.question import Item, Scenario, Truth, opaque_id
-from recall_bench.datasets.public import Erratum, OneByOne, PublicDataset
+from recall_bench.datasets.public import Erratum, OneByOne, PublicDataset, refuse_corrections
 from recall_bench.errors import Malformed, UsageError
 
 EPOCH = date(2024, 1, 1)
@@ -104,8 +104,7 @@ class _Asked:
 
 def load(path: Path, layers: Mapping[str, Path], *, size: str) -> Sequence[Scenario]:
     """Read the questions and the contexts beside them: `path` is their folder, or the questions."""
-    if layers:
-        raise UsageError(f"personamem has no corrections to lay over it; leave out {min(layers)!r}")
+    refuse_corrections("personamem", layers)
     questions = _questions_file(path, size)
     contexts = _Contexts(_contexts_file(questions, size))
     cuts: dict[str, dict[int, list[_Asked]]] = {}

@@ -1,11 +1,17 @@
 """What it takes to be a public dataset here. `catalogue.py` lists those there are."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
-from typing import overload
+from typing import TypeVar, overload
 
 from recall_bench.core.question import Scenario
+from recall_bench.errors import UsageError
+
+Row = TypeVar("Row")
 
 Load = Callable[[Path, Mapping[str, Path]], Sequence[Scenario]]
 """Reads the dataset's file, or the folder of its files, with optional corrections by name.
@@ -77,3 +83,28 @@ class OneByOne(Sequence[Scenario]):
 
     def __iter__(self) -> Iterator[Scenario]:
         return map(self._build, self._places)
+
+
+def file_by_file(
+    files: Sequence[Path],
+    read: Callable[[Path], Sequence[Row]],
+    build: Callable[[Path, Row], Scenario],
+) -> Sequence[Scenario]:
+    """A scenario for each row of the files, which are used one after the other.
+
+    Files are large: the rows of one at a time are in memory.
+    """
+    rows_of = lru_cache(maxsize=1)(read)
+    ends = list(accumulate(len(rows_of(path)) for path in files))
+
+    def built(number: int) -> Scenario:
+        place = bisect_right(ends, number)
+        return build(files[place], rows_of(files[place])[number - ends[place]])
+
+    return OneByOne(ends[-1], built)
+
+
+def refuse_corrections(name: str, layers: Mapping[str, Path]) -> None:
+    """UsageError for a dataset that nobody has published corrections of."""
+    if layers:
+        raise UsageError(f"{name} has no corrections to lay over it; leave out {min(layers)!r}")

@@ -293,8 +293,6 @@ class RunFolder:
                 self.stopped.clear()
                 self._paused += event.at - self.ended
             case Declared(scenario=scenario, items=items):
-                if all(card.id != scenario for card in self.plan.scenarios):
-                    raise ValueError(f"{scenario!r} is not a scenario of this run's plan")
                 if scenario not in self._index:
                     self._index[scenario] = _Index(self.standings.declare(scenario, items))
             case RunStarted():
