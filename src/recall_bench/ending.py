@@ -1,11 +1,6 @@
 """A job carried out to its end, or to what stops it, and everything it leaves behind."""
 
-import asyncio
 import signal
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import anyio
@@ -13,6 +8,7 @@ import anyio
 from recall_bench.core.event import Event
 from recall_bench.core.standing import Standings
 from recall_bench.errors import BenchError, FolderBusy, Interrupted
+from recall_bench.interruption import cancelled_by_signals
 from recall_bench.job import Job, Observer
 from recall_bench.outputs import FAILURES, PICTURES, PROGRESS, QUESTIONS, RESULT
 from recall_bench.profile import Settings
@@ -109,38 +105,10 @@ def _ignore(event: Event, standings: Standings) -> None:
 
 async def _interruptible(job: Job, observe: Observer) -> None:
     """Run the job; a signal to stop cancels it, so that memories are closed first."""
-    received: list[int] = []
-    with anyio.CancelScope() as scope, _signals(scope, received):
+    with anyio.CancelScope() as scope, cancelled_by_signals(scope) as received:
         await job.run(observe)
     if received:
         raise Interrupted(received[0])
-
-
-@contextmanager
-def _signals(scope: anyio.CancelScope, received: list[int]) -> Iterator[None]:
-    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    loop = asyncio.get_running_loop()
-
-    wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-    def release() -> None:
-        for number in wanted:
-            loop.remove_signal_handler(number)
-
-    def stop(number: int) -> None:
-        """The first signal stops in good order; a second one does what signals do."""
-        received.append(number)
-        scope.cancel()
-        release()
-
-    for number in wanted:
-        loop.add_signal_handler(number, stop, number)
-    try:
-        yield
-    finally:
-        release()
 
 
 def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None:

@@ -328,7 +328,7 @@ def _judged_run(path: Path) -> "JudgedRun":
 
 
 def _write(path: Path, picture: bytes) -> None:
-    from recall_bench.reporting.files.replacement import replace_file
+    from recall_bench.replacement import replace_file
 
     replace_file(path, picture)
     click.echo(f"chart: {path}", err=True)

@@ -1,8 +1,6 @@
 """`serve`: any adapter as a server that other harnesses, and this one, can drive."""
 
-import contextlib
-import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -12,8 +10,6 @@ from recall_bench.cli.options import CONFIG, settings_in
 from recall_bench.errors import UsageError
 
 if TYPE_CHECKING:
-    import anyio
-
     from recall_bench.core.memory import MemorySystem
     from recall_bench.serving.host import Host
 
@@ -58,46 +54,21 @@ def _resolved(adapter: str, config: tuple[str, ...]) -> "MemorySystem":
 
 async def _served(system: "MemorySystem", serve: Serve) -> None:
     """Serve until the end, or until a signal, and close everything in either case."""
+    import signal
+
     import anyio
 
+    from recall_bench.interruption import cancelled_by_signals
     from recall_bench.serving.host import Host
 
     host = Host(system)
+    wanted = (signal.SIGINT, signal.SIGTERM)
     try:
-        with anyio.CancelScope() as scope, _signals(scope):
+        with anyio.CancelScope() as scope, cancelled_by_signals(scope, wanted):
             await serve(host)
     finally:
         with anyio.CancelScope(shield=True):
             await host.close()
-
-
-@contextlib.contextmanager
-def _signals(scope: "anyio.CancelScope") -> Iterator[None]:
-    """Stop in good order at the first signal; a second one does what signals do."""
-    import asyncio
-    import signal
-    import threading
-
-    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    loop = asyncio.get_running_loop()
-    wanted = (signal.SIGINT, signal.SIGTERM)
-
-    def release() -> None:
-        for number in wanted:
-            loop.remove_signal_handler(number)
-
-    def stop() -> None:
-        scope.cancel()
-        release()
-
-    for number in wanted:
-        loop.add_signal_handler(number, stop)
-    try:
-        yield
-    finally:
-        release()
 
 
 def _over_stdio() -> Serve:

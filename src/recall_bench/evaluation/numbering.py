@@ -8,7 +8,7 @@ import msgspec
 from recall_bench.errors import UsageError
 from recall_bench.evaluation.markdown import markdown_of
 from recall_bench.evaluation.report import Report
-from recall_bench.reporting.files.replacement import Replacement
+from recall_bench.replacement import Replacement
 
 _RUN = re.compile(r"run-(\d+)")
 

@@ -152,7 +152,7 @@ def append(path: Path, entry: Entry) -> Entry:
     The file is replaced whole or not at all, and every byte of what it held is kept. An entry that
     the log has already, because a finished run was told again, is not added a second time.
     """
-    from recall_bench.reporting.files.replacement import replace_file
+    from recall_bench.replacement import replace_file
 
     with _alone(path):
         before = _bytes(path) if path.exists() else HEADING.encode()

@@ -9,7 +9,7 @@ from recall_bench.core.history import WallTime
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.record import Record
 from recall_bench.ending import Finished
-from recall_bench.reporting.files.replacement import replace_file
+from recall_bench.replacement import replace_file
 from recall_bench.selection.assembly import EVAL_VERSION, Assembled
 from recall_bench.selection.outcomes import Scored, scored_tests
 from recall_bench.selection.summary import Mean, Share, Summary, Together, summarise

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from recall_bench.reporting.files.replacement import replace_file
+from recall_bench.replacement import replace_file
 from recall_bench.selection.files.result_file import (
     Presearched,
     ResultEntry,

@@ -14,6 +14,7 @@ import msgspec
 from recall_bench.core.standing import State
 from recall_bench.errors import UsageError
 from recall_bench.journal import JOURNAL
+from recall_bench.replacement import Replacement
 from recall_bench.reporting.files.layout import compact, lay_out, row
 from recall_bench.reporting.files.records import (
     Fields,
@@ -29,7 +30,6 @@ from recall_bench.reporting.files.records import (
     range_result,
     ranges,
 )
-from recall_bench.reporting.files.replacement import Replacement
 from recall_bench.reporting.files.rows import LogRow, TrialRows, described, logged, milliseconds
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import PersonaSummary, Summary, summarise

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from recall_bench.errors import UsageError
-from recall_bench.reporting.files.replacement import replace_file
+from recall_bench.replacement import replace_file
 from recall_bench.reporting.heatmap.cells import Cell, HeatmapData
 from recall_bench.reporting.heatmap.picture import specification
 
