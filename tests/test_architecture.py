@@ -12,7 +12,8 @@ ROOT = Path(recall_bench.__file__).parent
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "core": {"errors"},
-    "journal": {"core", "errors"},
+    "appending": {"errors"},
+    "journal": {"appending", "core", "errors"},
     "plugins": {"errors"},
     "interruption": set(),
     "replacement": {"errors"},

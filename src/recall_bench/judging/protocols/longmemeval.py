@@ -22,8 +22,8 @@ from collections.abc import Mapping
 from recall_bench.core.verdict import unbilled
 from recall_bench.errors import Malformed
 from recall_bench.judging.protocols.asking import REMINDER, yes_or_no
-from recall_bench.judging.protocols.fencing import fenced
 from recall_bench.judging.protocols.score import Asked, Bill, ProtocolCard, Score, Submission
+from recall_bench.models.fencing import fenced
 from recall_bench.models.model import Model, Prompt
 
 _SYSTEM = (

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from recall_bench.judging.protocols.fencing import fenced
+from recall_bench.models.fencing import fenced
 from recall_bench.models.model import Finish, Prompt, Reply
 from recall_bench.selection.files.memory_file import MemoryFile
 from recall_bench.selection.selectors.agent_prompt import Template

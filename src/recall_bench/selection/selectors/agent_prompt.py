@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from recall_bench.errors import Malformed, UsageError
-from recall_bench.judging.protocols.fencing import fenced
+from recall_bench.models.fencing import fenced
 from recall_bench.models.model import Finish, Prompt, Reply
 from recall_bench.selection.corpus import MEMORY
 from recall_bench.selection.files.memory_file import MemoryFile

@@ -33,6 +33,6 @@ def fenced(blocks: Mapping[str, str]) -> Fenced:
 
 def _mark(bodies: tuple[str, ...]) -> str:
     digest = sha256("\0".join(bodies).encode())
-    while any((mark := digest.hexdigest()[:16]) in body for body in bodies):
+    while any(digest.hexdigest()[:16] in body for body in bodies):
         digest.update(b"\0")
-    return mark
+    return digest.hexdigest()[:16]

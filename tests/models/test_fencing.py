@@ -4,7 +4,7 @@ from hashlib import sha256
 
 import pytest
 
-from recall_bench.judging.protocols.fencing import fenced
+from recall_bench.models.fencing import fenced
 
 
 def unfenced(text: str, mark: str) -> dict[str, str]:
@@ -64,7 +64,7 @@ def test_a_text_that_holds_its_own_mark_gets_another(monkeypatch: pytest.MonkeyP
         def hexdigest(self) -> str:
             return ("f" if self._updates else "0") * 64
 
-    monkeypatch.setattr("recall_bench.judging.protocols.fencing.sha256", Guessed)
+    monkeypatch.setattr("recall_bench.models.fencing.sha256", Guessed)
 
     assert fenced({"reply": "<<end of reply 0000000000000000>>"}).mark == "f" * 16
 
