@@ -1,0 +1,89 @@
+"""Options that the passes of generation share, and what they say in the end."""
+
+import shlex
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from recall_bench.cli.answer import json_text
+from recall_bench.cli.options import COUNT, PATH, option
+
+if TYPE_CHECKING:
+    from recall_bench.generate.outcome import Generated
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MODEL = option(
+    "--model",
+    help="offline, provider:model, a base URL, file.py[:name], command:PROGRAM, claude, codex or "
+    "copilot [offline].",
+)
+LIMITS = (
+    option(
+        "--temperature",
+        type=click.FloatRange(0, 2),
+        metavar="T",
+        help="How freely the model writes; claude, codex and copilot decide themselves.",
+    ),
+    option("--max-tokens", type=COUNT, metavar="N", help="The most that one reply may take."),
+    option("--timeout", "timeout_ms", type=COUNT, help="Milliseconds for a call [600000]."),
+    option("--parallelism", type=COUNT, help="Calls at a time [8]."),
+    option(
+        "--max-cost",
+        "max_cost_usd",
+        type=click.FloatRange(min=0),
+        metavar="USD",
+        help="Stop before the calls on record cost more; a higher one continues [no limit].",
+    ),
+)
+_ENDS = (
+    option("--profile", type=PATH, help="Take what is not given here from this profile."),
+    click.option("--json", "as_json", is_flag=True, help="Print what became of it as JSON."),
+)
+_DAYS = (
+    option("--persona", type=PATH, help="The persona's folder."),
+    option("--arcs", metavar="FILE", help="Which story, where there are several."),
+    MODEL,
+    option("--days", type=COUNT, help="The first so many days: short for --start 1 --end N."),
+    option("--start", type=COUNT, help="The first day [1]."),
+    option("--end", type=COUNT, help="The last day [the story's]."),
+    click.option(
+        "--overwrite", is_flag=True, help="Write anew what is there; cut short, it goes on."
+    ),
+)
+
+
+def _all(*options: Callable[[Any], Any]) -> Callable[[F], F]:
+    def add(command: F) -> F:
+        for each in reversed(options):
+            command = each(command)
+        return command
+
+    return add
+
+
+pass_options = _all(*_DAYS, *LIMITS, *_ENDS)
+"""Of a pass over the days of a story."""
+
+model_options = _all(MODEL, *LIMITS, *_ENDS)
+"""Of a command that asks a model and has no days."""
+
+
+def told(line: str) -> None:
+    """Say to whoever watches what was done."""
+    click.echo(line, err=True)
+
+
+def again() -> str:
+    """The command as it was typed, which goes on where it stopped."""
+    return shlex.join(["recall-bench", *sys.argv[1:]])
+
+
+def conclude(generated: "Generated", *, as_json: bool) -> int:
+    """Print what became of the pass; its exit code."""
+    click.echo(json_text(generated) if as_json else generated.in_words)
+    if generated.stopped is not None:
+        click.echo(f"error: {generated.stopped.reason}", err=True)
+    return generated.exit_code

@@ -1,0 +1,145 @@
+"""What a pass was told by its model: every reply, on disk before anything is made of it.
+
+The log of a pass lies in the persona's folder, `.generation/<pass>-<suffix>.jsonl`. The next run of
+the same pass reads it, and asks for nothing it holds. `--overwrite` begins a new round, in which
+everything is asked for anew; a round that was cut short goes on with the same flag.
+"""
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from recall_bench.appending import LineFile, lines
+from recall_bench.core.history import WallTime
+from recall_bench.core.record import Record
+from recall_bench.core.usage import Usage
+from recall_bench.errors import DataError
+from recall_bench.models.model import Finish, Prompt, Reply
+
+FOLDER = ".generation"
+
+
+class Call(Record, frozen=True, kw_only=True, omit_defaults=True, tag="call"):
+    """One reply that arrived."""
+
+    at: WallTime
+    unit: str
+    """What it was asked for, in words: `day 12, principal`."""
+    key: str
+    model: str
+    text: str
+    usage: Usage
+    finish: Finish = Finish.STOP
+
+
+class Overwriting(Record, frozen=True, kw_only=True, tag="overwriting"):
+    """From here on everything is asked for anew, and what is there is replaced."""
+
+    round: int
+
+
+class Replaced(Record, frozen=True, kw_only=True, tag="replaced"):
+    """A unit was written in the round of overwriting that is under way."""
+
+    unit: str
+
+
+class Overwritten(Record, frozen=True, kw_only=True, tag="overwritten"):
+    """The round of overwriting came to its end."""
+
+
+Entry = Call | Overwriting | Replaced | Overwritten
+
+
+class CallLog(LineFile):
+    """The replies of a pass. Open it with `with`; one process at a time can."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, otherwise="stop it first")
+        self._log = path
+        self._replies: dict[str, Reply] = {}
+        self._replaced: set[str] = set()
+        self._round = 0
+        self._is_overwriting = False
+        self.spent = Usage()
+        """What every call on record cost, of this run and of those before it."""
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        try:
+            for number, (_, line) in enumerate(lines(self._log), start=1):
+                self._note(_decoded(line, f"{self._log}, line {number}"))
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+        return self
+
+    def begin(self, *, overwrite: bool) -> None:
+        """Say whether what is there is to be replaced. An unfinished round of that goes on."""
+        if overwrite and not self._is_overwriting:
+            self._add(Overwriting(round=self._round + 1))
+
+    def end(self) -> None:
+        """Everything wanted was written: the next overwriting is another round."""
+        if self._is_overwriting:
+            self._add(Overwritten())
+
+    def is_replaced(self, unit: str) -> bool:
+        """Whether the unit was written in the round of overwriting that is under way."""
+        return unit in self._replaced
+
+    def replaced(self, unit: str) -> None:
+        """The unit was written; matters only while overwriting."""
+        if self._is_overwriting:
+            self._add(Replaced(unit=unit))
+
+    def key_of(self, model: str, prompt: Prompt, attempt: int) -> str:
+        """Names a question to a model: the same words put once more are another attempt."""
+        parts = (model, prompt.system, prompt.user, str(attempt), str(self._round))
+        return sha256("\0".join(parts).encode(errors="replace")).hexdigest()
+
+    def reply(self, key: str) -> Reply | None:
+        """The reply on record to this question."""
+        return self._replies.get(key)
+
+    def keep(self, call: Call) -> None:
+        """Put a reply on record; it is on the disk before this returns."""
+        self._add(call)
+
+    def _add(self, entry: Entry) -> None:
+        self.append_line(msgspec.json.encode(entry))
+        self.sync()
+        self._note(entry)
+
+    def _note(self, entry: Entry) -> None:
+        match entry:
+            case Call():
+                self._replies[entry.key] = Reply(
+                    text=entry.text, usage=Usage(cached=1), finish=entry.finish
+                )
+                self.spent += entry.usage
+            case Overwriting():
+                self._round, self._is_overwriting = entry.round, True
+                self._replaced.clear()
+            case Replaced():
+                self._replaced.add(entry.unit)
+            case Overwritten():
+                self._is_overwriting = False
+                self._replaced.clear()
+
+
+def log_path(persona: Path, what: str, suffix: str) -> Path:
+    """Where the log of a pass lies; `what` is the pass and `suffix` the story's, if it has one."""
+    return persona / FOLDER / (f"{what}-{suffix}.jsonl" if suffix else f"{what}.jsonl")
+
+
+def _decoded(line: bytes, where: str) -> Entry:
+    try:
+        entry: Entry = msgspec.json.decode(line, type=Entry)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise DataError(
+            f"{where}: is not a call on record ({error}); remove the file to ask everything anew"
+        ) from error
+    return entry

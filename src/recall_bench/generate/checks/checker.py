@@ -1,0 +1,66 @@
+"""A question held against the days it rests on, before it is kept or long after."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+
+class Kind(StrEnum):
+    """What can be wrong with a question."""
+
+    FORMAT = "format"
+    """A field is missing, or holds what it cannot."""
+    SUPPORT = "support"
+    """The days it names do not hold its answer."""
+    STALENESS = "staleness"
+    """A later day changes the answer, and the question does not say of when it asks."""
+    VAGUENESS = "vagueness"
+    """Nobody can tell which time, window or thing is meant, or it speaks of the benchmark."""
+    DUPLICATE = "duplicate"
+    BOUNDARY = "boundary"
+    """Who may know, who asks and what is disclosed do not fit together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing wrong with a question."""
+
+    kind: Kind
+    message: str
+    """One sentence: what, where, what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """What would put a question right."""
+
+    changes: Mapping[str, object]
+    """Fields and their new values; None takes a field away."""
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """What the checks say about one question."""
+
+    problems: tuple[Problem, ...]
+    repair: Repair | None = None
+    """None where nothing is wrong, or nothing can be done without judgement."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+
+class Checker(Protocol):
+    """Knows the days of a story and the questions kept so far."""
+
+    def examine(self, entry: Mapping[str, object]) -> Examined:
+        """What is wrong with a question, and what would put it right."""
+        ...
+
+    def keep(self, entry: Mapping[str, object]) -> None:
+        """The question is kept: none after it may repeat it."""
+        ...

@@ -1,0 +1,22 @@
+"""What a pass will take, said before the first call."""
+
+from recall_bench.core.tokens import tokens
+from recall_bench.models.model import Prompt
+
+
+def estimate(target: str, calls: int, sample: Prompt, output_tokens: int) -> str:
+    """One sentence: calls, tokens and money, if every call is like the sample.
+
+    `output_tokens` is what a reply of this pass usually takes. Rejected replies are asked for
+    again and come on top.
+    """
+    from recall_bench.resolve.models import expected_cost
+
+    tokens_in = calls * (tokens(sample.system) + tokens(sample.user))
+    tokens_out = calls * output_tokens
+    cost = expected_cost(target, input_tokens=tokens_in, output_tokens=tokens_out)
+    price = "nobody knows the price" if cost is None else f"about {cost:.2f} USD"
+    return (
+        f"about {calls:,} calls, {tokens_in:,} tokens in and {tokens_out:,} out: {price}, "
+        "more where replies have to be mended"
+    )

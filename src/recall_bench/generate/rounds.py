@@ -1,0 +1,88 @@
+"""Ask, look at the reply, and ask again with what was wrong with it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from recall_bench.errors import BenchError, ModelFault, ModelGone
+from recall_bench.generate.caller import Caller
+from recall_bench.models.fencing import fenced
+from recall_bench.models.model import Finish, Prompt, Reply
+
+T = TypeVar("T")
+
+ATTEMPTS = 3
+"""How many new calls a run spends on one thing."""
+
+_MOST_SHOWN = 12
+_ENDS = {
+    Finish.LENGTH: "the reply was cut off at the most tokens allowed; write less",
+    Finish.FILTERED: "the reply was withheld by the content filter; word it otherwise",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Why a reply cannot be used: one sentence for each thing, addressed to its author."""
+
+    problems: tuple[str, ...]
+
+
+class Unwritten(BenchError):
+    """A model was asked as often as allowed, and nothing it replied could be used."""
+
+
+async def accepted(
+    caller: Caller,
+    unit: str,
+    prompt: Prompt,
+    read: Callable[[str], T | Rejected],
+    *,
+    attempts: int = ATTEMPTS,
+) -> T:
+    """What `read` makes of the first reply that it does not reject.
+
+    A rejected reply goes back with its problems. Replies on record are read first and cost no
+    attempt, so that a later run goes on with the mending where this one gave up. Unwritten if no
+    reply could be used; ModelGone and BudgetSpent as the caller raises them.
+    """
+    asking, spent, number = prompt, 0, 0
+    reason = "it was not asked"
+    while spent < attempts:
+        try:
+            reply, is_new = await caller.reply(asking, unit, number)
+        except ModelGone:
+            raise
+        except ModelFault as fault:
+            spent += 1
+            reason = str(fault)
+            continue
+        spent += is_new
+        number += 1
+        found = _read(reply, read)
+        if not isinstance(found, Rejected):
+            return found
+        reason = "; ".join(found.problems)
+        asking = mended(prompt, reply.text, found)
+    raise Unwritten(reason)
+
+
+def _read(reply: Reply, read: Callable[[str], T | Rejected]) -> T | Rejected:
+    if reply.finish is not Finish.STOP:
+        return Rejected((_ENDS[reply.finish],))
+    return read(reply.text)
+
+
+def mended(prompt: Prompt, reply: str, rejected: Rejected) -> Prompt:
+    """The same request with the reply that was rejected and what is wrong with it."""
+    blocks = fenced({"rejected reply": reply})
+    problems = "\n".join(f"- {problem}" for problem in rejected.problems[:_MOST_SHOWN])
+    more = len(rejected.problems) - _MOST_SHOWN
+    if more > 0:
+        problems += f"\n- and {more} more of the kind"
+    return replace(
+        prompt,
+        user=f"{prompt.user}\n\nAn earlier reply was rejected. It stands between the lines with "
+        f"the mark {blocks.mark}:\n\n{blocks.text}\n\nWhat is wrong with it:\n{problems}\n\n"
+        "Write the whole reply again with this put right and everything else kept.",
+    )
