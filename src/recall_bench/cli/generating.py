@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from recall_bench.cli.answer import json_text
-from recall_bench.cli.options import COUNT, PATH, option
+from recall_bench.cli.options import COUNT, PATH, given, option
 
 if TYPE_CHECKING:
     from recall_bench.generate.outcome import Generated
@@ -79,6 +79,30 @@ def told(line: str) -> None:
 def again() -> str:
     """The command as it was typed, which goes on where it stopped."""
     return shlex.join(["recall-bench", *sys.argv[1:]])
+
+
+_WHICH_DAYS = ("days", "start", "end")
+
+
+def request_flags(flags: dict[str, Any], *, model: str) -> dict[str, Any]:
+    """The flags that were given over what the profile says; UsageError without a persona.
+
+    `model` is the model of the profile that this command asks: creation, generation or
+    conversation. Settings of the profile that the command has no flag for are left out.
+    """
+    from recall_bench.errors import UsageError
+    from recall_bench.generate.profiled import read_generation
+
+    profile = flags.pop("profile")
+    said = given(flags)
+    found = read_generation(profile, model) if profile else {}
+    if said.keys() & _WHICH_DAYS:
+        # Which days is one decision: what the profile says about it is not mixed in.
+        found = {name: value for name, value in found.items() if name not in _WHICH_DAYS}
+    found = {name: value for name, value in found.items() if name in flags} | said
+    if "persona" not in found:
+        raise UsageError("--persona is missing; name the persona's folder")
+    return {**found, "again": again()}
 
 
 def conclude(generated: "Generated", *, as_json: bool) -> int:

@@ -55,6 +55,12 @@ class Layout:
         return (self.folder if is_named else self.folder.resolve()).name
 
     @property
+    def suffix(self) -> str:
+        """What the story's folders end in: `180d`; empty for `arcs.yaml`."""
+        match = _ARCS.fullmatch(self.arcs)
+        return (match[1] or "") if match else ""
+
+    @property
     def persona_file(self) -> Path:
         """Who the persona is."""
         return self.folder / "persona.yaml"

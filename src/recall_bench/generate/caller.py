@@ -7,6 +7,7 @@ import anyio
 from recall_bench.core.usage import Usage
 from recall_bench.errors import BudgetSpent, ModelFault, ModelGone
 from recall_bench.generate.call_log import Call, CallLog
+from recall_bench.generate.request import PassRequest
 from recall_bench.models.model import Model, Prompt, Reply
 from recall_bench.running.patience import persistently, within
 
@@ -36,6 +37,17 @@ class Caller:
         self._patience = max(FEWEST_SILENT, 2 * at_once)
         self.usage = Usage()
         """What this run has spent, and how many replies it found on record."""
+
+    @classmethod
+    def of(cls, request: PassRequest, model: Model, log: CallLog) -> "Caller":
+        """Within the limits that a request sets."""
+        return cls(
+            model,
+            log,
+            at_once=request.parallelism,
+            timeout_s=request.timeout_ms / 1000,
+            max_cost_usd=request.max_cost_usd,
+        )
 
     @property
     def model(self) -> str:

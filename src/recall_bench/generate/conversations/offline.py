@@ -1,0 +1,82 @@
+"""A day as a dialogue, without a model: somebody asks, and the agent tells what its log holds.
+
+Every sentence of the log is in the dialogue, under its session; nothing else is claimed.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby, pairwise
+
+from recall_bench.core.history import Turn
+from recall_bench.generate.conversations.rendering import FEWEST, MOST, session_mark
+from recall_bench.generate.told_days import ToldDay, Topic
+
+_OPENINGS = (
+    "What is in the log for {date}?",
+    "Walk me through {date}, please.",
+    "Take me through what happened on {date}.",
+    "I was away from the desk. What did {date} bring?",
+    "Give me {date} in order.",
+    "Let us go over {date}.",
+)
+_NEXT = (
+    "And {about}?",
+    "What came up on {about}?",
+    "Go on: {about}.",
+    "Tell me about {about} as well.",
+    "Then {about}. What is there?",
+    "{about}: where does that stand?",
+)
+_CLOSINGS = (
+    ("Is that everything you have?", "That is all the log has for the day."),
+    ("Anything else on record?", "Nothing further for this day."),
+    ("Did you note anything more?", "No, the entry ends there."),
+)
+_MOST_EXCHANGES = MOST // 2
+
+
+def dialogue(day: ToldDay) -> tuple[Turn, ...]:
+    """The day's log as four to twelve turns."""
+    groups = _grouped(day.topics)
+    turns: list[Turn] = []
+    for number, group in enumerate(groups):
+        asked = (
+            _OPENINGS[day.number % len(_OPENINGS)].format(date=day.in_words)
+            if number == 0
+            else _NEXT[(day.number + number) % len(_NEXT)].format(about=_about(group))
+        )
+        turns += [Turn(speaker="user", text=asked), Turn(speaker="assistant", text=_told(group))]
+    if len(turns) < FEWEST:
+        asked, answered = _CLOSINGS[day.number % len(_CLOSINGS)]
+        turns += [Turn(speaker="user", text=asked), Turn(speaker="assistant", text=answered)]
+    return tuple(turns)
+
+
+def _grouped(topics: Sequence[Topic]) -> list[list[Topic]]:
+    """Topics that are told together: one each if there are few, else by session, else by share."""
+    if len(topics) <= _MOST_EXCHANGES:
+        return [[topic] for topic in topics]
+    by_session = [list(group) for _, group in groupby(topics, key=lambda topic: topic.session)]
+    if len(by_session) <= _MOST_EXCHANGES:
+        return by_session
+    bounds = [len(topics) * share // _MOST_EXCHANGES for share in range(_MOST_EXCHANGES + 1)]
+    return [list(topics[first:last]) for first, last in pairwise(bounds)]
+
+
+def _about(group: Sequence[Topic]) -> str:
+    """What a question can name it by, which is no answer: its headings, or its session."""
+    headings = list(dict.fromkeys(topic.heading for topic in group if topic.heading))
+    if len(headings) == 1:
+        return f'"{headings[0]}"'
+    sessions = list(dict.fromkeys(topic.session for topic in group if topic.session))
+    return " and ".join(sessions) or "the rest of the day"
+
+
+def _told(group: Sequence[Topic]) -> str:
+    parts: list[str] = []
+    session: str | None = None
+    for topic in group:
+        if topic.session is not None and topic.session != session:
+            parts.append(session_mark(topic.session))
+            session = topic.session
+        parts.append(f"{topic.heading}\n{topic.text}" if topic.heading else topic.text)
+    return "\n\n".join(parts)

@@ -1,0 +1,27 @@
+"""JSON in a reply, forgiving what models put around it."""
+
+import json
+import re
+from typing import Any, TypeVar
+
+from recall_bench.generate.rounds import Rejected
+
+T = TypeVar("T", list[Any], dict[str, Any])
+
+_FENCE = re.compile(r"```[\w-]*[ \t]*\r?\n(.*?)\r?\n?```", re.DOTALL)
+_ENDS = {list: ("[", "]", "array"), dict: ("{", "}", "object")}
+
+
+def json_in(text: str, kind: type[T]) -> T | Rejected:
+    """The JSON array or object of a reply: alone, in a fence, or between other words."""
+    opening, closing, name = _ENDS[kind]
+    fences: list[str] = _FENCE.findall(text)
+    inner = text[text.find(opening) : text.rfind(closing) + 1]
+    for candidate in (text.strip(), *(fence.strip() for fence in fences), inner):
+        try:
+            found = json.loads(candidate)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, kind):
+            return found
+    return Rejected((f"it is not one JSON {name}: {' '.join(text.split())!r:.120}",))

@@ -1,0 +1,121 @@
+"""The days of a story as they are told, by session and by topic, for passes that retell them."""
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+from recall_bench.core.history import story_day
+from recall_bench.datasets.days import DayFile, list_days
+from recall_bench.datasets.layout import Layout
+from recall_bench.datasets.story import Story
+from recall_bench.errors import BenchError, Problems, UsageError
+from recall_bench.lint.atoms import Atom, atoms
+from recall_bench.lint.day import NO_SESSION, Day
+
+_TOPIC = re.compile(r"^###[ \t]+(.+?)[ \t]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One topic of a session: its heading, if it has one, and its text."""
+
+    session: str | None
+    """None for what stands before the first session."""
+    heading: str | None
+    text: str
+
+
+@dataclass(frozen=True)
+class ToldDay:
+    """One day's log."""
+
+    number: int
+    date: date
+    text: str
+
+    @property
+    def weekday(self) -> str:
+        """As people say it."""
+        return f"{self.date:%A}"
+
+    @property
+    def in_words(self) -> str:
+        """The date with its weekday, for prompts and headings."""
+        return f"{self.weekday}, {self.date.day} {self.date:%B %Y}"
+
+    @cached_property
+    def topics(self) -> tuple[Topic, ...]:
+        """Everything it tells, in order."""
+        return tuple(
+            topic for session, text in self._day.parts() for topic in _topics(session, text)
+        )
+
+    @cached_property
+    def sessions(self) -> tuple[str, ...]:
+        """The sessions it tells of, in order."""
+        named = (topic.session for topic in self.topics)
+        return tuple(dict.fromkeys(session for session in named if session is not None))
+
+    @cached_property
+    def values(self) -> frozenset[str]:
+        """The exact values it states, by their core."""
+        return frozenset(atom.core for atom in exact(self._day.body))
+
+    def values_in(self, session: str) -> frozenset[str]:
+        """Those stated in one of its sessions."""
+        own = (text for name, text in self._day.parts() if name == session)
+        return frozenset(atom.core for text in own for atom in exact(text))
+
+    @property
+    def body(self) -> str:
+        """The log without its front matter."""
+        return self._day.body.strip()
+
+    @cached_property
+    def _day(self) -> Day:
+        return Day(self.number, f"day {self.number}", self.text)
+
+
+def exact(text: str) -> tuple[Atom, ...]:
+    """The values of a text that are right or wrong: amounts, dates, times, codes, no names."""
+    return tuple(atom for atom in atoms(text) if atom.is_exact)
+
+
+def told_days(layout: Layout, wanted: range) -> tuple[DayFile, ...]:
+    """The day files of a story within the days wanted; UsageError if there is none."""
+    if not layout.memories.is_dir():
+        raise UsageError(
+            f"{layout.name(layout.memories)} does not exist; `recall-bench generate` writes it"
+        )
+    problems: list[BenchError] = []
+    files = list_days(layout, problems, [])
+    if problems:
+        raise Problems(problems)
+    found = tuple(file for file in files if file.day in wanted)
+    if not found:
+        raise UsageError(
+            f"{layout.name(layout.memories)} holds no day from {wanted[0]} to {wanted[-1]}; "
+            f"it ends on day {files[-1].day}"
+        )
+    return found
+
+
+def read_day(file: DayFile, story: Story) -> ToldDay:
+    """One day's log; Malformed if it cannot be read."""
+    return ToldDay(file.day, story_day(story.epoch, file.day).date(), file.read())
+
+
+def coverage(retold: str, day: ToldDay) -> tuple[int, int]:
+    """How many of the day's exact values a retelling holds, and how many there are."""
+    held = {atom.core for atom in exact(retold)}
+    return len(day.values & held), len(day.values)
+
+
+def _topics(session: str, text: str) -> list[Topic]:
+    name = None if session == NO_SESSION else session
+    before, *rest = _TOPIC.split(text)
+    found = [Topic(name, None, before.strip())] if before.strip() else []
+    for heading, body in zip(rest[::2], rest[1::2], strict=True):
+        found.append(Topic(name, heading, body.strip()))
+    return found

@@ -1,0 +1,23 @@
+"""What an agent saves of a day, without a model: every topic of the log, dated, as it stands."""
+
+import re
+
+from recall_bench.datasets.transcripts import ToolCall
+from recall_bench.generate.told_days import ToldDay, Topic
+from recall_bench.generate.tool_calls.rendering import INTERNAL, SAVE
+
+
+def calls_of(day: ToldDay) -> tuple[ToolCall, ...]:
+    """One call for each paragraph of each topic."""
+    return tuple(
+        ToolCall(session=topic.session or INTERNAL, tool=SAVE, content=_content(day, topic, part))
+        for topic in day.topics
+        for part in re.split(r"\n\s*\n", topic.text)
+        if part.strip()
+    )
+
+
+def _content(day: ToldDay, topic: Topic, paragraph: str) -> str:
+    """Dated and headed, so that it can be understood alone."""
+    about = f"{day.date.isoformat()}, {topic.heading}" if topic.heading else day.date.isoformat()
+    return f"{about}: {paragraph.strip()}"

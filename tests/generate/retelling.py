@@ -1,0 +1,31 @@
+"""Days for the passes that retell them, and a model's view of one."""
+
+import re
+from datetime import date, datetime
+
+from recall_bench.generate.told_days import ToldDay
+from recall_bench.models.model import Prompt
+
+_LOG = re.compile(r"<<log (\w+)>>\n(.*)\n<<end of log \1>>", re.DOTALL)
+_DATE = re.compile(r"its log of (\w+, \d+ \w+ \d{4})")
+
+
+def told_day(asked: Prompt) -> ToldDay:
+    """The day that a prompt shows."""
+    found, dated = _LOG.search(asked.user), _DATE.search(asked.user)
+    assert found is not None
+    assert dated is not None
+    at = datetime.strptime(dated[1], "%A, %d %B %Y").date()  # noqa: DTZ007 - story time is naive
+    return ToldDay(1, at, found[2])
+
+
+def a_day(*, sessions: int, topics: int) -> ToldDay:
+    """A day with so many sessions, each with so many topics."""
+    text = "---\ntype: daily\n---\n"
+    for session in range(sessions):
+        text += f"\n# session: s{session}\n"
+        for topic in range(topics):
+            text += (
+                f"\n### Topic {session}-{topic}\nWe paid ${session}{topic}50 for item {topic}.\n"
+            )
+    return ToldDay(12, date(2025, 3, 14), text)

@@ -1,0 +1,48 @@
+"""Work side by side: bounded, in order, and never before what it looks back on."""
+
+import anyio
+import pytest
+
+from recall_bench.generate.lanes import side_by_side
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 8])
+@pytest.mark.parametrize("lag", [None, 1, 4])
+def test_a_unit_begins_when_what_lies_behind_its_lag_is_done(at_once: int, lag: int | None) -> None:
+    done: set[int] = set()
+    begun: list[int] = []
+    busy = most = 0
+
+    async def make(unit: int) -> None:
+        nonlocal busy, most
+        begun.append(unit)
+        assert lag is None or done >= set(range(unit - lag + 1))
+        busy += 1
+        most = max(most, busy)
+        await anyio.sleep(0.003)
+        busy -= 1
+        done.add(unit)
+
+    async def run() -> None:
+        await side_by_side(range(20), make, at_once=at_once, lag=lag)
+
+    anyio.run(run)
+    assert begun == list(range(20))
+    assert most == min(at_once, lag or at_once)
+
+
+def test_what_one_raises_ends_all() -> None:
+    made: list[int] = []
+
+    async def make(unit: int) -> None:
+        if unit == 2:
+            raise ValueError("no")
+        await anyio.sleep(5)
+        made.append(unit)
+
+    async def run() -> None:
+        with pytest.raises(ExceptionGroup):
+            await side_by_side(range(50), make, at_once=4, lag=8)
+
+    anyio.run(run)
+    assert made == []

@@ -1,0 +1,101 @@
+"""What every pass is asked for, and what becomes of it."""
+
+import os
+import signal
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from recall_bench.core.usage import Usage
+from recall_bench.errors import BudgetSpent, ModelGone, UsageError
+from recall_bench.generate.carrying_out import carried_out
+from recall_bench.generate.outcome import Generated, Missing, Stopped
+from recall_bench.generate.request import PassRequest
+
+HERE = Path()
+
+
+@pytest.mark.parametrize(
+    ("fields", "match"),
+    [
+        ({"days": 3, "start": 1}, "--days is short for"),
+        ({"days": 0}, "--days: 0"),
+        ({"start": 9, "end": 8}, "--start: day 9"),
+        ({"max_cost_usd": float("nan")}, "--max-cost"),
+    ],
+)
+def test_a_request_that_cannot_be_met(fields: dict[str, float], match: str) -> None:
+    with pytest.raises(UsageError, match=match):
+        PassRequest(persona=HERE, **fields)  # type: ignore[arg-type]
+
+
+def test_the_days_asked_for() -> None:
+    assert PassRequest(persona=HERE).span(30) == range(1, 31)
+    assert PassRequest(persona=HERE, days=5).span(30) == range(1, 6)
+    assert PassRequest(persona=HERE, start=7, end=9).span(30) == range(7, 10)
+    assert PassRequest(persona=HERE, start=7, end=90).span(30) == range(7, 31)
+    with pytest.raises(UsageError, match="beyond the story's last day, 30"):
+        PassRequest(persona=HERE, start=31).span(30)
+
+
+def test_a_missing_folder_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="create-persona"):
+        PassRequest(persona=tmp_path / "none").layout()
+
+
+def generated(**fields: object) -> Generated:
+    usual = {"what": "days", "folder": "m", "wanted": 9, "written": 3, "kept": 2}
+    return Generated(**{**usual, **fields})  # type: ignore[arg-type]
+
+
+def test_what_is_missing_is_named_with_the_command_that_fills_it() -> None:
+    missing = tuple(
+        Missing(unit=f"day {day}", reason="the reply was prose", day=day) for day in (4, 5, 7)
+    )
+    found = generated(missing=missing, fill="recall-bench generate --persona p")
+
+    assert found.exit_code == 10
+    assert "5 of 9 days are in m (3 new, 2 were there)" in found.in_words
+    assert "missing: days 4–5, 7" in found.in_words
+    assert "to fill them: recall-bench generate --persona p" in found.in_words
+
+
+def test_money_is_told_for_this_run_and_for_all() -> None:
+    usage = Usage(calls=2, input_tokens=2000, output_tokens=10, cost_usd=0.5, cached=3)
+    words = generated(usage=usage, spent=usage + Usage(calls=1, unpriced=1)).in_words
+
+    assert "2 calls, 2,000 tokens in and 10 out, 0.5000 USD; 3 replies were on record" in words
+    assert "with earlier runs 3 calls" in words
+    assert "1 calls of unknown price" in words
+
+
+def test_what_stops_a_pass_in_good_order() -> None:
+    async def spent() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(anyio.sleep, 5)
+            raise BudgetSpent("enough")
+
+    async def gone() -> None:
+        raise ModelGone("no key")
+
+    async def bug() -> None:
+        async with anyio.create_task_group():
+            raise ValueError("a bug")
+
+    async def interrupted() -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        await anyio.sleep(5)
+
+    async def fine() -> None:
+        await anyio.lowlevel.checkpoint()
+
+    assert carried_out(spent) == Stopped(reason="enough", exit_code=8)
+    assert carried_out(gone) == Stopped(reason="no key", exit_code=6)
+    assert carried_out(fine) is None
+    stopped = carried_out(interrupted)
+    assert stopped is not None
+    assert stopped.exit_code == 143
+    with pytest.raises(ValueError, match="a bug"):
+        carried_out(bug)
