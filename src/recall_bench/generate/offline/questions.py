@@ -1,0 +1,134 @@
+"""Questions by the world: queries over its ledger, whose answers are true by construction.
+
+The world is played once, from its first day; what it asks is dealt out to the windows in which it
+becomes answerable. Days that a model wrote from the same facts are asked about too: the sentences
+that answer are then looked up in its text, and what cannot be found there is not asked.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+import anyio.lowlevel
+
+from recall_bench.core.question import CATEGORIES
+from recall_bench.datasets.days import list_days
+from recall_bench.datasets.layout import Layout
+from recall_bench.generate.offline.retold_evidence import Retold
+from recall_bench.generate.offline.world_folder import WorldFolder
+from recall_bench.generate.questions.writer import Entry, Window
+from recall_bench.generate.request import OFFLINE
+from recall_bench.world.build import Clerk, desk_of, ledger_lines
+from recall_bench.world.ledger import Thread
+from recall_bench.world.lexicon import Lexicon
+from recall_bench.world.questions.draft import Draft
+from recall_bench.world.questions.examiner import Examiner
+
+BOUNDARY = "information-boundary"
+
+
+@dataclass(slots=True)
+class Examined:
+    """A world played to its end."""
+
+    drafts: list[tuple[Draft, Mapping[str, object]]] = field(default_factory=list)
+    ledger: str = ""
+    lexicon: str = ""
+
+
+class OfflineQuestions:
+    """The world's own questions on a story whose days are there."""
+
+    name = OFFLINE
+
+    def __init__(self, world: WorldFolder, layout: Layout, mode: str) -> None:
+        self._is_boundary = mode == "boundary"
+        self._retold = Retold(list_days(layout, [], []))
+        self._examined = self._play(world)
+
+    @property
+    def beside(self) -> Mapping[str, str]:
+        """The files of the question folder that a proof of the answers needs, by name."""
+        return {"ledger.jsonl": self._examined.ledger, "lexicon.json": self._examined.lexicon}
+
+    async def write(self, window: Window, amount: int) -> Sequence[Entry]:
+        """What becomes answerable in the window, at most about so many, of every category."""
+        await anyio.lowlevel.checkpoint()
+        groups = [
+            group
+            for group in self._groups()
+            if window.first <= _answerable(group) <= window.last and self._is_told(group)
+        ]
+        return [entry for group in _dealt(groups, amount) for entry in self._entries(group)]
+
+    def _play(self, world: WorldFolder) -> Examined:
+        play, knobs = world.play, world.knobs
+        examiner = Examiner(desk_of(play, world.sources, knobs), play.player.processes, play.seed)
+        clerk = Clerk(world.sources.persona.id, knobs.distance, play.seed)
+        lexicon = Lexicon(play, world.sources)
+        found = Examined()
+        lines: list[str] = []
+        going_on: dict[str, Thread] = {}
+
+        def note(drafts: Iterable[Draft]) -> None:
+            found.drafts += [(draft, clerk.record(draft)) for draft in drafts]
+
+        for played in world.played():
+            self._retold.note(played.page)
+            for thread in played.begun:
+                lexicon.add(thread.key, thread.source, thread.name)
+                going_on[thread.key] = thread
+            for thread in played.ended:
+                lines += ledger_lines(going_on.pop(thread.key, thread))
+            note(examiner.watch(played))
+        note(examiner.finish())
+        for thread in going_on.values():
+            lines += ledger_lines(thread)
+        found.ledger, found.lexicon = "".join(lines), lexicon.dumped()
+        return found
+
+    def _groups(self) -> Iterator[list[tuple[Draft, Mapping[str, object]]]]:
+        """Drafts by themselves; those about one secret together, whoever asks."""
+        secrets: dict[str, list[tuple[Draft, Mapping[str, object]]]] = {}
+        for draft, record in self._examined.drafts:
+            if (draft.category == BOUNDARY) != self._is_boundary:
+                continue
+            if draft.secret is None:
+                yield [(draft, record)]
+            else:
+                secrets.setdefault(draft.secret, []).append((draft, record))
+        yield from secrets.values()
+
+    def _is_told(self, group: Sequence[tuple[Draft, Mapping[str, object]]]) -> bool:
+        return all(self._retold.holds(draft.evidence) for draft, _ in group)
+
+    def _entries(self, group: Sequence[tuple[Draft, Mapping[str, object]]]) -> Iterator[Entry]:
+        for draft, record in group:
+            entry = {key: part for key, part in record.items() if key != "id" and part is not None}
+            yield {**entry, "evidence": self._retold.placed(draft.evidence)}
+
+
+def _answerable(group: Sequence[tuple[Draft, Mapping[str, object]]]) -> int:
+    """The day from which all of them can be asked."""
+    return max(draft.known_from for draft, _ in group)
+
+
+def _dealt(
+    groups: Sequence[list[tuple[Draft, Mapping[str, object]]]], amount: int
+) -> Iterator[list[tuple[Draft, Mapping[str, object]]]]:
+    """About so many, one of each category in turn; of denials, those that did happen in turn."""
+    buckets: dict[tuple[str, bool], list[list[tuple[Draft, Mapping[str, object]]]]] = {}
+    for group in groups:
+        draft = group[0][0]
+        is_denied = draft.category == "negative-recall" and draft.reference.startswith("No")
+        buckets.setdefault((draft.category, is_denied), []).append(group)
+    ranked = sorted(buckets, key=lambda key: (CATEGORIES.index(key[0]), key[1]))
+    given = 0
+    for row in zip_longest(*(buckets[key] for key in ranked)):
+        for group in row:
+            if group is None:
+                continue
+            if given >= amount:
+                return
+            given += len(group)
+            yield group

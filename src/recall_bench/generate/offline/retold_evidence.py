@@ -1,0 +1,81 @@
+"""Where the days on disk hold what the world told, if they are not the world's own text."""
+
+from collections.abc import Sequence
+
+from recall_bench.datasets.days import DayFile
+from recall_bench.lint.atoms import atoms
+from recall_bench.lint.day import Day
+from recall_bench.world.ledger import Span
+from recall_bench.world.narration import Page, sentences
+
+
+class Retold:
+    """The day files of a story beside the pages that the world played."""
+
+    def __init__(self, files: Sequence[DayFile]) -> None:
+        self._files = {file.day: file for file in files}
+        self._own: set[int] = set()
+        """Days whose file is the world's page to the byte."""
+        self._texts: dict[int, str] = {}
+
+    def note(self, page: Page) -> None:
+        """Compare a page with its file, if there is one."""
+        file = self._files.get(page.day)
+        if file is None:
+            return
+        text = file.read()
+        if text == page.text:
+            self._own.add(page.day)
+        else:
+            self._texts[page.day] = text
+
+    def holds(self, spans: Sequence[Span]) -> bool:
+        """Whether every sentence is there, as it was told or in other words."""
+        return all(self._place(span) is not None for span in spans)
+
+    def placed(self, spans: Sequence[Span]) -> list[dict[str, object]]:
+        """Each sentence with its place in the files, in their order."""
+        found = [(span, self._place(span)) for span in spans]
+        places = sorted(
+            (span.day, place, span.session) for span, place in found if place is not None
+        )
+        return [
+            {"day": day, "session": session, "start": start, "end": end}
+            for day, (start, end), session in dict.fromkeys(places)
+        ]
+
+    def _place(self, span: Span) -> tuple[int, int] | None:
+        if span.day in self._own:
+            return span.start, span.end
+        text = self._texts.get(span.day)
+        return None if text is None else _likest(text, span)
+
+
+def _likest(text: str, span: Span) -> tuple[int, int] | None:
+    """The sentence of the same session that holds most of what the world's sentence states.
+
+    None if no sentence holds every exact value of it.
+    """
+    wanted = atoms(span.text)
+    exact = {atom.core for atom in wanted if atom.is_exact}
+    names = {atom.core for atom in wanted if not atom.is_exact}
+    best: tuple[int, tuple[int, int]] | None = None
+    for start, end in _sentences_of(text, span.session):
+        held = {atom.core for atom in atoms(text[start:end])}
+        if not exact <= held:
+            continue
+        score = len(names & held)
+        if (score or exact) and (best is None or score > best[0]):
+            best = score, (start, end)
+    return None if best is None else best[1]
+
+
+def _sentences_of(text: str, session: str) -> list[tuple[int, int]]:
+    """Where the sentences of one session begin and end in the file."""
+    found = []
+    for name, part in Day(1, "", text).parts():
+        if name != session:
+            continue
+        offset = text.index(part)
+        found += [(offset + start, offset + end) for start, end in sentences(part)]
+    return found

@@ -1,0 +1,137 @@
+"""A model words the world's facts; no day is kept that loses one, adds one or tells a secret."""
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.sentences import split
+from recall_bench.datasets.layout import Layout
+from recall_bench.errors import UsageError
+from recall_bench.generate.days.request import DaysRequest
+from recall_bench.generate.from_ledger.notes import Notes, notes_of
+from recall_bench.generate.from_ledger.verification import verified
+from recall_bench.generate.from_ledger.writing import write_from_ledger
+from recall_bench.generate.offline.world_folder import open_world
+from recall_bench.generate.rounds import Rejected
+from recall_bench.models.model import Prompt
+from recall_bench.shipped import SOURCES
+from tests.generate.scripted import ScriptedModel
+
+_NOTES = re.compile(r"<<notes (\w+)>>\n(.*)\n<<end of notes \1>>", re.DOTALL)
+
+
+@pytest.fixture
+def persona(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(SOURCES / "er-physician", tmp_path / "er-physician"))
+
+
+def reworded(text: str) -> str:
+    """Every sentence in other words, its values untouched."""
+    lines = [
+        line
+        if line.startswith("###")
+        else " ".join(f"As I have it, {each}" for each in split(line.removeprefix("- ")))
+        for line in text.splitlines()
+    ]
+    return "\n".join(lines)
+
+
+def by_the_notes(asked: Prompt) -> str:
+    found = _NOTES.search(asked.user)
+    assert found is not None
+    return reworded(found[2])
+
+
+@pytest.fixture(scope="module")
+def notes() -> Notes:
+    """Of a day that states three values and names its subject."""
+    world = open_world(Layout(SOURCES / "er-physician", "arcs-1000d.yaml"))
+    assert world is not None
+    for played in world.played():
+        for found in notes_of(played.page, tuple(world.play.sessions), world.play.dates):
+            if len(found.facts) >= 3 and found.names:
+                return found
+    raise AssertionError("no day states three values")
+
+
+def test_days_are_written_from_the_facts_and_hold_them_all(persona: Path) -> None:
+    lines: list[str] = []
+    request = DaysRequest(persona=persona, model="m", days=4, from_ledger=True)
+    done = write_from_ledger(request, lines.append, ScriptedModel(by_the_notes))
+
+    assert done.exit_code == 0
+    assert done.written == done.wanted
+    assert f"Generated day 4/1000 ({done.written} unique)" in lines
+    text = (persona / "memories-1000d" / "day-0001.md").read_text()
+    assert text.startswith("---\ntype: daily\n---\n\n# session: ")
+    assert "As I have it" in text
+
+
+def test_the_same_request_goes_on_and_pays_for_nothing_twice(persona: Path) -> None:
+    model = ScriptedModel(by_the_notes)
+    request = DaysRequest(persona=persona, model="m", days=3, from_ledger=True)
+    first = write_from_ledger(request, model=model)
+    (persona / "memories-1000d" / "day-0002.md").unlink()
+    again = write_from_ledger(replace(request, days=None, end=3), model=model)
+
+    assert (again.written, again.kept) == (1, first.written - 1)
+    assert again.usage.calls == 0
+    assert again.usage.cached > 0
+
+
+def spoilt(spoil: Callable[[str, Notes], str], notes: Notes) -> str | Rejected:
+    return verified(spoil(reworded(notes.text), notes), notes, "Monday", {"PLANTED": "elsewhere"})
+
+
+def test_a_sound_entry_is_kept(notes: Notes) -> None:
+    assert isinstance(spoilt(lambda text, _: text, notes), str)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"),
+    [
+        (lambda text, notes: text.replace(notes.facts[0].value, "some"), "is missing"),
+        (lambda text, notes: text.replace(notes.names[0], "it"), "is not named"),
+        (lambda text, _: f"{text}\nIt cost $98,765.43.", "$98,765.43 is not in the notes"),
+        (lambda text, _: f"{text}\nPLANTED", "PLANTED belongs to another session"),
+        (lambda text, _: text.replace("### ", ""), "it has no `###` heading"),
+        (lambda _, notes: notes.text, "word for word"),
+        (lambda text, _: f"# session: pub\n{text}", "it tells of session pub"),
+        (lambda text, _: f"# Diary\n{text}", "higher level"),
+        (lambda *_: "---\ntype: daily\n---\n", "it is empty"),
+    ],
+)
+def test_an_entry_that_loses_or_adds_anything_is_not(
+    notes: Notes, spoil: Callable[[str, Notes], str], problem: str
+) -> None:
+    found = spoilt(spoil, notes)
+
+    assert isinstance(found, Rejected)
+    assert problem in " ".join(found.problems)
+
+
+def test_a_day_that_keeps_failing_is_skipped_reported_and_filled_later(persona: Path) -> None:
+    def script(asked: Prompt) -> str:
+        return "I forgot." if "9 January" in asked.user else by_the_notes(asked)
+
+    lines: list[str] = []
+    request = DaysRequest(persona=persona, model="m", days=3, from_ledger=True, again="again")
+    done = write_from_ledger(request, lines.append, ScriptedModel(script))
+    failed = [each.day for each in done.missing]
+
+    assert done.exit_code == 10
+    assert failed
+    assert any(f"day={failed[0]} skipped: " in line for line in lines)
+    assert not (persona / "memories-1000d" / f"day-{failed[0]:04}.md").exists()
+    again = write_from_ledger(request, model=ScriptedModel(by_the_notes))
+    assert again.exit_code == 0
+
+
+def test_without_a_world_there_are_no_facts(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(SOURCES / "harbour-office", tmp_path / "harbour-office"))
+    with pytest.raises(UsageError, match="has no world"):
+        write_from_ledger(DaysRequest(persona=folder, model="m"), model=ScriptedModel(by_the_notes))
