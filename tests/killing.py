@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 
-from recall_bench import job
+from recall_bench import job, plugins
 from recall_bench.cli.main import main
 from recall_bench.core.event import Answered, Event, Judged, NotAnswered
 from recall_bench.journal import Journal, read
@@ -32,9 +32,10 @@ for _package in _WHOLE:
         import_module(_module.name)
 
 # What every run works out first, and each of hundreds of forks would again: the digest of source
-# that it records, and what the offline judge reads from the package.
+# that it records, which plugins there are, and what the offline judge reads from the package.
 _CODE = job.code_digest()
 rules_digest()
+_INSTALLED = {kind: plugins.installed(kind) for kind in plugins.KINDS}
 for _with_evidence in (True, False):
     weighing(with_evidence=_with_evidence)
 
@@ -52,6 +53,7 @@ def in_child(words: list[str], *, events: int | None = None, seconds: float | No
     if child:
         return os.waitpid(child, 0)[1]
     setattr(job, "code_digest", lambda: _CODE)  # noqa: B010 - mypy forbids the plain assignment
+    setattr(plugins, "installed", _INSTALLED.__getitem__)  # noqa: B010 - as above
     if events is not None:
         _kill_after(events)
     if seconds is not None:

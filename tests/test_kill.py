@@ -130,16 +130,29 @@ def test_each_time_the_money_is_spent(tmp_path: Path) -> None:
     """)
 
 
-def test_at_fifty_random_moments_of_a_larger_run(tmp_path: Path) -> None:
-    chance = random.Random(20)
-    moments = [chance.random() for _ in range(50)]
+MARKS = """
+async def judge(exhibit):
+    number = sum(map(ord, exhibit.item.id))
+    return {"correctness": number % 4, "completeness": number % 3, "grounded": number % 2}
+"""
+
+
+@pytest.mark.parametrize(
+    ("judge", "deaths"), [("offline", 12), ("a file", 38)], ids=["offline judge", "quick judge"]
+)
+def test_at_fifty_random_moments_of_a_larger_run(tmp_path: Path, judge: str, deaths: int) -> None:
+    """A judge that reads the history takes most of a run's time: few deaths are elsewhere then."""
+    chance = random.Random(deaths)
+    moments = [chance.random() for _ in range(deaths)]
+    (tmp_path / "marks.py").write_text(MARKS)
+    named = judge if judge == "offline" else str(tmp_path / "marks.py")
 
     scenario(f"""
         import shutil
         import time
         base = Path({str(tmp_path)!r})
         command = ["run", "--adapter", "bm25", "--ranges", "every:5", "--groups-enabled",
-                   "--parallelism", "4", "--no-heatmap-png", "--into"]
+                   "--judge", {named!r}, "--parallelism", "4", "--no-heatmap-png", "--into"]
         assert in_child([*command, str(base / "warm")]) == 0
         started = time.perf_counter()
         assert in_child([*command, str(base / "whole")]) == 0

@@ -66,7 +66,7 @@ def mean_of(adapter: str, into: Path) -> float:
     finished = recall_bench.run(
         data=shared_data("recall-ea"),
         adapter=adapter,
-        ranges=("90d", "180d"),
+        ranges=("60d",),
         into=into,
         heatmap_png=False,
     )

@@ -139,7 +139,7 @@ def test_a_question_that_hangs_is_one_failure(
 ) -> None:
     monkeypatch.setenv("FAULTS", "hang:7")
 
-    shown = invoke(*words(data, CHILD, "r", "--timeout", "3000", "--error-budget", "0.1"))
+    shown = invoke(*words(data, CHILD, "r", "--timeout", "2000", "--error-budget", "0.1"))
 
     assert shown.code == 0, shown.err
     assert failures("r") == ["SystemTimeout"]
@@ -154,7 +154,7 @@ def test_a_child_that_freezes_costs_one_question_and_is_replaced(
     """Each child freezes at its seventh question: the first, and the one that replaces it."""
     monkeypatch.setenv("FAULTS", "freeze:7")
     be_quick(monkeypatch)
-    more = ("--timeout", "3000", "--error-budget", "0.2", "--lifecycle", lifecycle)
+    more = ("--timeout", "2000", "--error-budget", "0.2", "--lifecycle", lifecycle)
 
     shown = invoke(*words(data, CHILD, "r", *more))
 
@@ -170,7 +170,7 @@ def test_a_frozen_child_takes_its_saved_states_with_it_and_the_same_command_cont
 ) -> None:
     monkeypatch.setenv("FAULTS", "freeze:7")
     be_quick(monkeypatch)
-    command = words(data, CHILD, "r", "--timeout", "3000", "--error-budget", "0.2")
+    command = words(data, CHILD, "r", "--timeout", "2000", "--error-budget", "0.2")
 
     broken = invoke(*command)
     monkeypatch.delenv("FAULTS")

@@ -14,9 +14,9 @@ from tests.world.conftest import days, questions
 Built = Callable[..., Path]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def asked(built: Built) -> list[dict[str, Any]]:
-    """What a year at the bakery asks."""
+    """What a year at the bakery asks; not to be changed."""
     return questions(built(days=365))
 
 
