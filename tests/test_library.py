@@ -172,7 +172,13 @@ def test_what_was_asked_cannot_change_when_it_is_judged_again(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("name", "word"),
-    [("lifecycle", "eternal"), ("review", "all"), ("judge_shows", "some"), ("calendar", "lunar")],
+    [
+        ("lifecycle", "eternal"),
+        ("review", "all"),
+        ("judge_shows", "some"),
+        ("calendar", "lunar"),
+        ("ingest", "thoughts"),
+    ],
 )
 def test_a_word_that_means_nothing_is_refused(name: str, word: str) -> None:
     with pytest.raises(recall_bench.UsageError, match=f"{word!r} is none of"):

@@ -112,6 +112,7 @@ class Check:
             arcs=story.arcs,
             allow_gaps=self._settings.allow_gaps,
             calendar=self._settings.calendar,
+            ingest=self._settings.ingest,
         )
         self._problems += found.problems
         self.warnings += found.warnings
@@ -169,6 +170,7 @@ def plan_of(
         judge_memory_window=settings.judge_memory_window,
         review=settings.review,
         calendar=settings.calendar,
+        ingest=settings.ingest,
         error_budget=settings.error_budget,
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from recall_bench.core.plan import Calendar, Lifecycle, Review
+from recall_bench.core.plan import Calendar, Ingest, Lifecycle, Review
 from recall_bench.errors import UsageError
 
 
@@ -55,6 +55,7 @@ class Settings:
     repeats: int = 1
     lifecycle: Lifecycle | None = None
     calendar: Calendar = Calendar.METADATA
+    ingest: Ingest = Ingest.DAYS
     allow_gaps: bool = False
     error_budget: float = 0.05
     parallelism: int = 1
@@ -127,6 +128,7 @@ def overlaid(settings: Settings, given: dict[str, Any]) -> Settings:
 
 _WORDS: dict[str, type[StrEnum]] = {
     "calendar": Calendar,
+    "ingest": Ingest,
     "judge_shows": JudgeShows,
     "lifecycle": Lifecycle,
     "review": Review,
@@ -203,6 +205,7 @@ class _Run(_Section):
     repeats: int | None = None
     lifecycle: Lifecycle | None = None
     calendar: Calendar | None = None
+    ingest: Ingest | None = None
     allow_gaps: bool | None = None
     error_budget: float | None = None
     grpc_timeout: int | None = None
@@ -243,6 +246,11 @@ class Profile(_Section):
 
 def read_profile(path: Path) -> dict[str, Any]:
     """The settings a profile gives, by name. Relative paths in it are relative to it."""
+    return _given(parsed_profile(path), path.parent)
+
+
+def parsed_profile(path: Path) -> Profile:
+    """The profile as it stands; its env file is loaded."""
     from recall_bench.yaml12 import load_yaml
 
     if not path.is_file():
@@ -257,7 +265,7 @@ def read_profile(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: {_in_words(error)}") from error
     if profile.env is not None and profile.env.file is not None:
         _load_env(path.parent / profile.env.file)
-    return _given(profile, path.parent)
+    return profile
 
 
 def _names(section: type[_Section]) -> str:
@@ -303,16 +311,9 @@ def _load_env(path: Path) -> None:
         os.environ.setdefault(name.strip(), value.strip().strip("'\""))
 
 
-_PATHS = {
-    "data",
-    "grpc_ca",
-    "into",
-    "resume",
-    "json_out",
-    "question_log",
-    "progress_jsonl",
-    "failure_log",
-}
+_PATHS = frozenset(
+    "data grpc_ca into resume json_out question_log progress_jsonl failure_log".split()
+)
 _RENAMED = {
     "timeout": "timeout_ms",
     "grpc_timeout": "grpc_timeout_ms",
@@ -335,14 +336,14 @@ def _given(profile: Profile, base: Path) -> dict[str, Any]:
             "reader": profile.models.reader,
             "system_model": profile.models.system,
             "system_embedder": profile.models.system_embedder,
-            "judge": _code_path(profile.models.judge, base),
+            "judge": code_path(profile.models.judge, base),
             "judge_base_url": profile.models.judge_base_url,
-            "appellate_judge": _code_path(profile.models.appellate_judge, base),
+            "appellate_judge": code_path(profile.models.appellate_judge, base),
             "appellate_base_url": profile.models.appellate_base_url,
         }
     if profile.harness is not None:
         given |= {
-            "adapter": _code_path(profile.harness.adapter, base),
+            "adapter": code_path(profile.harness.adapter, base),
             "factory": profile.harness.factory,
             "config": profile.harness.config,
         }
@@ -351,7 +352,7 @@ def _given(profile: Profile, base: Path) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _code_path(target: str | None, base: Path) -> str | None:
+def code_path(target: str | None, base: Path) -> str | None:
     """A path in a profile is relative to the profile; a name or an address is not."""
     if target is None:
         return None

@@ -15,11 +15,16 @@ from recall_bench.cli.asking import (
 )
 from recall_bench.cli.listed import ListedCommand
 from recall_bench.cli.options import NUMBER, PATH, choice, judge_options, option, read_flags
-from recall_bench.core.plan import Calendar
+from recall_bench.core.plan import Calendar, Ingest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from recall_bench.ending import Finished
     from recall_bench.job import Job
+
+_NAMED = 5
+"""So many questions are named; more are counted."""
 
 
 @click.command("run", cls=ListedCommand)
@@ -41,6 +46,11 @@ if TYPE_CHECKING:
     "--calendar",
     type=choice(Calendar),
     help="Where a day's date comes from [metadata].",
+)
+@option(
+    "--ingest",
+    type=choice(Ingest),
+    help="The form in which the system is fed the days [days].",
 )
 @option("--allow-gaps/--no-allow-gaps", help="Accept days that are missing from the story.")
 @option("--dry-run/--no-dry-run", help="Only the first checkpoint of each persona.")
@@ -67,10 +77,30 @@ def run_command(
         flags["heatmap_png"] = False
     settings = read_flags(profile, file_settings(flags))
     with commentary():
-        finished = carried_out(assemble(settings, building=building))
+        job = assemble(settings, building=building)
+        job.warnings += lost_in_retelling(job)
+        finished = carried_out(job)
     _print(finished, "grid" if as_grid else "json" if as_json else "text")
     conclude(finished, problem_of(finished))
     return finished.exit_code
+
+
+def lost_in_retelling(job: "Job") -> "Iterator[str]":
+    """Which questions of each persona cannot be answered in full from the form that is fed."""
+    from recall_bench.core.schedule import sheets
+    from recall_bench.lint.omissions import omitted
+
+    plan = job.plan
+    for card in plan.scenarios if plan.ingest is not Ingest.DAYS else ():
+        items = job.questions[card.id].items
+        asked = {items[i].id for sheet in sheets(items, card.last_day, plan) for i in sheet.asked}
+        lost = [item.id for item in omitted(job.load(card.id)) if item.id in asked]
+        if lost:
+            yield (
+                f"{card.id}: {len(lost)} of {len(asked)} questions ask for an exact value that "
+                f"the logs of their days hold and the {plan.ingest} up to then do not, so nobody "
+                f"can know it: {', '.join(lost[:_NAMED])}{', …' if len(lost) > _NAMED else ''}"
+            )
 
 
 def carried_out(job: "Job") -> "Finished":

@@ -19,7 +19,7 @@ def text_digest(text: str) -> str:
 
 
 def history_digest(leaves: Iterable[Leaf]) -> str:
-    """Names everything a system is fed, in order."""
+    """Names everything a system is fed, in order, and after it the days if it is fed others."""
     digest = sha256()
     for day, at, text, arcs in leaves:
         digest.update(f"{day} {at.isoformat()} {text} {','.join(arcs)}\n".encode())
@@ -33,9 +33,10 @@ def questions_digest(items: Sequence[Item]) -> str:
 
 def card_of(scenario: Scenario) -> ScenarioCard:
     """The card of a scenario as it was loaded."""
+    told = scenario.episodes if scenario.retold is None else scenario.retold + scenario.episodes
     leaves = (
         (episode.day, episode.at.date(), text_digest(episode.text), episode.arcs)
-        for episode in scenario.episodes
+        for episode in told
     )
     return ScenarioCard(
         id=scenario.id,

@@ -48,6 +48,17 @@ class Calendar(StrEnum):
     TEXT = "text"
 
 
+class Ingest(StrEnum):
+    """The form in which a system is given the days."""
+
+    DAYS = "days"
+    """As logged."""
+    CONVERSATIONS = "conversations"
+    """As dialogues between the user and the assistant."""
+    TOOL_CALLS = "tool-calls"
+    """As the calls an agent made to remember them."""
+
+
 class Review(StrEnum):
     """Which verdicts an appellate judge reviews."""
 
@@ -121,6 +132,8 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     judge_memory_window: int = 0
     """The judge sees so many days either side of each evidence day; 0 shows it none."""
     calendar: Calendar = Calendar.METADATA
+    ingest: Ingest = Ingest.DAYS
+    """What the system is fed; judges go by the days whatever it is."""
     error_budget: float = 0.05
     """The share of owed trials that may fail before the scores are called invalid."""
     dataset: DatasetCard | None = None

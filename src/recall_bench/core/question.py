@@ -163,12 +163,16 @@ class Scenario(Record, frozen=True, kw_only=True):
     epoch: date
     """The calendar date of story day 1."""
     episodes: tuple[Episode, ...]
+    """What happened: all that is true and all that evidence points into."""
     items: tuple[Item, ...]
+    retold: tuple[Episode, ...] | None = None
+    """The same days in another form, where a system is given that; None gives it the episodes."""
 
     def __post_init__(self) -> None:
-        for earlier, later in pairwise(self.episodes):
-            if later.day <= earlier.day or later.at < earlier.at:
-                raise ValueError(f"{self.id}: {later.id} does not come after {earlier.id}")
+        for told in (self.episodes, self.retold or ()):
+            for earlier, later in pairwise(told):
+                if later.day <= earlier.day or later.at < earlier.at:
+                    raise ValueError(f"{self.id}: {later.id} does not come after {earlier.id}")
         days = {episode.day for episode in self.episodes}
         seen: set[str] = set()
         for item in self.items:
@@ -178,6 +182,11 @@ class Scenario(Record, frozen=True, kw_only=True):
             for cited in item.truth.evidence:
                 if cited.day not in days:
                     raise ValueError(f"{self.id}/{item.id}: evidence day {cited.day} is missing")
+
+    @property
+    def fed(self) -> tuple[Episode, ...]:
+        """What a system is given."""
+        return self.episodes if self.retold is None else self.retold
 
     @property
     def last_day(self) -> int:

@@ -29,21 +29,24 @@ class DayFile:
 
     def read(self) -> str:
         """The log, unchanged; Malformed if it is empty or not text."""
-        try:
-            raw = self.path.read_bytes()
-        except OSError as error:
-            raise Malformed(
-                self.name, f"cannot be read ({error.strerror}); restore the file"
-            ) from error
-        if (nul := raw.find(b"\0")) >= 0:
-            line = raw.count(b"\n", 0, nul) + 1
-            raise Malformed(
-                f"{self.name}, line {line}", "holds a NUL byte, so it is not text; restore the file"
-            )
-        text = decoded(raw, self.name)
+        text = file_text(self.path, self.name)
         if not text.strip().strip("\ufeff"):
             raise Malformed(self.name, "is empty; restore it, or remove it if nothing happened")
         return text
+
+
+def file_text(path: Path, name: str, encoding: str = "utf-8") -> str:
+    """What a file holds, unchanged; Malformed, by its name, if it cannot be read as text."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise Malformed(name, f"cannot be read ({error.strerror}); restore the file") from error
+    if (nul := raw.find(b"\0")) >= 0:
+        line = raw.count(b"\n", 0, nul) + 1
+        raise Malformed(
+            f"{name}, line {line}", "holds a NUL byte, so it is not text; restore the file"
+        )
+    return decoded(raw, name, encoding)
 
 
 def day_name(day: int) -> str:

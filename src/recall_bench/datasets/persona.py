@@ -4,22 +4,23 @@
 keeps them. What one finds wrong, the other refuses.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from pathlib import Path
 
 from recall_bench.core.fingerprint import history_digest, questions_digest, text_digest
 from recall_bench.core.history import Episode, story_day
-from recall_bench.core.plan import Calendar, ScenarioCard
+from recall_bench.core.plan import Calendar, Ingest, ScenarioCard
 from recall_bench.core.question import PRINCIPAL, Item, Scenario
 from recall_bench.datasets.calendar import CalendarAudit, audit_calendar, day_in_text
 from recall_bench.datasets.days import DayFile, day_name, gaps, is_bare, list_days, spelled
 from recall_bench.datasets.identity import Persona, Session, parse_persona, read_persona
 from recall_bench.datasets.layout import DEFAULT_ARCS, Layout, persona_ids, sibling, stories
 from recall_bench.datasets.questions import parse_questions
+from recall_bench.datasets.retelling import FORMS, Retelling
 from recall_bench.datasets.story import Arc, Story, parse_story, read_story
-from recall_bench.datasets.transcripts import conversations, tool_calls
+from recall_bench.datasets.transcripts import TranscriptFile, conversations, tool_calls
 from recall_bench.errors import BenchError, Malformed, Problems
 from recall_bench.yaml12 import Document, read_document
 
@@ -51,7 +52,7 @@ class Inspection:
     warnings: list[str] = field(default_factory=list)
     items: tuple[Item, ...] = ()
     days: tuple[int, ...] = ()
-    """The numbers of the days there are."""
+    """The numbers of the days there are to feed."""
     calendar: CalendarAudit | None = None
     """How the dates in the text compare with the story's; None if that was not to be known."""
 
@@ -62,12 +63,14 @@ def inspect(
     arcs: str = DEFAULT_ARCS,
     allow_gaps: bool = False,
     calendar: Calendar = Calendar.METADATA,
+    ingest: Ingest = Ingest.DAYS,
 ) -> Inspection:
     """Look at everything a run would read, and report every problem at once."""
-    survey = _Survey(folder, arcs, allow_gaps=allow_gaps)
+    survey = _Survey(folder, arcs, allow_gaps=allow_gaps, ingest=ingest)
     leaves = [
         _Leaf(file.day, text_digest(text), day_in_text(text)) for file, text in survey.read_days()
     ]
+    retold = {told.day: text_digest(told.text) for told in survey.read_retold()}
     found = Inspection(problems=survey.problems, warnings=survey.warnings)
     if leaves and survey.story is not None and not survey.problems:
         audit = audit_calendar(
@@ -76,9 +79,9 @@ def inspect(
         found.calendar = audit
         found.warnings += _calendar_warnings(survey.layout, audit, calendar)
         dates = _dates(survey.story.epoch, audit, [leaf.day for leaf in leaves], calendar)
-        found.card = _card(survey, leaves, dates)
+        found.card = _card(survey, leaves, dates, retold)
         found.items = survey.items
-        found.days = tuple(leaf.day for leaf in leaves)
+        found.days = tuple(retold or (leaf.day for leaf in leaves))
     return found
 
 
@@ -88,10 +91,12 @@ def load(
     arcs: str = DEFAULT_ARCS,
     calendar: Calendar = Calendar.METADATA,
     allow_gaps: bool = False,
+    ingest: Ingest = Ingest.DAYS,
 ) -> Scenario:
     """The whole story with its questions; Problems, all of them, if `inspect` would find any."""
-    survey = _Survey(folder, arcs, allow_gaps=allow_gaps)
+    survey = _Survey(folder, arcs, allow_gaps=allow_gaps, ingest=ingest)
     texts = dict(survey.read_days())
+    retold = {told.day: told for told in survey.read_retold()}
     if survey.problems:
         raise Problems(survey.problems)
     story = survey.story_found()
@@ -110,7 +115,20 @@ def load(
         )
         for (file, text), at in zip(texts.items(), dates, strict=True)
     )
-    return Scenario(id=survey.layout.id, epoch=story.epoch, episodes=episodes, items=survey.items)
+    return Scenario(
+        id=survey.layout.id,
+        epoch=story.epoch,
+        episodes=episodes,
+        items=survey.items,
+        retold=None if ingest is Ingest.DAYS else tuple(_retold(episodes, retold)),
+    )
+
+
+def _retold(days: Iterable[Episode], retold: Mapping[int, Retelling]) -> Iterator[Episode]:
+    """The days that are told again, each with the words it is told in."""
+    for day in days:
+        if (told := retold.get(day.day)) is not None:
+            yield day.but(text=told.text, turns=told.turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +143,14 @@ class _Leaf:
 class _Survey:
     """Reads the files of one story and notes what is wrong with any of them."""
 
-    def __init__(self, folder: Path, arcs: str, *, allow_gaps: bool) -> None:
+    def __init__(self, folder: Path, arcs: str, *, allow_gaps: bool, ingest: Ingest) -> None:
         self.layout = Layout(folder, arcs)
         self.problems: list[BenchError] = []
         self.warnings: list[str] = []
         self.story: Story | None = None
         self.days: tuple[DayFile, ...] = ()
+        self.form = FORMS.get(ingest)
+        self.retold: tuple[TranscriptFile, ...] = ()
         self.items: tuple[Item, ...] = ()
         self.problems += self.layout.missing()
         if not folder.is_dir():
@@ -138,6 +158,7 @@ class _Survey:
         persona = self._persona()
         self.story = self._story(persona)
         self._list_days(allow_gaps=allow_gaps)
+        self._list_retold(allow_gaps=allow_gaps)
         self._questions(persona)
 
     def story_found(self) -> Story:
@@ -157,6 +178,18 @@ class _Survey:
             if is_bare(text):
                 self.warnings.append(f"{file.name}: holds frontmatter and nothing else")
             yield file, text
+
+    def read_retold(self) -> Iterator[Retelling]:
+        """Each day in the form that is fed in place of logs, if one is; faults are noted."""
+        if self.form is None:
+            return
+        for file in self.retold:
+            try:
+                yield self.form.read(file)
+            except Problems as several:
+                self.problems += several.problems
+            except BenchError as problem:
+                self.problems.append(problem)
 
     def _document(self, path: Path) -> Document | None:
         if not path.is_file():
@@ -199,6 +232,16 @@ class _Survey:
             self.warnings.append(
                 f"{self.layout.name(self.layout.memories)}: the last day is {last}, but "
                 f"{self.layout.arcs} goes on to day {self.story.last_day}"
+            )
+
+    def _list_retold(self, *, allow_gaps: bool) -> None:
+        if self.form is not None and self.days:
+            self.retold = self.form.files(
+                self.layout,
+                [file.day for file in self.days],
+                allow_gaps=allow_gaps,
+                problems=self.problems,
+                warnings=self.warnings,
             )
 
     def _check_gaps(self, story: Story) -> None:
@@ -249,18 +292,21 @@ def _dates(
     return tuple(story_day(epoch, day).date() for day in days)
 
 
-def _card(survey: _Survey, leaves: list[_Leaf], dates: tuple[date, ...]) -> ScenarioCard:
+def _card(
+    survey: _Survey, leaves: list[_Leaf], dates: tuple[date, ...], retold: Mapping[int, str]
+) -> ScenarioCard:
     story = survey.story_found()
-    days = (
+    days = [
         (leaf.day, at, leaf.digest, story.active(leaf.day))
         for leaf, at in zip(leaves, dates, strict=True)
-    )
+    ]
+    fed = [(day, at, retold[day], arcs) for day, at, _, arcs in days if day in retold]
     return ScenarioCard(
         id=survey.layout.id,
         epoch=story.epoch,
         episodes=len(leaves),
         last_day=leaves[-1].day,
         items=len(survey.items),
-        history_digest=history_digest(days),
+        history_digest=history_digest(fed + days),
         questions_digest=questions_digest(survey.items),
     )

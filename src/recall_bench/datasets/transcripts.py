@@ -7,6 +7,7 @@ its dialogue, as `.json` (an array of role and content) or `.md` (bold `User:` a
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
@@ -14,10 +15,11 @@ import msgspec
 
 from recall_bench.core.history import Turn
 from recall_bench.core.record import Record
+from recall_bench.datasets.days import file_text
 from recall_bench.datasets.fields import Fields, raise_noted, shown
 from recall_bench.datasets.layout import Layout
 from recall_bench.errors import BenchError, Malformed, UsageError
-from recall_bench.yaml12 import decoded, read_document
+from recall_bench.yaml12 import read_document
 
 _TOOLS = re.compile(r"day-([0-9]{4,})\.ya?ml")
 _CONVERSATION = re.compile(r"conv-([0-9]{4,})\.(?:json|md)")
@@ -56,25 +58,47 @@ class _Message(msgspec.Struct):
     content: str
 
 
+@dataclass(frozen=True, slots=True)
+class TranscriptFile:
+    """One day's calls or dialogue on disk."""
+
+    day: int
+    path: Path
+    name: str
+    """As messages show it."""
+
+
 def tool_calls(folder: Path, arcs: str) -> Iterator[ToolDay]:
     """The tool calls of a story, day by day; UsageError if it has none, Malformed as met."""
     layout = Layout(folder, arcs)
-    files = _files(layout, layout.tools, _TOOLS, "tool calls")
-    return (_tool_day(day, path, layout.name(path)) for day, path in files)
+    if not layout.tools.is_dir():
+        raise _none(layout, layout.tools, "tool calls")
+    return map(read_tool_calls, tool_call_files(layout))
 
 
 def conversations(folder: Path, arcs: str) -> Iterator[Conversation]:
     """The conversations of a story, day by day; UsageError if it has none, Malformed as met."""
     layout = Layout(folder, arcs)
-    files = _files(layout, layout.conversations, _CONVERSATION, "conversations")
-    return (_conversation(day, path, layout.name(path)) for day, path in files)
+    if not layout.conversations.is_dir():
+        raise _none(layout, layout.conversations, "conversations")
+    return map(read_conversation, conversation_files(layout))
 
 
-def _files(
-    layout: Layout, folder: Path, pattern: re.Pattern[str], what: str
-) -> list[tuple[int, Path]]:
-    if not folder.is_dir():
-        raise UsageError(f"{layout.name(folder)} does not exist; {layout.arcs} has no {what}")
+def tool_call_files(layout: Layout) -> list[TranscriptFile]:
+    """The files of a folder of tool calls that is there, in story order."""
+    return _files(layout, layout.tools, _TOOLS)
+
+
+def conversation_files(layout: Layout) -> list[TranscriptFile]:
+    """The files of a folder of conversations that is there, in story order."""
+    return _files(layout, layout.conversations, _CONVERSATION)
+
+
+def _none(layout: Layout, folder: Path, what: str) -> UsageError:
+    return UsageError(f"{layout.name(folder)} does not exist; {layout.arcs} has no {what}")
+
+
+def _files(layout: Layout, folder: Path, pattern: re.Pattern[str]) -> list[TranscriptFile]:
     found: dict[int, Path] = {}
     for path in sorted(folder.iterdir()):
         match = pattern.fullmatch(path.name)
@@ -86,13 +110,16 @@ def _files(
                 layout.name(path), f"{found[day].name} is for the same day; remove one of the two"
             )
         found[day] = path
-    return sorted(found.items())
+    return [TranscriptFile(day, path, layout.name(path)) for day, path in sorted(found.items())]
 
 
-def _tool_day(day: int, path: Path, name: str) -> ToolDay:
-    document = read_document(path, name=name)
+def read_tool_calls(file: TranscriptFile) -> ToolDay:
+    """The calls in a file; Malformed where it departs from the format."""
+    day, document = file.day, read_document(file.path, name=file.name)
     if not isinstance(document.content, dict):
-        raise Malformed(name, f"holds {shown(document.content)}; write a mapping with a calls list")
+        raise Malformed(
+            file.name, f"holds {shown(document.content)}; write a mapping with a calls list"
+        )
     problems: list[BenchError] = []
     fields = Fields(document, (), "the file", problems)
     if fields.whole("day") != day and fields.is_sound:
@@ -115,12 +142,13 @@ def _tool_day(day: int, path: Path, name: str) -> ToolDay:
     return found
 
 
-def _conversation(day: int, path: Path, name: str) -> Conversation:
-    text = decoded(path.read_bytes(), name, "utf-8-sig")
-    turns = _json_turns(text, name) if path.suffix == ".json" else _markdown_turns(text, name)
+def read_conversation(file: TranscriptFile) -> Conversation:
+    """The dialogue in a file; Malformed where it departs from the format or is empty."""
+    text = file_text(file.path, file.name, "utf-8-sig")
+    turns = (_json_turns if file.path.suffix == ".json" else _markdown_turns)(text, file.name)
     if not turns:
-        raise Malformed(name, "holds no turn; add one or remove the file")
-    return Conversation(day=day, turns=turns)
+        raise Malformed(file.name, "holds no turn; add one or remove the file")
+    return Conversation(day=file.day, turns=turns)
 
 
 def _json_turns(text: str, name: str) -> tuple[Turn, ...]:

@@ -99,6 +99,7 @@ def _as_before(plan: Plan) -> dict[str, Any]:
         "judge_timeout_ms": round(plan.judge_timeout_s * 1000),
         "review": plan.review,
         "calendar": plan.calendar,
+        "ingest": plan.ingest,
         # The digests say whether these are the days the run was about, gaps and all.
         "allow_gaps": True,
     }

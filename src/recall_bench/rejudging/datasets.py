@@ -27,7 +27,13 @@ def _found(card: ScenarioCard, plan: Plan, data: Path | None, building: Building
     candidates = _below(data, card) if data is not None else _shipped(card, building)
     seen: list[Inspection] = []
     for story in candidates:
-        found = inspect(story.folder, arcs=story.arcs, allow_gaps=True, calendar=plan.calendar)
+        found = inspect(
+            story.folder,
+            arcs=story.arcs,
+            allow_gaps=True,
+            calendar=plan.calendar,
+            ingest=plan.ingest,
+        )
         if found.card == card:
             asked = Declared(
                 at=datetime.now(UTC), scenario=card.id, items=found.items, days=found.days

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from recall_bench.core.event import FeedFailed
 from recall_bench.core.memory import SystemCard
-from recall_bench.core.plan import Plan
+from recall_bench.core.plan import Ingest, Plan
 from recall_bench.core.question import DIFFICULTIES, Disclosure
 from recall_bench.core.verdict import FULL_MARKS, JudgeCard
 from recall_bench.metrics.marks import Tally, total
@@ -277,7 +277,8 @@ def _sampling(plan: Plan) -> str:
 
 
 def _lifecycle(plan: Plan) -> str:
-    return f"{plan.lifecycle.value} · seed {plan.seed} · calendar from {plan.calendar.value}"
+    words = f"{plan.lifecycle.value} · seed {plan.seed} · calendar from {plan.calendar.value}"
+    return words if plan.ingest is Ingest.DAYS else f"{words} · fed {plan.ingest.value}"
 
 
 def _difficulties(checkpoints: Iterable[CheckpointSummary]) -> str:

@@ -29,6 +29,7 @@ class StoryFolder:
             arcs=self.arcs,
             calendar=settings.calendar,
             allow_gaps=settings.allow_gaps,
+            ingest=settings.ingest,
         )
 
 

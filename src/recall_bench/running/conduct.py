@@ -133,7 +133,7 @@ class _Run:
             company.bench.study(scenario)
         if scenario_id not in standings.scenarios:
             now, items = datetime.now(UTC), scenario.items
-            days = tuple(episode.day for episode in scenario.episodes)
+            days = tuple(episode.day for episode in scenario.fed)
             company.record(Declared(at=now, scenario=scenario_id, items=items, days=days))
         return Examination(
             plan=self._plan,
@@ -143,7 +143,7 @@ class _Run:
             record=company.record,
             docket=docket,
             court=self.court,
-            desk=Desk(scenario.episodes, plan=self._plan, reader=company.reader, court=self.court),
+            desk=Desk(scenario.fed, plan=self._plan, reader=company.reader, court=self.court),
             meter=company.meter,
             parallelism=company.parallelism,
             skip_catchup=company.skip_catchup,

@@ -94,7 +94,7 @@ class Life:
 
     def _due(self, sheet: Sheet) -> Sequence[Episode]:
         """What the checkpoint still wants to have been fed, in story order."""
-        left = self._exam.scenario.episodes[self._fed :]
+        left = self._exam.scenario.fed[self._fed :]
         return left[: bisect_right(left, sheet.cutoff, key=lambda episode: episode.day)]
 
     async def _feed(self, sheet: Sheet) -> None:

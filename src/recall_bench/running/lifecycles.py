@@ -103,7 +103,7 @@ async def _resumed(exam: Examination, sheet: Sheet) -> Life:
             f"the system was fed up to day {told}, beyond the checkpoint {sheet.checkpoint.label} "
             "that is still owed; run without --skip-catchup-ingest"
         )
-    fed = sum(episode.day <= told for episode in exam.scenario.episodes)
+    fed = sum(episode.day <= told for episode in exam.scenario.fed)
     lived = None
     if isinstance(life.memory, Attesting):
         lived = await bounded("attest", life.memory.attest, exam=exam, sheet=sheet)

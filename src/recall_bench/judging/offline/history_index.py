@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import cached_property
 
+from recall_bench.core.history import Episode
 from recall_bench.core.question import Scenario
 from recall_bench.judging.offline.atoms import DATE, MONTH, YEAR, Atom
 from recall_bench.judging.offline.literal import levelled
@@ -70,8 +71,17 @@ class HistoryIndex:
                     seen.add((session, line))
                     self._first_lines.setdefault(line, episode.day)
                     self._sessions.setdefault(session, _Firsts()).read(plain(line), episode.day)
-        self._all = _merged(self._sessions.values())
+        self._all = _merged((*self._sessions.values(), self._retold(scenario.retold or ())))
         self._stems = Stems()
+
+    def _retold(self, episodes: Iterable[Episode]) -> _Firsts:
+        """What a system was told in another form: it may repeat that, and no session told it."""
+        firsts = _Firsts()
+        for episode in episodes:
+            for _, line in _lines(episode.text):
+                self._first_lines[line] = min(episode.day, self._first_lines.get(line, episode.day))
+                firsts.read(plain(line), episode.day)
+        return firsts
 
     @property
     def is_empty(self) -> bool:
@@ -111,7 +121,7 @@ class HistoryIndex:
     @cached_property
     def _first_sentences(self) -> dict[str, int]:
         firsts: dict[str, int] = {}
-        for line, day in self._first_lines.items():
+        for line, day in sorted(self._first_lines.items(), key=lambda first: first[1]):
             text = plain(line)
             for told in (text, *sentences(text), *_parts(text)):
                 firsts.setdefault(levelled(told), day)

@@ -7,7 +7,7 @@ import msgspec
 
 from recall_bench.core.event import FeedFailed
 from recall_bench.core.memory import SystemCard
-from recall_bench.core.plan import Checkpoint, Plan
+from recall_bench.core.plan import Checkpoint, Ingest, Plan
 from recall_bench.core.question import Disclosure
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import JudgeCard
@@ -353,6 +353,8 @@ def _settings(plan: Plan) -> Fields:
         fields["sample"] = plan.sample
     if plan.judge_memory_window > 0:
         fields["judgeMemoryWindow"] = plan.judge_memory_window
+    if plan.ingest is not Ingest.DAYS:
+        fields["ingest"] = plan.ingest
     fields["groupsEnabled"] = plan.groups_enabled
     fields["judgeModel"] = plan.judge.model or plan.judge.name
     if plan.appellate is not None:
