@@ -78,3 +78,13 @@ def replace_file(path: Path, content: bytes) -> None:
     with Replacement(path) as file:
         file.write(content)
         file.commit()
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed processes left of files they were writing here.
+
+    Only for a folder that no other process writes to at the time.
+    """
+    for left in folder.glob(".*.*.part"):
+        if left.name.split(".")[-2].isdecimal():
+            left.unlink(missing_ok=True)

@@ -46,6 +46,7 @@ class Request:
     headers: Mapping[str, str]
     """Names in lower case."""
     json: dict[str, Any]
+    """Empty if nothing was sent, as with GET."""
 
 
 def ok(
@@ -138,6 +139,12 @@ def _completion(model: str, input_tokens: int, output_tokens: int) -> dict[str, 
             "total_tokens": input_tokens + output_tokens,
         },
     }
+
+
+def models(*names: str) -> Response:
+    """The list of what a server has, as `GET /models` gives it."""
+    entries = [{"id": name, "object": "model", "owned_by": "scripted"} for name in names]
+    return json_reply({"object": "list", "data": entries})
 
 
 def json_reply(
@@ -234,8 +241,11 @@ class _Connection(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     server: _Listener
 
+    def do_GET(self) -> None:
+        self.do_POST()
+
     def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("content-length", 0)))
+        raw = self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}"
         headers = {name.lower(): value for name, value in self.headers.items()}
         arrived = Request(path=self.path, headers=headers, json=json.loads(raw))
         response = self.server.owner.respond(arrived)

@@ -13,6 +13,7 @@ from recall_bench.errors import ModelFault, UsageError
 from recall_bench.models.model import Finish, Model, Prompt, Reply
 from recall_bench.models.providers import open_model
 from recall_bench.models.spec import parse_spec
+from tests.models.processes import is_running, until_gone
 from tests.models.waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -70,21 +71,6 @@ def opened(text: str, shelf: Path, **environ: str) -> Model:
     spec = parse_spec(text, {})
     assert spec is not None
     return open_model(spec, {"PATH": str(shelf), **environ})
-
-
-def is_running(pid: int) -> bool:
-    """Whether the process exists and is not merely waiting to be buried."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        if not Path("/proc/self").exists():
-            pytest.skip("tells the dead from the living by /proc")
-        return False
-
-
-async def until_gone(*pids: int) -> None:
-    """The killed may need a moment to be gone."""
-    await until(lambda: not any(map(is_running, pids)))
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,9 @@ This is where foreign code runs, so this is where its failures get a name: what 
 JudgeFault, what it returns is a verdict or unreadable.
 """
 
-import asyncio
 import inspect
-import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from types import ModuleType
 from typing import Protocol, runtime_checkable
@@ -18,6 +16,7 @@ from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Verdict
 from recall_bench.errors import BenchError, JudgeBusy, JudgeFault, UnreadableVerdict, UsageError
 from recall_bench.foreign_code import described, import_place, source_digest, split_target
 from recall_bench.judging.reply import read_marks, writable
+from recall_bench.models.daemon_thread import in_daemon_thread
 
 _USUAL_NAME = "judge"
 
@@ -101,41 +100,6 @@ class PythonJudge:
         else:
             returned = await in_daemon_thread(partial(self._grading, exhibit))
         return await returned if isinstance(returned, Awaitable) else returned
-
-
-async def in_daemon_thread(call: Callable[[], object]) -> object:
-    """What the call returns, from a thread that cannot keep the process alive.
-
-    A caller that is cancelled leaves the thread behind: Python cannot stop it, but the
-    process may end without it.
-    """
-    loop = asyncio.get_running_loop()
-    outcome: asyncio.Future[object] = loop.create_future()
-
-    def work() -> None:
-        try:
-            returned = call()
-        except BaseException as error:  # noqa: BLE001 - handed to the caller, whatever it is
-            _hand_over(loop, outcome, partial(outcome.set_exception, _portable(error)))
-        else:
-            _hand_over(loop, outcome, partial(outcome.set_result, returned))
-
-    threading.Thread(target=work, name="judge", daemon=True).start()
-    return await outcome
-
-
-def _hand_over(
-    loop: asyncio.AbstractEventLoop, outcome: asyncio.Future[object], give: Callable[[], None]
-) -> None:
-    with suppress(RuntimeError):  # the loop may be gone by the time a late judge is done
-        loop.call_soon_threadsafe(lambda: None if outcome.done() else give())
-
-
-def _portable(error: BaseException) -> Exception:
-    """What a future accepts: a StopIteration or a SystemExit would upset its loop."""
-    if isinstance(error, Exception) and not isinstance(error, StopIteration):
-        return error
-    return RuntimeError(f"{type(error).__name__}: {error}")
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,12 +35,12 @@ async def run_child(
     """Run a program to its end with the text on its standard input; no shell is involved.
 
     It gets a process group of its own. However this ends, by the program itself or because the
-    caller gave up, no process of that group outlives it.
+    caller gave up, no process of that group outlives it. On Windows a caller that gives up ends the
+    program and all that it started, but what a program leaves behind when it ends by itself lives.
     """
-    try:
-        process = await anyio.open_process(command, cwd=folder, env=environ, start_new_session=True)
-    except OSError as error:
-        raise ModelFault(f"{command[0]}: cannot be started: {error.strerror}") from None
+    # Shielded, because a caller that gave up on a program half started could not end it.
+    with anyio.CancelScope(shield=True):
+        process = await _started(command, folder, environ)
     out, err = bytearray(), bytearray()
     assert process.stdin is not None  # noqa: S101 - all three are pipes by default
     assert process.stdout is not None  # noqa: S101
@@ -57,6 +59,19 @@ async def run_child(
     return Ended(code=code, out=out.decode(errors="replace"), err=err.decode(errors="replace"))
 
 
+async def _started(command: Sequence[str], folder: str, environ: Mapping[str, str]) -> Process:
+    try:
+        return await anyio.open_process(
+            command,
+            cwd=folder,
+            env=environ,
+            start_new_session=sys.platform != "win32",
+            creationflags=_creation_flags(),
+        )
+    except OSError as error:
+        raise ModelFault(f"{command[0]}: cannot be started: {error.strerror}") from None
+
+
 async def _feed(stream: ByteSendStream, text: bytes) -> None:
     """Write it all; a program that does not want to read it all is free not to."""
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -71,15 +86,44 @@ async def _drain(stream: ByteReceiveStream, into: bytearray) -> None:
 
 async def _end(process: Process) -> None:
     """Ask the whole group to end, then make it."""
-    if process.returncode is None:
-        _signal_group(process, signal.SIGTERM)
-        with anyio.move_on_after(GRACE_S):
-            await process.wait()
-    _signal_group(process, signal.SIGKILL)
-    await process.wait()
-    await process.aclose()
+    try:
+        if process.returncode is None and _ask(process):
+            with anyio.move_on_after(GRACE_S):
+                await process.wait()
+    finally:
+        # Even if a second Ctrl-C, which no shield keeps out, cuts the waiting short.
+        _kill(process)
+        await process.wait()
+        await process.aclose()
+
+
+def _creation_flags() -> int:
+    if sys.platform == "win32":
+        return subprocess.CREATE_NEW_PROCESS_GROUP
+    return 0
+
+
+def _ask(process: Process) -> bool:
+    """Whether there was a way to ask: Windows has none that programs without a window heed."""
+    if sys.platform == "win32":
+        return False
+    _signal_group(process, signal.SIGTERM)
+    return True
+
+
+def _kill(process: Process) -> None:
+    if sys.platform != "win32":
+        _signal_group(process, signal.SIGKILL)
+    elif process.returncode is None:
+        # Only while it lives: its number may be another's afterwards, and its tree is not found.
+        command = ("taskkill", "/T", "/F", "/PID", str(process.pid))
+        with suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(command, check=False, capture_output=True, timeout=10)  # noqa: S603
+        with suppress(ProcessLookupError):
+            process.kill()
 
 
 def _signal_group(process: Process, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
+    if sys.platform != "win32":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)

@@ -9,16 +9,10 @@ import shutil
 from collections.abc import Mapping
 from tempfile import TemporaryDirectory
 
-from recall_bench.core.usage import Usage
-from recall_bench.errors import ModelFault, UsageError
-from recall_bench.models.child import run_child
-from recall_bench.models.faults import shortened
+from recall_bench.errors import UsageError
 from recall_bench.models.model import Prompt, Reply
-from recall_bench.models.secrets import Redactor, environment_secrets
+from recall_bench.models.program import Program, whole
 from recall_bench.models.spec import ModelSpec
-
-_TAIL = 2000
-"""How much of what an agent complains is read: the last lines say why it gave up."""
 
 
 def open_agent(spec: ModelSpec, environ: Mapping[str, str]) -> "CliAgent":
@@ -36,11 +30,8 @@ class CliAgent:
 
     def __init__(self, spec: ModelSpec, program: str, environ: Mapping[str, str]) -> None:
         self._spec = spec
-        self._program = program
-        self._environ = dict(environ)
-        self._redact = Redactor(environment_secrets(environ))
-        # Any of these may be the one it used; a short value may also be a word that it means.
-        self._redact_reply = Redactor(environment_secrets(environ, shortest=16))
+        self._path = program
+        self._program = Program(spec.name, environ)
 
     @property
     def name(self) -> str:
@@ -62,22 +53,12 @@ class CliAgent:
         """Ask once; if the caller gives up, the program and all it started are ended."""
         arguments, text = _invocation(self._spec, prompt)
         with TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True) as folder:
-            ended = await run_child(
-                [self._program, *arguments], text, folder=folder, environ=self._environ
-            )
-        if ended.code != 0:
-            complaint = ended.err[-_TAIL:] or ended.out[-_TAIL:]
-            said = shortened(self._redact(complaint)) or "it gave no reason"
-            raise ModelFault(f"{self.name}: ended with code {ended.code}: {said}")
-        return Reply(
-            text=self._redact_reply.exactly(ended.out.strip()), usage=Usage(calls=1, unpriced=1)
-        )
+            return await self._program.ask([self._path, *arguments], text, folder=folder)
 
 
 def _invocation(spec: ModelSpec, prompt: Prompt) -> tuple[list[str], str]:
     """The arguments, and what goes to standard input."""
     model = ["--model", spec.model] if spec.model else []
-    whole = f"{prompt.system}\n\n{prompt.user}"
     match spec.provider:
         case "claude":
             # Its own instructions make it a programmer; `--tools ""` alone leaves MCP servers on.
@@ -86,7 +67,7 @@ def _invocation(spec: ModelSpec, prompt: Prompt) -> tuple[list[str], str]:
             return ["--print", "--output-format", "text", *alone, *role, *model], prompt.user
         case "codex":
             alone = ["--sandbox", "read-only", "--skip-git-repo-check", "--ephemeral"]
-            return ["exec", *alone, "--color", "never", *model, "-"], whole
+            return ["exec", *alone, "--color", "never", *model, "-"], whole(prompt)
     alone = ["--no-custom-instructions", "--disable-builtin-mcps", "--no-ask-user"]
     denied = [f"--deny-tool={tool}" for tool in ("shell", "write", "read", "url")]
-    return ["--silent", "--no-color", "--no-auto-update", *alone, *denied, *model], whole
+    return ["--silent", "--no-color", "--no-auto-update", *alone, *denied, *model], whole(prompt)

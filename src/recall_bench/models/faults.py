@@ -111,5 +111,15 @@ def _chain(error: BaseException) -> list[str]:
 
 def shortened(text: str) -> str:
     """On one line, cut where nobody reads on, and fit to be written down."""
-    line = " ".join(text.encode("utf-8", "backslashreplace").decode().split())
+    line = _line(text)
     return line if len(line) <= _SAID_LIMIT else f"{line[:_SAID_LIMIT]}…"
+
+
+def ending(text: str) -> str:
+    """The same of a text whose last lines say what is wrong, as those of programs do."""
+    line = _line(text)
+    return line if len(line) <= _SAID_LIMIT else f"…{line[-_SAID_LIMIT:]}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.encode("utf-8", "backslashreplace").decode().split())

@@ -4,6 +4,7 @@ The list is the one inside the installed `genai-prices`; nothing is downloaded. 
 an address: a model of a well-known name behind another base URL has no known price.
 """
 
+import math
 from typing import TYPE_CHECKING
 
 from recall_bench.core.usage import Usage
@@ -41,6 +42,30 @@ def billed(spec: ModelSpec, counted: "RequestUsage", *answered_as: str | None) -
         cost_usd=cost or 0.0,
         unpriced=int(cost is None),
     )
+
+
+def expected_cost(
+    spec: ModelSpec, *, input_tokens: int, output_tokens: int, calls: int = 1
+) -> float | None:
+    """US dollars for so many tokens in so many calls of one size; None if nobody knows.
+
+    The calls matter where a model takes more for each token of a long prompt.
+    """
+    price = spec.price
+    if price is not None:
+        return (input_tokens * price.input + output_tokens * price.output) / 1_000_000
+    if spec.is_agent:
+        return None
+    try:
+        from genai_prices import Usage as Counted
+    except ImportError:
+        return None  # the list comes with the `llm` extra
+    calls = max(calls, 1)
+    one = Counted(
+        input_tokens=math.ceil(input_tokens / calls), output_tokens=math.ceil(output_tokens / calls)
+    )
+    each = _listed(spec, spec.model or "", one)
+    return None if each is None else each * calls
 
 
 def _cost(spec: ModelSpec, counted: "RequestUsage", names: list[str]) -> float | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from anyio.lowlevel import current_token
@@ -41,8 +42,10 @@ class ProviderModel:
         redact: Redactor,
         redact_reply: Redactor,
         headers: dict[str, str],
+        usual_temperature: float = 0.0,
     ) -> None:
         self._spec = spec
+        self._usual_temperature = usual_temperature
         self._build = build
         self._foreign = build()
         self._redact = redact
@@ -53,8 +56,11 @@ class ProviderModel:
 
     @property
     def name(self) -> str:
-        """The spec's."""
-        return self._spec.name
+        """The spec's, with the temperature if that is not 0 and this model takes one."""
+        spec = self._spec
+        if spec.temperature is None and self._usual_temperature and self._takes_temperature():
+            spec = replace(spec, temperature=self._usual_temperature)
+        return spec.name
 
     @property
     def is_priced(self) -> bool:
@@ -119,7 +125,7 @@ class ProviderModel:
             "openai_store": False if self._foreign_is("OpenAIResponsesModel") else None,
         }
         if spec.temperature is None and "temperature" not in conceded:
-            wanted["temperature"] = None if takes_no_temperature(self._foreign) else 0.0
+            wanted["temperature"] = self._usual_temperature if self._takes_temperature() else None
         unknown = self._foreign.unsupported_settings
         chosen = {
             name: value
@@ -127,6 +133,10 @@ class ProviderModel:
             if value is not None and name not in unknown
         }
         return cast("ModelSettings", chosen)
+
+    def _takes_temperature(self) -> bool:
+        is_unknown = "temperature" in self._foreign.unsupported_settings
+        return not is_unknown and not takes_no_temperature(self._foreign)
 
     def _foreign_is(self, kind: str) -> bool:
         return any(base.__name__ == kind for base in type(self._foreign).__mro__)

@@ -30,10 +30,16 @@ _NO_KEY = "no-key"
 """Sent where no key is wanted: the libraries insist on one."""
 
 
-def open_model(spec: ModelSpec, environ: Mapping[str, str] | None = None) -> Model:
+def open_model(
+    spec: ModelSpec,
+    environ: Mapping[str, str] | None = None,
+    *,
+    usual_temperature: float = 0.0,
+) -> Model:
     """The model, ready to be asked; UsageError if a package, a program or a key is missing.
 
-    Nothing is sent before the first question.
+    Nothing is sent before the first question. The usual temperature is for a model that takes one
+    and whose spec says none.
     """
     environ = os.environ if environ is None else environ
     if spec.is_agent:
@@ -48,6 +54,7 @@ def open_model(spec: ModelSpec, environ: Mapping[str, str] | None = None) -> Mod
         redact=redact,
         redact_reply=Redactor(secrets),
         headers=basic_authorization(spec.userinfo),
+        usual_temperature=usual_temperature,
     )
 
 

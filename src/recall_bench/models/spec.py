@@ -79,6 +79,16 @@ class ModelSpec:
         parts += [f"{key}={value}" for key, value in options.items() if value is not None]
         return ";".join(parts)
 
+    def tuned(self, *, temperature: float | None, max_tokens: int | None) -> "ModelSpec":
+        """With these in place of its own, unless they are None; an agent takes neither."""
+        if self.is_agent:
+            return self
+        return replace(
+            self,
+            temperature=self.temperature if temperature is None else temperature,
+            max_tokens=self.max_tokens if max_tokens is None else max_tokens,
+        )
+
 
 def parse_spec(text: str, environ: Mapping[str, str] | None = None) -> ModelSpec | None:
     """The model that the text names; None if it is not about a model; UsageError if it is wrong.

@@ -9,7 +9,7 @@ from recall_bench.core.verdict import Judge
 from recall_bench.errors import UsageError
 from recall_bench.foreign_code import names_code
 from recall_bench.profile import Settings
-from recall_bench.resolve.models import resolve_model
+from recall_bench.resolve.models import misspelt, resolve_model
 from recall_bench.shipped import cache_folder
 
 _ADDRESS_FLAGS = {"--judge": "--judge-base-url", "--appellate-judge": "--appellate-base-url"}
@@ -76,24 +76,12 @@ def _python_judge(target: str, flag: str) -> Judge:
     try:
         return load_judge(target, {})
     except UsageError as error:
-        if (near := _misspelt(target)) is None:
+        if (near := misspelt(target)) is None:
             raise
         raise UsageError(
             f"{flag}: there is neither a provider of models nor a module "
             f"{target.partition(':')[0]!r}; did you mean {near}?"
         ) from error
-
-
-def _misspelt(target: str) -> str | None:
-    """The provider that `name:name` may mean, where there is no module of the first name."""
-    from importlib.util import find_spec
-
-    from recall_bench.models.spec import near_provider
-
-    place = target.partition(":")[0]
-    if not re.fullmatch(r"[\w-]+", place) or find_spec(place) is not None:
-        return None
-    return near_provider(place)
 
 
 def _without_keys(target: str) -> str:
