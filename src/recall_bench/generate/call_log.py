@@ -100,6 +100,10 @@ class CallLog(LineFile):
         parts = (model, prompt.system, prompt.user, str(attempt), str(self._round))
         return sha256("\0".join(parts).encode(errors="replace")).hexdigest()
 
+    def __len__(self) -> int:
+        """How many questions have a reply on record."""
+        return len(self._replies)
+
     def reply(self, key: str) -> Reply | None:
         """The reply on record to this question."""
         return self._replies.get(key)

@@ -27,7 +27,7 @@ class Caller:
         timeout_s: float = 600.0,
         max_cost_usd: float | None = None,
     ) -> None:
-        self._model = model
+        self.model = model
         self._log = log
         self._limit = anyio.CapacityLimiter(at_once)
         self._timeout_s = timeout_s
@@ -50,11 +50,6 @@ class Caller:
         )
 
     @property
-    def model(self) -> str:
-        """The model's name."""
-        return self._model.name
-
-    @property
     def spent(self) -> Usage:
         """What the pass has spent, earlier runs included."""
         return self._log.spent
@@ -65,7 +60,7 @@ class Caller:
         ModelFault if there is none this time; ModelGone if there will be none; BudgetSpent if
         it may not be paid for.
         """
-        key = self._log.key_of(self._model.name, prompt, attempt)
+        key = self._log.key_of(self.model.name, prompt, attempt)
         known = self._log.reply(key)
         if known is not None:
             self.usage += known.usage
@@ -78,7 +73,7 @@ class Caller:
                     at=datetime.now(UTC),
                     unit=unit,
                     key=key,
-                    model=self._model.name,
+                    model=self.model.name,
                     text=reply.text,
                     usage=reply.usage,
                     finish=reply.finish,
@@ -90,11 +85,11 @@ class Caller:
 
     async def _asked(self, prompt: Prompt) -> Reply:
         overrun = ModelFault(
-            f"{self._model.name}: no reply within {self._timeout_s:g} s; allow more with --timeout"
+            f"{self.model.name}: no reply within {self._timeout_s:g} s; allow more with --timeout"
         )
         try:
             reply = await persistently(
-                lambda: within(self._timeout_s, self._model.complete(prompt), overrun)
+                lambda: within(self._timeout_s, self.model.complete(prompt), overrun)
             )
         except ModelGone:
             raise
@@ -116,7 +111,7 @@ class Caller:
         spent = self._log.spent
         if spent.unpriced:
             raise BudgetSpent(
-                f"--max-cost: {self._model.name} does not say how many tokens a call took, so the "
+                f"--max-cost: {self.model.name} does not say how many tokens a call took, so the "
                 "limit cannot be kept; the same command without it goes on"
             )
         # Calls under way will cost about as much as the dearest one so far.

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -9,17 +10,22 @@ from recall_bench.errors import BenchError, BudgetSpent, Interrupted, JournalLos
 from recall_bench.generate.outcome import Stopped
 from recall_bench.interruption import cancelled_by_signals
 
+if TYPE_CHECKING:
+    from recall_bench.models.model import Model
+
 _ENDS = (BudgetSpent, Interrupted, JournalLost, ModelGone)
 
 
-def carried_out(work: Callable[[], Awaitable[None]]) -> Stopped | None:
-    """Do the work; why it was stopped early, or None.
+def carried_out(
+    work: Callable[[], Awaitable[None]], closing: "Model | None" = None
+) -> Stopped | None:
+    """Do the work, and close the model, if one is named; why it was stopped early, or None.
 
     A signal, spent money, a model that is gone and a full disk stop a pass in good order: what
     was written stays, and the same command goes on. Anything else is raised.
     """
     try:
-        anyio.run(_to_its_end, work)
+        anyio.run(_to_its_end, work, closing)
     except KeyboardInterrupt:
         return _stopped(Interrupted(signal.SIGINT))
     except _ENDS as end:
@@ -29,9 +35,14 @@ def carried_out(work: Callable[[], Awaitable[None]]) -> Stopped | None:
     return None
 
 
-async def _to_its_end(work: Callable[[], Awaitable[None]]) -> None:
-    with anyio.CancelScope() as scope, cancelled_by_signals(scope) as received:
-        await work()
+async def _to_its_end(work: Callable[[], Awaitable[None]], closing: "Model | None") -> None:
+    try:
+        with anyio.CancelScope() as scope, cancelled_by_signals(scope) as received:
+            await work()
+    finally:
+        if closing is not None:
+            with anyio.CancelScope(shield=True):
+                await closing.close()
     if received:
         raise Interrupted(received[0])
 

@@ -1,30 +1,37 @@
 """A pass that retells every day of a story in another form, one file a day."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import anyio.lowlevel
 
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.days import DayFile
+from recall_bench.datasets.identity import Persona, read_persona
 from recall_bench.datasets.layout import Layout
-from recall_bench.datasets.story import Story
+from recall_bench.datasets.story import Story, read_story
 from recall_bench.errors import ModelFault, ModelGone
-from recall_bench.generate.call_log import CallLog
+from recall_bench.generate.call_log import CallLog, log_path
 from recall_bench.generate.caller import Caller
 from recall_bench.generate.carrying_out import carried_out
+from recall_bench.generate.estimate import estimate
 from recall_bench.generate.lanes import side_by_side
+from recall_bench.generate.opening import open_model
 from recall_bench.generate.outcome import Generated, Missing
 from recall_bench.generate.request import PassRequest
-from recall_bench.generate.rounds import Unwritten
-from recall_bench.generate.told_days import ToldDay, coverage, read_day
-from recall_bench.replacement import replace_file
+from recall_bench.generate.rounds import Rejected, Unwritten, accepted
+from recall_bench.generate.told_days import ToldDay, coverage, read_day, told_days
+from recall_bench.replacement import replace_file, sweep
+
+if TYPE_CHECKING:
+    from recall_bench.models.model import Model, Prompt
 
 Told = Callable[[str], None]
 """Hears a sentence about each day."""
 
-LAST = 10**6
+_LAST = 10**6
 """A day that no story reaches: the days that are told decide where a pass ends."""
 
 
@@ -38,67 +45,120 @@ class Retold:
     """What a reader of the file takes in, without the file's own syntax."""
 
 
-Retelling = Callable[[ToldDay], Awaitable[Retold]]
-"""Gives a day in another form, or raises Unwritten."""
+class Form(Protocol):
+    """A form that days can be retold in."""
+
+    what: str
+    """What its files are, in the plural; its log is called so too."""
+    usual_tokens: int
+    usual_temperature: float
+
+    def paths(self, layout: Layout, day: int) -> Sequence[Path]:
+        """Where the file of a day may lie; it is written to the first."""
+        ...
+
+    def offline(self, persona: Persona, day: ToldDay) -> Retold:
+        """The day, without a model."""
+        ...
+
+    def asking(self, persona: Persona, day: ToldDay) -> "Prompt":
+        """What a model is asked for it."""
+        ...
+
+    def read(self, reply: str, persona: Persona, day: ToldDay) -> Retold | Rejected:
+        """The day as the model retold it, or what is wrong with that."""
+        ...
+
+
+def retell(
+    request: PassRequest, form: Form, told: Told = lambda _: None, model: "Model | None" = None
+) -> Generated:
+    """Write every day that has a log, and no file of the form yet, in that form.
+
+    Each is on disk, whole, the moment it exists, and the same request goes on where an earlier
+    one stopped. A model of one's own may take the place of the one the request names.
+    """
+    layout = request.layout()
+    persona = read_persona(layout.folder)
+    story = read_story(layout.folder, layout.arcs)
+    days = told_days(layout, request.span(_LAST))
+    if model is None and not request.is_offline:
+        model = open_model(request, usual_temperature=form.usual_temperature)
+    name = form.what.replace(" ", "-")
+    with CallLog(log_path(layout.folder, name, layout.suffix)) as log:
+        log.begin(overwrite=request.overwrite)
+        caller = None if model is None else Caller.of(request, model, log)
+        return _Retelling(
+            request=request,
+            form=form,
+            layout=layout,
+            persona=persona,
+            story=story,
+            days=days,
+            log=log,
+            caller=caller,
+            told=told,
+        ).run()
 
 
 @dataclass(slots=True, kw_only=True)
-class DayPass:
-    """One pass over the days under way."""
+class _Retelling:
+    """One pass under way."""
 
-    what: str
-    """What its files are, in the plural."""
     request: PassRequest
+    form: Form
     layout: Layout
+    persona: Persona
     story: Story
     days: Sequence[DayFile]
-    folder: Path
     log: CallLog
-    paths: Callable[[int], Sequence[Path]]
-    """Where a day's file may lie; it is written to the first."""
+    caller: Caller | None
     told: Told
     written: int = 0
-    kept: int = 0
     missing: list[Missing] = field(default_factory=list)
     held: int = 0
     stated: int = 0
     """Of the exact values that the days of this run state, so many are in what it wrote."""
 
-    def owed(self) -> list[DayFile]:
-        """The days that have to be written, and the others counted as kept."""
-        owed = [file for file in self.days if not self._is_there(file.day)]
-        self.kept = len(self.days) - len(owed)
-        return owed
-
-    def run(self, owed: Sequence[DayFile], retell: Retelling, caller: Caller | None) -> Generated:
+    def run(self) -> Generated:
         """Write what is owed. A day that fails costs nothing but itself."""
+        folder = self._paths(1)[0].parent
+        sweep(folder)
+        owed = [file for file in self.days if not self._is_there(file.day)]
+        kept = len(self.days) - len(owed)
+        if owed and self.caller is not None:
+            sample = self.form.asking(self.persona, read_day(owed[0], self.story))
+            self.told(estimate(self.request.model, len(owed), sample, self.form.usual_tokens))
 
         async def work() -> None:
             await side_by_side(
-                owed, lambda file: self._one(file, retell), at_once=self.request.parallelism
+                owed, lambda file: self._one(file, kept), at_once=self.request.parallelism
             )
 
-        stopped = carried_out(work)
+        stopped = carried_out(work, self.caller.model if self.caller else None)
         if stopped is None and not self.missing:
             self.log.end()
         return Generated(
-            what=self.what,
-            folder=str(self.folder),
+            what=self.form.what,
+            folder=str(folder),
             wanted=len(self.days),
             written=self.written,
-            kept=self.kept,
+            kept=kept,
             missing=tuple(sorted(self.missing, key=lambda each: each.day or 0)),
             notes=self._notes(),
             fill=self.request.again,
-            usage=caller.usage if caller else Usage(),
+            usage=self.caller.usage if self.caller else Usage(),
             spent=self.log.spent,
             stopped=stopped,
         )
 
+    def _paths(self, day: int) -> Sequence[Path]:
+        return self.form.paths(self.layout, day)
+
     def _is_there(self, day: int) -> bool:
         if self.request.overwrite:
             return self.log.is_replaced(f"day {day}")
-        return any(path.exists() for path in self.paths(day))
+        return any(path.exists() for path in self._paths(day))
 
     def _notes(self) -> tuple[str, ...]:
         if not self.stated:
@@ -109,19 +169,19 @@ class DayPass:
         )
         return (told,)
 
-    async def _one(self, file: DayFile, retell: Retelling) -> None:
+    async def _one(self, file: DayFile, kept: int) -> None:
         # Offline nobody is ever waited for: without this nobody could interrupt it.
         await anyio.lowlevel.checkpoint()
+        day = read_day(file, self.story)
         try:
-            day = read_day(file, self.story)
-            retold = await retell(day)
+            retold = await self._retold(day)
         except ModelGone:
             raise
         except (Unwritten, ModelFault) as fault:
             self.missing.append(Missing(unit=f"day {file.day}", reason=str(fault), day=file.day))
-            self.told(f"[{self.what}] day={file.day} skipped: {fault}")
+            self.told(f"[{self.form.what}] day={file.day} skipped: {fault}")
             return
-        target, *others = self.paths(file.day)
+        target, *others = self._paths(file.day)
         replace_file(target, retold.file.encode())
         for other in others:
             other.unlink(missing_ok=True)
@@ -130,5 +190,15 @@ class DayPass:
         held, stated = coverage(retold.said, day)
         self.held += held
         self.stated += stated
-        there = self.written + self.kept
+        there = self.written + kept
         self.told(f"Wrote {target.name} of day {file.day} ({there} of {len(self.days)})")
+
+    async def _retold(self, day: ToldDay) -> Retold:
+        if self.caller is None:
+            return self.form.offline(self.persona, day)
+        return await accepted(
+            self.caller,
+            f"day {day.number}",
+            self.form.asking(self.persona, day),
+            lambda reply: self.form.read(reply, self.persona, day),
+        )

@@ -14,7 +14,7 @@ def estimate(target: str, calls: int, sample: Prompt, output_tokens: int) -> str
 
     tokens_in = calls * (tokens(sample.system) + tokens(sample.user))
     tokens_out = calls * output_tokens
-    cost = expected_cost(target, input_tokens=tokens_in, output_tokens=tokens_out)
+    cost = expected_cost(target, input_tokens=tokens_in, output_tokens=tokens_out, calls=calls)
     price = "nobody knows the price" if cost is None else f"about {cost:.2f} USD"
     return (
         f"about {calls:,} calls, {tokens_in:,} tokens in and {tokens_out:,} out: {price}, "

@@ -39,12 +39,14 @@ async def accepted(
     read: Callable[[str], T | Rejected],
     *,
     attempts: int = ATTEMPTS,
+    reads_cut: bool = False,
 ) -> T:
     """What `read` makes of the first reply that it does not reject.
 
     A rejected reply goes back with its problems. Replies on record are read first and cost no
     attempt, so that a later run goes on with the mending where this one gave up. Unwritten if no
-    reply could be used; ModelGone and BudgetSpent as the caller raises them.
+    reply could be used; ModelGone and BudgetSpent as the caller raises them. `reads_cut` gives
+    `read` also what was cut off at the most tokens allowed.
     """
     asking, spent, number = prompt, 0, 0
     reason = "it was not asked"
@@ -59,7 +61,7 @@ async def accepted(
             continue
         spent += is_new
         number += 1
-        found = _read(reply, read)
+        found = _read(reply, read, reads_cut=reads_cut)
         if not isinstance(found, Rejected):
             return found
         reason = "; ".join(found.problems)
@@ -67,10 +69,10 @@ async def accepted(
     raise Unwritten(reason)
 
 
-def _read(reply: Reply, read: Callable[[str], T | Rejected]) -> T | Rejected:
-    if reply.finish is not Finish.STOP:
-        return Rejected((_ENDS[reply.finish],))
-    return read(reply.text)
+def _read(reply: Reply, read: Callable[[str], T | Rejected], *, reads_cut: bool) -> T | Rejected:
+    if reply.finish is Finish.STOP or (reads_cut and reply.finish is Finish.LENGTH):
+        return read(reply.text)
+    return Rejected((_ENDS[reply.finish],))
 
 
 def mended(prompt: Prompt, reply: str, rejected: Rejected) -> Prompt:

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
@@ -37,13 +37,13 @@ def build(
         raise UsageError(f"{folder} exists already; remove it, or name another place with --out")
     out.mkdir(parents=True, exist_ok=True)
     with _whole(folder) as partial:
-        _write(revised(sources, knobs.seed), knobs, partial, progress)
+        write_world(revised(sources, knobs.seed), knobs, partial, progress)
     return folder
 
 
 def revised(sources: Sources, seed: int) -> Sources:
     """The sources under the names and the epoch of a seed; seed 0 is as authored."""
-    authored = _epoch(sources)
+    authored = epoch_of(sources)
     if seed == 0:
         return sources
     principal = sources.persona_file.get("principal") or {}
@@ -73,7 +73,8 @@ def _own(sources: Sources) -> tuple[object, object]:
     return msgspec.to_builtins(sources.routine), msgspec.to_builtins(sources.voice)
 
 
-def _epoch(sources: Sources) -> date:
+def epoch_of(sources: Sources) -> date:
+    """The date of story day 1; Malformed if it is none."""
     written = sources.story.epoch or sources.persona.epoch
     try:
         return date.fromisoformat(written)
@@ -85,8 +86,11 @@ def _epoch(sources: Sources) -> date:
         ) from None
 
 
-def _write(sources: Sources, knobs: Knobs, folder: Path, progress: Callable[[int], None]) -> None:
-    play = Play(sources, knobs, _epoch(sources))
+def write_world(
+    sources: Sources, knobs: Knobs, folder: Path, progress: Callable[[int], None] = lambda _: None
+) -> None:
+    """Play sources whose names are final, and write everything there is about them."""
+    play = Play(sources, knobs, epoch_of(sources))
     suffix = f"{knobs.days}d"
     memories, qa = folder / f"memories-{suffix}", folder / f"qa-{suffix}"
     memories.mkdir(parents=True)
@@ -94,8 +98,8 @@ def _write(sources: Sources, knobs: Knobs, folder: Path, progress: Callable[[int
     _put(folder / "persona.yaml", dumped(persona_file(sources)))
     _put(folder / f"arcs-{suffix}.yaml", dumped(arcs_file(sources, play, knobs.days)))
     lexicon = Lexicon(play, sources)
-    examiner = Examiner(_desk(play, sources, knobs), play.player.processes, play.seed)
-    clerk = _Clerk(sources.persona.id, knobs.distance, play.seed)
+    examiner = Examiner(desk_of(play, sources, knobs), play.player.processes, play.seed)
+    clerk = Clerk(sources.persona.id, knobs.distance, play.seed)
     with _text(qa / "questions.yaml") as asked, _text(qa / "ledger.jsonl") as facts:
         going_on: dict[str, Thread] = {}
         for played in play.days():
@@ -105,16 +109,17 @@ def _write(sources: Sources, knobs: Knobs, folder: Path, progress: Callable[[int
                 lexicon.add(thread.key, thread.source, thread.name)
                 going_on[thread.key] = thread
             for thread in played.ended:
-                facts.writelines(_ledger_lines(going_on.pop(thread.key, thread)))
+                facts.writelines(ledger_lines(going_on.pop(thread.key, thread)))
             asked.writelines(map(clerk.entry, examiner.watch(played)))
             progress(page.day)
         asked.writelines(map(clerk.entry, examiner.finish()))
         for thread in going_on.values():
-            facts.writelines(_ledger_lines(thread))
+            facts.writelines(ledger_lines(thread))
     _put(qa / "lexicon.json", lexicon.dumped())
 
 
-def _desk(play: Play, sources: Sources, knobs: Knobs) -> Desk:
+def desk_of(play: Play, sources: Sources, knobs: Knobs) -> Desk:
+    """What the questions on a play are written from."""
     return Desk(
         stage=play.stage,
         cast=play.cast,
@@ -129,7 +134,8 @@ def _text(path: Path) -> IO[str]:
     return path.open("w", encoding="utf-8", newline="\n")
 
 
-def _ledger_lines(thread: Thread) -> Iterator[str]:
+def ledger_lines(thread: Thread) -> Iterator[str]:
+    """The facts of a thread as ledger.jsonl has them."""
     for entry in ledger_entries(thread):
         yield f"{scalar(entry)}\n"
 
@@ -138,7 +144,7 @@ def _put(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
-class _Clerk:
+class Clerk:
     """Numbers the questions and words them."""
 
     def __init__(self, persona: str, distance: float, seed: int) -> None:
@@ -147,14 +153,17 @@ class _Clerk:
         self._chance = Chance(seed, "wording")
         self._count = 0
 
-    def entry(self, draft: Draft) -> str:
-        """The question's entry in the file."""
+    def record(self, draft: Draft) -> Mapping[str, object]:
+        """The question with everything the file has about it."""
         self._count += 1
         text = worded(draft, self._distance, self._chance)
         is_named = any(name.lower() in text.lower() for name in draft.about)
         kind = f"{draft.kind}/named" if is_named else draft.kind
-        entry = question_entry(f"{self._persona}-q{self._count:03}", text, kind, draft)
-        return dumped([entry])
+        return question_entry(f"{self._persona}-q{self._count:03}", text, kind, draft)
+
+    def entry(self, draft: Draft) -> str:
+        """The question's entry in the file."""
+        return dumped([self.record(draft)])
 
 
 @contextmanager

@@ -1,0 +1,185 @@
+"""`create-persona --model offline`: one of the shipped trades, with people, values and dates new.
+
+The world's sources go to `world/` first, then the public story, and persona.yaml last: a folder
+that has a persona.yaml is whole.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from anyio.lowlevel import checkpoint
+
+from recall_bench.datasets.identity import read_persona
+from recall_bench.datasets.layout import Layout
+from recall_bench.errors import UsageError
+from recall_bench.generate.carrying_out import carried_out
+from recall_bench.generate.offline.composing import Wanted, composed, seed_of, source_files
+from recall_bench.generate.offline.placing import (
+    holds,
+    is_file_of,
+    replace_folder,
+    sweep_beside,
+)
+from recall_bench.generate.offline.trades import nearest_trade
+from recall_bench.generate.offline.world_folder import (
+    FOLDER,
+    RECIPE,
+    Recipe,
+    WorldFolder,
+    changed_key,
+    read_recipe,
+    staged,
+)
+from recall_bench.generate.outcome import Generated
+from recall_bench.generate.personas.request import CreateRequest
+from recall_bench.replacement import replace_file, sweep
+from recall_bench.world.plain_yaml import dumped
+from recall_bench.world.public import persona_file
+from recall_bench.worlds import shipped
+
+
+def create_offline(request: CreateRequest, told: Callable[[str], None]) -> Generated:
+    """Make the persona and its story, or another story of a persona that the world made.
+
+    What is there already and is just what would be written stays. UsageError if something else is
+    there, unless it may be overwritten.
+    """
+    request.check_folder()
+    layout = request.story
+    wanted = _another_story(request) if request.arcs_only else _first_story(request, told)
+    world = staged(composed(wanted), wanted.recipe)
+    sources = source_files(world.sources, wanted.recipe)
+    files = {layout.arcs_file: dumped(world.public_arcs).encode()}
+    if request.arcs_only:
+        _check_same_persona(layout, world, sources)
+    else:
+        files[layout.persona_file] = dumped(persona_file(world.sources)).encode()
+    _check_free(request, files, sources)
+    kept = [path for path, content in files.items() if is_file_of(path, content)]
+
+    async def place() -> None:
+        sweep(layout.folder)
+        _place_sources(layout.folder / FOLDER, sources, layout.arcs)
+        for path, content in files.items():
+            await checkpoint()
+            if path not in kept:
+                replace_file(path, content)
+                told(f"Wrote {path.name}")
+
+    stopped = carried_out(place)
+    there = sum(is_file_of(path, content) for path, content in files.items())
+    return Generated(
+        what="files",
+        folder=str(layout.folder),
+        wanted=len(files),
+        written=there - len(kept),
+        kept=len(kept),
+        notes=tuple(_notes(request, world)),
+        fill=request.again,
+        stopped=stopped,
+    )
+
+
+def _first_story(request: CreateRequest, told: Callable[[str], None]) -> Wanted:
+    if not request.prompt.strip():
+        raise UsageError(
+            "--prompt is missing; describe whom the persona serves and in which trade, or say "
+            "--arcs-only for a persona that is there"
+        )
+    found = nearest_trade(request.prompt)
+    told(f"offline, the world knows {len(found.known)} trades: {', '.join(found.known)}")
+    if found.is_alike:
+        told(f"nearest to the prompt: {found.trade}; only a model follows the prompt itself")
+    else:
+        told(f"none of them is like the prompt; taking {found.trade}")
+    recipe = Recipe(trade=found.trade, seed=seed_of(request.prompt, request.seed))
+    return Wanted(recipe=recipe, layout=request.story, days=request.days, epoch=request.epoch)
+
+
+def _another_story(request: CreateRequest) -> Wanted:
+    recipe = read_recipe(request.persona)
+    if recipe is None or not request.story.persona_file.is_file():
+        raise UsageError(
+            f"--arcs-only: the world did not make {request.id}, so offline cannot tell another "
+            "story of it; name a model with --model, or create a persona without --arcs-only"
+        )
+    if recipe.trade not in shipped():
+        raise UsageError(
+            f"--arcs-only: the trade of {request.id}, {recipe.trade}, does not come with this "
+            "release; create a persona in another folder"
+        )
+    return Wanted(
+        recipe=recipe,
+        layout=request.story,
+        days=request.days,
+        epoch=request.epoch,
+        usual_epoch=read_persona(request.persona).epoch,
+    )
+
+
+def _check_same_persona(layout: Layout, world: WorldFolder, sources: Mapping[str, bytes]) -> None:
+    """The story is about the persona that is there, with the same people."""
+    own = layout.folder / FOLDER
+    shared = [name for name in sources if name != layout.arcs]
+    edited = [own / name for name in shared if not is_file_of(own / name, sources[name])]
+    if changed_key(layout.persona_file, persona_file(world.sources)) is not None:
+        edited.append(layout.persona_file)
+    if edited:
+        raise UsageError(
+            f"--arcs-only: {layout.name(edited[0])} was edited or comes from another release, so "
+            "that a new story would not fit it; undo the edit, or create a persona in another "
+            "folder"
+        )
+
+
+def _check_free(
+    request: CreateRequest, files: dict[Path, bytes], sources: Mapping[str, bytes]
+) -> None:
+    """Nothing is in the way that somebody may want to keep."""
+    world = request.persona / FOLDER
+    if world.exists() and not (world / RECIPE).exists():
+        raise UsageError(
+            f"{world} exists and is not the world's; move it away, or name another folder with "
+            "--persona"
+        )
+    if request.overwrite:
+        return
+    ours = dict(reversed(files.items()))
+    if request.story.persona_file.exists():
+        # Without a persona.yaml they are what a run left that was killed.
+        ours |= {world / name: content for name, content in sources.items()}
+    for path, content in ours.items():
+        if path.exists() and not is_file_of(path, content):
+            raise UsageError(
+                f"{path} exists and is not what this command writes; replace it with --overwrite, "
+                "or name another folder with --persona"
+                + ("" if request.arcs_only else ", or add a story with --arcs-only")
+            )
+
+
+def _place_sources(world: Path, sources: Mapping[str, bytes], arcs: str) -> None:
+    """The sources in their place; further stories of the same persona stay."""
+    sweep(world)
+    sweep_beside(world)
+    shared = {name: content for name, content in sources.items() if name != arcs}
+    if not holds(world, shared):
+        replace_folder(world, sources)
+    elif not is_file_of(world / arcs, sources[arcs]):
+        replace_file(world / arcs, sources[arcs])
+
+
+def _notes(request: CreateRequest, world: WorldFolder) -> list[str]:
+    notes = []
+    last = max(arc.end_day for arc in world.sources.story.arcs)
+    if last < request.days:
+        notes.append(
+            f"its last arc ends on day {last}; the routine of the trade goes on to day "
+            f"{request.days}"
+        )
+    memories = request.story.memories
+    if request.overwrite and memories.is_dir() and any(memories.iterdir()):
+        notes.append(
+            f"{memories} holds days of the story that was there; `recall-bench generate "
+            f"--persona {request.persona} --arcs {request.story.arcs} --overwrite` writes them anew"
+        )
+    return notes

@@ -1,0 +1,173 @@
+"""The world behind a persona: what its days and questions are played from.
+
+A persona that the world made has a folder `world/` with the simulator's sources, already under the
+names of its seed, and `world.json` with what else decides the bytes. The files above it are the
+public form of the same. A folder of sources, as `world build --persona` takes it, is its own world.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from recall_bench.core.record import Record
+from recall_bench.datasets.layout import Layout, stories
+from recall_bench.errors import DataError, Problems, UsageError
+from recall_bench.world.build import epoch_of
+from recall_bench.world.knobs import Knobs
+from recall_bench.world.pacing import Pace
+from recall_bench.world.plain_yaml import dumped
+from recall_bench.world.play import Play, Played
+from recall_bench.world.public import arcs_file, persona_file
+from recall_bench.world.sources import Sources, read_sources
+from recall_bench.world.validation import problems
+from recall_bench.worlds import story_length
+from recall_bench.yaml12 import Document, load_yaml
+
+FOLDER = "world"
+RECIPE = "world.json"
+
+
+class Recipe(Record, frozen=True, kw_only=True):
+    """What decides the bytes of a persona's stories besides their sources and their length."""
+
+    trade: str
+    """The shipped persona whose trade it is."""
+    seed: int
+    density: float = 1.0
+    distance: float = 0.5
+    distractors: float = 0.25
+    restatements: float = 0.15
+
+    def knobs(self, days: int) -> Knobs:
+        """For a story of so many days."""
+        return Knobs(
+            days=days,
+            seed=self.seed,
+            density=self.density,
+            distance=self.distance,
+            distractors=self.distractors,
+            restatements=self.restatements,
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class WorldFolder:
+    """One story of a persona, ready to be played."""
+
+    sources: Sources
+    """As played: names and epoch are final."""
+    knobs: Knobs
+    play: Play
+    public_arcs: Mapping[str, object]
+    """The public form of the story."""
+
+    @property
+    def days(self) -> int:
+        """How long the story is."""
+        return self.knobs.days
+
+    def days_told(self) -> tuple[int, ...]:
+        """The days that will have a page, before they are played."""
+        persona, story = self.sources.persona, self.sources.story
+        due = {directive.day for arc in story.arcs for directive in arc.directives}
+        pace = Pace(
+            persona.week,
+            story.away,
+            self.play.dates,
+            seed=self.play.seed,
+            density=self.knobs.density,
+        )
+        found = []
+        for day in range(1, self.days + 1):
+            level = pace.level(day, is_due=day in due)
+            if level != "off":
+                # Words are drawn from the same chance as levels.
+                pace.words(level)
+                found.append(day)
+        return tuple(found)
+
+    def played(self) -> Iterator[Played]:
+        """Every day that has a page, from day 1 on.
+
+        The play remembers what it told, so it can be played once: open the world again for more.
+        """
+        return self.play.days()
+
+
+def open_world(layout: Layout) -> WorldFolder | None:
+    """The world that tells this story; None if the persona is none of a world's.
+
+    UsageError if the world does not have the story, or if the public files no longer say what the
+    world does; Malformed or Problems if the world's own files are broken.
+    """
+    recipe = read_recipe(layout.folder)
+    if recipe is not None:
+        own = layout.folder / FOLDER
+        if not (own / layout.arcs).is_file():
+            raise UsageError(_no_story(layout, own))
+        world = staged(read_sources(own, layout.arcs), recipe)
+        _check_public(layout, world)
+        return world
+    if (layout.folder / "routine.yaml").is_file() and (layout.folder / "voice.yaml").is_file():
+        sources = read_sources(layout.folder, layout.arcs)
+        return staged(sources, Recipe(trade=sources.persona.id, seed=0))
+    return None
+
+
+def read_recipe(folder: Path) -> Recipe | None:
+    """What the persona in this folder is played by; None if no world made it."""
+    path = folder / FOLDER / RECIPE
+    if not path.is_file():
+        return None
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Recipe)
+    except (msgspec.DecodeError, OSError) as error:
+        raise DataError(
+            f"{path}: cannot be used ({error}); create the persona anew with --overwrite"
+        ) from error
+
+
+def staged(sources: Sources, recipe: Recipe) -> WorldFolder:
+    """The sources, ready to be played; Problems if they cannot be."""
+    if found := problems(sources):
+        raise Problems(found)
+    knobs = recipe.knobs(story_length(sources))
+    play = Play(sources, knobs, epoch_of(sources))
+    # The arcs are told from the same deck of phrasings as the days, and before them.
+    arcs = arcs_file(sources, play, knobs.days)
+    return WorldFolder(sources=sources, knobs=knobs, play=play, public_arcs=arcs)
+
+
+def _check_public(layout: Layout, world: WorldFolder) -> None:
+    for path, ours in (
+        (layout.persona_file, persona_file(world.sources)),
+        (layout.arcs_file, world.public_arcs),
+    ):
+        changed = changed_key(path, ours)
+        if changed is not None:
+            raise UsageError(
+                f"{layout.name(path)} was edited: its {changed} is not what the world in "
+                f"{layout.name(layout.folder / FOLDER)} plays, so offline cannot write from it; "
+                "name a model with --model, or undo the edit (create-persona with --overwrite "
+                "writes the file anew)"
+            )
+
+
+def changed_key(path: Path, ours: Mapping[str, object]) -> str | None:
+    """The first key of ours under which the file differs; further keys are no matter."""
+    wanted = Document(path.name, dumped(ours)).content
+    found = load_yaml(path)
+    if not isinstance(wanted, dict) or not isinstance(found, dict):
+        return "content"
+    return next((key for key, part in wanted.items() if found.get(key) != part), None)
+
+
+def _no_story(layout: Layout, own: Path) -> str:
+    known = ", ".join(stories(own)) or "no story"
+    return (
+        f"{layout.id}: the world did not make {layout.arcs}; it made {known}. Choose one with "
+        "--arcs, add a story with `create-persona --arcs-only --model offline`, or name a model "
+        "with --model"
+    )

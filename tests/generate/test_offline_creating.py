@@ -1,0 +1,314 @@
+"""`create-persona --model offline`: whole or not at all, and nobody's work is destroyed."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recall_bench.datasets.identity import read_persona
+from recall_bench.datasets.layout import Layout
+from recall_bench.datasets.story import read_story
+from recall_bench.errors import DataError, UsageError
+from recall_bench.generate.offline.composing import composed
+from recall_bench.generate.offline.creating import create_offline
+from recall_bench.generate.offline.trades import nearest_trade
+from recall_bench.generate.offline.world_folder import open_world
+from recall_bench.generate.outcome import Generated
+from recall_bench.generate.personas.request import CreateRequest
+from recall_bench.generate.personas.rules import persona_problems
+from recall_bench.shipped import digest_of
+
+PROMPT = "An emergency doctor in a small town"
+
+
+def create(folder: Path, **asked: Any) -> Generated:
+    request: dict[str, Any] = {"prompt": PROMPT, "days": 14} | asked
+    return create_offline(CreateRequest(persona=folder, **request), lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A persona that the world made; copied, never changed."""
+    folder = tmp_path_factory.mktemp("offline") / "rosa"
+    create(folder)
+    return folder
+
+
+@pytest.fixture
+def rosa(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "rosa"))
+
+
+def test_the_persona_is_called_after_its_folder(made: Path) -> None:
+    persona, story = read_persona(made), read_story(made, "arcs-14d.yaml")
+
+    assert persona.id == "rosa"
+    assert persona_problems(persona) == ()
+    assert story.has_gaps
+    assert story.last_day <= 14
+    assert persona.epoch == story.epoch
+    assert {path.name for path in (made / "world").iterdir()} == {
+        "arcs-14d.yaml",
+        "persona.yaml",
+        "routine.yaml",
+        "voice.yaml",
+        "world.json",
+    }
+
+
+def test_it_says_what_the_world_knows_and_takes(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    create_offline(CreateRequest(persona=tmp_path / "ada", prompt=PROMPT, days=5), said.append)
+
+    assert "6 trades" in said[0]
+    assert said[1].startswith("nearest to the prompt: er-physician")
+    assert said[2:] == ["Wrote arcs-5d.yaml", "Wrote persona.yaml"]
+
+
+def test_the_same_words_make_the_same_persona(made: Path, tmp_path: Path) -> None:
+    again = create(tmp_path / "rosa")
+
+    assert (again.wanted, again.written, again.kept, again.exit_code) == (2, 2, 0, 0)
+    assert digest_of(tmp_path / "rosa") == digest_of(made)
+
+
+def test_another_seed_makes_another_persona(made: Path, tmp_path: Path) -> None:
+    create(tmp_path / "rosa", seed=1)
+
+    ours, other = read_persona(made), read_persona(tmp_path / "rosa")
+    assert not {each.name for each in ours.cast[:5]} & {each.name for each in other.cast[:5]}
+
+
+def test_once_more_changes_nothing(rosa: Path, made: Path) -> None:
+    again = create(rosa)
+
+    assert (again.written, again.kept) == (0, 2)
+    assert digest_of(rosa) == digest_of(made)
+
+
+def test_the_first_day_can_be_chosen(tmp_path: Path) -> None:
+    create(tmp_path / "ada", epoch=date(2030, 6, 5))
+
+    assert read_story(tmp_path / "ada", "arcs-14d.yaml").epoch == date(2030, 6, 5)
+    assert read_persona(tmp_path / "ada").epoch == date(2030, 6, 5)
+
+
+def test_a_story_beyond_the_last_arc_says_so(tmp_path: Path) -> None:
+    found = create(tmp_path / "ada", days=1200)
+
+    assert "goes on to day 1200" in found.in_words
+
+
+def test_a_prompt_is_needed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--prompt"):
+        create(tmp_path / "ada", prompt=" ")
+
+
+class Death(BaseException):
+    """A kill -9, as far as the files are concerned."""
+
+
+def _die_after(patch: pytest.MonkeyPatch, steps: int) -> None:
+    """Die before the next step on the disk, after so many of them."""
+    left = iter(range(steps))
+
+    def dying(act: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*parts: object, **options: object) -> object:
+            if next(left, None) is None:
+                raise Death
+            return act(*parts, **options)
+
+        return step
+
+    for owner, name in ((Path, "rename"), (Path, "replace"), (shutil, "rmtree")):
+        patch.setattr(owner, name, dying(getattr(owner, name)))
+
+
+def _deaths(folder: Path, patch: pytest.MonkeyPatch, **asked: Any) -> Iterator[int]:
+    """Dies at each step in turn, until the command comes through."""
+    for steps in range(40):
+        with patch.context() as patched:
+            _die_after(patched, steps)
+            try:
+                create(folder, **asked)
+            except Death:
+                pass
+            else:
+                return
+        yield steps
+    pytest.fail("it never came through")
+
+
+@pytest.fixture
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is the same in each of many runs is done once."""
+    place = "recall_bench.generate.offline"
+    monkeypatch.setattr(f"{place}.creating.composed", cache(composed))
+    monkeypatch.setattr(f"{place}.creating.nearest_trade", cache(nearest_trade))
+    monkeypatch.setattr(f"{place}.world_folder.problems", lambda _: [])
+
+
+@pytest.mark.usefixtures("quickly")
+def test_a_death_at_any_step_is_made_good(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, steps = tmp_path / "rosa", 0
+
+    for steps in _deaths(folder, monkeypatch):  # noqa: B007 - how many is of interest
+        assert not (folder / "persona.yaml").exists()
+        create(folder)
+        assert digest_of(folder) == digest_of(made)
+        shutil.rmtree(folder)
+
+    assert steps > 8
+
+
+@pytest.mark.usefixtures("quickly")
+def test_a_death_while_overwriting_is_made_good(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "rosa"
+    asked = {"prompt": "A lawyer", "overwrite": True}
+    create(folder, prompt="A lawyer")
+    wanted = digest_of(folder)
+    shutil.rmtree(folder)
+    shutil.copytree(made, folder)
+
+    for _ in _deaths(folder, monkeypatch, **asked):
+        create(folder, **asked)
+        assert digest_of(folder) == wanted
+        shutil.rmtree(folder)
+        shutil.copytree(made, folder)
+
+
+def test_what_a_killed_run_left_half_written_goes(rosa: Path, made: Path) -> None:
+    (rosa / ".persona.yaml.4711.part").write_bytes(b"id:")
+    (rosa / "world" / ".voice.yaml.4711.part").write_bytes(b"dateli")
+    (rosa / ".world.old").mkdir()
+
+    create(rosa)
+
+    assert digest_of(rosa) == digest_of(made)
+
+
+@pytest.mark.parametrize("name", ["persona.yaml", "arcs-14d.yaml", "world/notes.txt"])
+def test_what_somebody_else_wrote_is_refused(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "ada" / name
+    path.parent.mkdir(parents=True)
+    path.write_text("mine: true\n")
+
+    with pytest.raises(UsageError, match=rf"{path.parts[-2]}.* exists and is not"):
+        create(tmp_path / "ada")
+
+    assert [each for each in (tmp_path / "ada").rglob("*") if each.is_file()] == [path]
+
+
+def test_a_world_folder_of_somebody_else_is_never_replaced(tmp_path: Path) -> None:
+    notes = tmp_path / "ada" / "world" / "notes.txt"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("mine")
+
+    with pytest.raises(UsageError, match="not the world's; move it away"):
+        create(tmp_path / "ada", overwrite=True)
+
+    assert notes.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["routine.yaml", "arcs-14d.yaml"])
+def test_sources_that_were_edited_stay_unless_overwritten(
+    name: str, rosa: Path, made: Path
+) -> None:
+    path = rosa / "world" / name
+    path.write_bytes(path.read_bytes() + b"# Mine.\n")
+
+    with pytest.raises(UsageError, match=rf"{name} exists and is not"):
+        create(rosa)
+    assert path.read_bytes().endswith(b"# Mine.\n")
+
+    create(rosa, overwrite=True)
+    assert digest_of(rosa) == digest_of(made)
+
+
+def test_a_broken_world_can_be_overwritten(rosa: Path, made: Path) -> None:
+    (rosa / "world" / "world.json").write_text("{")
+    (rosa / "world" / "voice.yaml").unlink()
+
+    create(rosa, overwrite=True)
+
+    assert digest_of(rosa) == digest_of(made)
+
+
+def test_another_description_is_refused_and_overwrites_only_if_told(rosa: Path) -> None:
+    before = digest_of(rosa)
+    with pytest.raises(UsageError, match="--overwrite"):
+        create(rosa, prompt="A lawyer")
+    assert digest_of(rosa) == before
+    (rosa / "memories-14d").mkdir()
+    (rosa / "memories-14d" / "day-0001.md").write_text("Old.")
+
+    found = create(rosa, prompt="A lawyer", overwrite=True)
+
+    assert "attorney" in read_persona(rosa).role.lower() or "litig" in read_persona(rosa).role
+    assert "holds days of the story that was there" in found.in_words
+    assert (rosa / "memories-14d" / "day-0001.md").read_text() == "Old."
+
+
+def test_another_story_is_about_the_same_people(rosa: Path) -> None:
+    before = (rosa / "persona.yaml").read_bytes()
+
+    found = create(rosa, prompt="", days=30, arcs_only=True)
+
+    assert (found.wanted, found.written) == (1, 1)
+    assert (rosa / "persona.yaml").read_bytes() == before
+    for arcs, days in (("arcs-14d.yaml", 14), ("arcs-30d.yaml", 30)):
+        world = open_world(Layout(rosa, arcs))
+        assert world is not None
+        assert world.days == days
+    people = {member.name for member in read_persona(rosa).cast}
+    story = read_story(rosa, "arcs-30d.yaml")
+    assert {name for arc in story.arcs for name in arc.participants} <= people
+    assert story.epoch == read_persona(rosa).epoch
+
+
+def test_another_story_may_begin_on_another_day(rosa: Path) -> None:
+    before = (rosa / "persona.yaml").read_bytes()
+
+    create(rosa, prompt="", days=30, arcs_only=True, epoch=date(2040, 1, 1))
+
+    assert read_story(rosa, "arcs-30d.yaml").epoch == date(2040, 1, 1)
+    assert (rosa / "persona.yaml").read_bytes() == before
+    assert open_world(Layout(rosa, "arcs-30d.yaml")) is not None
+    assert open_world(Layout(rosa, "arcs-14d.yaml")) is not None
+
+
+def test_another_story_needs_a_persona_of_the_world(tmp_path: Path, rosa: Path) -> None:
+    (tmp_path / "ada").mkdir()
+    (tmp_path / "ada" / "persona.yaml").write_text("id: ada\n")
+    with pytest.raises(UsageError, match="the world did not make ada"):
+        create(tmp_path / "ada", arcs_only=True)
+
+    (rosa / "persona.yaml").write_text((rosa / "persona.yaml").read_text() + "role: Baker\n")
+    with pytest.raises(DataError):
+        create(rosa, days=30, arcs_only=True)
+
+
+def test_another_story_does_not_fit_an_edited_persona(rosa: Path) -> None:
+    path = rosa / "persona.yaml"
+    path.write_text(path.read_text().replace("team_size: ", "team_size: 1"))
+
+    with pytest.raises(UsageError, match=r"rosa/persona\.yaml was edited"):
+        create(rosa, days=30, arcs_only=True)
+
+    assert not (rosa / "arcs-30d.yaml").exists()
+
+
+def test_a_broken_recipe_is_named(rosa: Path) -> None:
+    (rosa / "world" / "world.json").write_text("{")
+
+    with pytest.raises(DataError, match=r"world\.json"):
+        open_world(Layout(rosa, "arcs-14d.yaml"))

@@ -1,0 +1,236 @@
+"""`generate --model offline`: the days of a world's story, as the world tells them."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from recall_bench.datasets.layout import Layout
+from recall_bench.errors import UsageError
+from recall_bench.generate.days.request import DaysRequest
+from recall_bench.generate.offline.composing import Wanted, composed
+from recall_bench.generate.offline.creating import create_offline
+from recall_bench.generate.offline.days import write_offline
+from recall_bench.generate.offline.world_folder import Recipe, WorldFolder, open_world, staged
+from recall_bench.generate.outcome import Generated
+from recall_bench.generate.personas.request import CreateRequest
+from recall_bench.lint.finding import Severity
+from recall_bench.lint.report import examine
+from recall_bench.proof.check import check
+from recall_bench.shipped import digest_of
+from recall_bench.world.build import build, write_world
+from recall_bench.world.knobs import Knobs
+from recall_bench.world.sources import read_sources
+
+DAYS = 20
+ARCS = f"arcs-{DAYS}d.yaml"
+BAKERY = Path(__file__).parents[1] / "world" / "bakery"
+
+
+def nothing(_: str) -> None:
+    """Nobody watches."""
+
+
+def write(folder: Path, told: Callable[[str], None] = nothing, **asked: Any) -> Generated:
+    return write_offline(DaysRequest(persona=folder, again="the same again", **asked), told)
+
+
+def days(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("memories-*/*")}
+
+
+def world_of(folder: Path) -> WorldFolder:
+    world = open_world(Layout(folder, ARCS))
+    assert world is not None
+    return world
+
+
+@pytest.fixture(scope="module")
+def created(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A persona without days; copied, never changed."""
+    folder = tmp_path_factory.mktemp("offline") / "milo"
+    request = CreateRequest(persona=folder, prompt="A scientist in a laboratory", days=DAYS)
+    create_offline(request, nothing)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def told(created: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with all its days; never changed."""
+    folder = Path(shutil.copytree(created, tmp_path_factory.mktemp("told") / "milo"))
+    write(folder)
+    return folder
+
+
+@pytest.fixture
+def milo(created: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(created, tmp_path / "milo"))
+
+
+def test_the_days_are_those_of_a_built_world(told: Path, tmp_path: Path) -> None:
+    world = world_of(told)
+
+    write_world(world.sources, world.knobs, tmp_path / "milo")
+
+    assert days(told) == days(tmp_path / "milo")
+    for name in ("persona.yaml", ARCS):
+        assert (told / name).read_bytes() == (tmp_path / "milo" / name).read_bytes()
+
+
+def test_with_its_questions_it_is_proved_and_has_no_errors(told: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(told, tmp_path / "milo"))
+    world = world_of(told)
+    write_world(world.sources, world.knobs, tmp_path / "built")
+    shutil.copytree(tmp_path / "built" / f"qa-{DAYS}d", folder / f"qa-{DAYS}d")
+
+    assert check(folder, ARCS).is_proved
+    assert examine(folder, arcs=ARCS).count(Severity.ERROR) == 0
+
+
+def test_the_days_told_are_known_before_they_are_played(tmp_path: Path) -> None:
+    layout, recipe = (
+        Layout(tmp_path / "milo", "arcs-200d.yaml"),
+        Recipe(trade="er-physician", seed=3),
+    )
+    wanted = Wanted(recipe=recipe, layout=layout, days=200)
+    sources = composed(wanted)
+    week = ("normal", "off", "normal", "off", "quiet", "off", "off")
+    often_off = msgspec.structs.replace(sources.persona, week=week)
+
+    world = staged(msgspec.structs.replace(sources, persona=often_off), recipe)
+
+    assert world.days_told() == tuple(played.page.day for played in world.played())
+
+
+def test_every_day_is_told_of(milo: Path) -> None:
+    said: list[str] = []
+
+    found = write(milo, said.append)
+
+    there = len(days(milo))
+    assert (found.wanted, found.written, found.kept) == (there, there, 0)
+    assert (found.exit_code, found.notes) == (0, ())
+    assert said[0] == f"Generated day 1/{DAYS} (1 unique)"
+    assert said[-1].endswith(f"({there} unique)")
+
+
+def test_days_that_are_there_are_kept(milo: Path, told: Path) -> None:
+    write(milo, days=6)
+    write(milo, start=9, end=9)
+    before = {path: path.stat().st_mtime_ns for path in milo.glob("memories-*/*")}
+    said: list[str] = []
+
+    found = write(milo, said.append)
+
+    assert found.kept == len(before) > 5
+    assert found.written == len(said) == found.wanted - found.kept
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert digest_of(milo) == digest_of(told)
+
+
+@pytest.mark.parametrize("after", [1, 5, 12])
+def test_stopped_anywhere_it_goes_on(after: int, milo: Path, told: Path) -> None:
+    said: list[str] = []
+
+    def impatiently(line: str) -> None:
+        said.append(line)
+        if len(said) == after:
+            raise KeyboardInterrupt
+
+    stopped = write(milo, impatiently)
+
+    assert stopped.exit_code == 130
+    assert stopped.wanted > stopped.written
+    assert "the same again" in stopped.in_words
+    assert len(days(milo)) == after
+    write(milo)
+    assert digest_of(milo) == digest_of(told)
+
+
+def test_a_day_half_written_by_a_killed_run_goes(milo: Path, told: Path) -> None:
+    (milo / f"memories-{DAYS}d").mkdir()
+    (milo / f"memories-{DAYS}d" / ".day-0001.md.4711.part").write_bytes(b"# ses")
+
+    write(milo)
+
+    assert digest_of(milo) == digest_of(told)
+
+
+def test_a_day_of_somebody_else_is_kept_and_named(milo: Path, told: Path) -> None:
+    write(milo)
+    (milo / f"memories-{DAYS}d" / "day-0003.md").write_text("# session: principal\n\nMine.\n")
+
+    kept = write(milo)
+    assert "not as the world tells them: day 3" in kept.in_words
+    assert kept.written == 0
+
+    assert write(milo, overwrite=True).written == 1
+    assert digest_of(milo) == digest_of(told)
+
+
+def test_a_file_for_a_day_without_events_is_named(milo: Path) -> None:
+    write(milo)
+    quiet = next(day for day in range(1, DAYS + 1) if day not in world_of(milo).days_told())
+    (milo / f"memories-{DAYS}d" / f"day-{quiet:04}.md").write_text("# session: principal\n\nHm.\n")
+
+    assert f"nothing happens on day {quiet}" in write(milo).in_words
+
+
+def test_a_folder_of_sources_is_its_own_world(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(BAKERY, tmp_path / "bakery"))
+    built = build(read_sources(BAKERY, "arcs-60d.yaml"), Knobs(days=60), tmp_path / "out")
+
+    write(folder)
+
+    assert days(folder) == days(built)
+
+
+def test_a_persona_of_somebody_else_cannot_be_played(tmp_path: Path) -> None:
+    (tmp_path / "ada").mkdir()
+    (tmp_path / "ada" / "persona.yaml").write_text("id: ada\n")
+    (tmp_path / "ada" / "arcs-9d.yaml").write_text("arcs: []\n")
+
+    with pytest.raises(UsageError, match="offline can only write stories that the world made"):
+        write(tmp_path / "ada")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "key"),
+    [
+        (ARCS, "startDay: 1\n", "startDay: 2\n", "arcs"),
+        (ARCS, 'epoch: "20', 'epoch: "21', "epoch"),
+        ("persona.yaml", "isolated: true", "isolated: false", "sessions"),
+    ],
+)
+def test_an_edited_story_is_no_longer_the_worlds(
+    name: str, old: str, new: str, key: str, milo: Path
+) -> None:
+    path = milo / name
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    with pytest.raises(UsageError, match=rf"milo/{name} was edited: its {key}"):
+        write(milo)
+
+    assert not days(milo)
+
+
+def test_keys_of_other_programs_are_no_edit(milo: Path, told: Path) -> None:
+    for name in (ARCS, "persona.yaml"):
+        with (milo / name).open("a", encoding="utf-8") as file:
+            file.write("# A remark.\nourOwn: 5\n")
+
+    write(milo)
+
+    assert days(milo) == days(told)
+
+
+def test_a_story_the_world_did_not_make_is_named(milo: Path) -> None:
+    shutil.copy(milo / ARCS, milo / "arcs-7d.yaml")
+
+    with pytest.raises(UsageError, match=f"did not make arcs-7d.yaml; it made {ARCS}"):
+        write(milo, arcs="arcs-7d.yaml")
