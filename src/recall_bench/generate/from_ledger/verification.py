@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from recall_bench.core.sentences import split
+from recall_bench.generate.days.cleaning import cleaned
 from recall_bench.generate.from_ledger.notes import Notes
 from recall_bench.generate.rounds import Rejected
-from recall_bench.generate.session_entry import entry_of
 
 _COPIED = 0.5
 """The share of the notes' longer sentences that may come back word for word."""
@@ -18,14 +18,14 @@ def verified(reply: str, notes: Notes, date: str, elsewhere: Mapping[str, str]) 
     Every fact due must survive, nothing may be contradicted or added, and nothing that was planted
     in another session may be in it; `elsewhere` has those strings by their session.
     """
-    text = entry_of(reply, notes.session)
+    text = cleaned(reply, notes.session)
     if isinstance(text, Rejected):
         return text
     problems = (
         *_lost(text, notes),
         *_added(text, notes, date),
         *(f"{secret} belongs to another session" for secret in elsewhere if secret in text),
-        *_headed(text, notes),
+        *_copied(text, notes),
     )
     return Rejected(problems) if problems else text
 
@@ -52,9 +52,7 @@ def _added(text: str, notes: Notes, date: str) -> Iterator[str]:
         yield f"{value} is not in the notes"
 
 
-def _headed(text: str, notes: Notes) -> Iterator[str]:
-    if "\n### " not in f"\n{text}":
-        yield "it has no `###` heading"
+def _copied(text: str, notes: Notes) -> Iterator[str]:
     own = _long_sentences(notes.text)
     copied = own & _long_sentences(text)
     if len(own) > 1 and len(copied) > _COPIED * len(own):

@@ -27,7 +27,7 @@ from recall_bench.generate.opening import open_model
 from recall_bench.generate.outcome import Generated, Missing
 from recall_bench.generate.rounds import Unwritten, accepted
 from recall_bench.generate.told_days import ToldDay
-from recall_bench.replacement import replace_file
+from recall_bench.replacement import replace_file, sweep
 from recall_bench.world.narration import Page
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ class _Writer:
 
     def run(self) -> Generated:
         """Play the world, then write what is not there."""
+        sweep(self.layout.memories)
         wanted = self.request.span(self.world.days)
         pages = []
         for played in self.world.played():
@@ -104,7 +105,7 @@ class _Writer:
         async def work() -> None:
             await side_by_side(owed, self._day, at_once=self.request.parallelism)
 
-        stopped = carried_out(work)
+        stopped = carried_out(work, self.caller.model)
         if stopped is None and not self.missing:
             self.log.end()
         return Generated(

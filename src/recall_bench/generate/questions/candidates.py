@@ -1,0 +1,155 @@
+"""What a model wrote becomes entries of `questions.yaml`, with what is wrong with them noted."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from recall_bench.core.question import DIFFICULTIES
+from recall_bench.datasets.fields import is_whole
+from recall_bench.generate.checks.checker import Kind, Problem
+from recall_bench.generate.questions.quoting import Place, Visible, places
+from recall_bench.generate.told_days import ToldDay
+
+_FEWEST_WORDS = 2
+_FEWEST_LETTERS = 8
+"""Shorter quotations stand anywhere by chance."""
+_WORD = re.compile(r"\w+")
+
+
+class Candidate(dict[str, object]):
+    """An entry, and what its author knows about it that is no field of the file."""
+
+    def __init__(
+        self,
+        fields: Mapping[str, object],
+        *,
+        flaws: Iterable[Problem] = (),
+        pair: str | None = None,
+    ) -> None:
+        super().__init__(fields)
+        self.flaws = tuple(flaws)
+        """Why it cannot be kept, known before anybody examines it."""
+        self.pair = pair
+        """Candidates with the same word here are kept together or not at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Where quotations stand in the days."""
+
+    spans: tuple[tuple[int, Place], ...]
+    """Days and places in them, in story order."""
+    flaws: tuple[Problem, ...]
+
+    @property
+    def days(self) -> list[int]:
+        """The days they stand in, ascending."""
+        return list(dict.fromkeys(day for day, _ in self.spans))
+
+    @property
+    def evidence(self) -> list[dict[str, object]] | None:
+        """As `questions.yaml` has it; None if there is none."""
+        return [
+            {"day": day, "session": place.session, "start": place.start, "end": place.end}
+            if place.session is not None
+            else {"day": day, "start": place.start, "end": place.end}
+            for day, place in self.spans
+        ] or None
+
+
+def proof(raw: object, days: Mapping[int, ToldDay], is_visible: Visible) -> Proof:
+    """The quotations of a reply, found; one that stands in nothing it was shown is a flaw.
+
+    A quotation under a wrong date is moved where it stands, if that is one day.
+    """
+    spans: set[tuple[int, Place]] = set()
+    flaws: list[Problem] = []
+    for each in raw if isinstance(raw, list) else ():
+        quote = each.get("quote") if isinstance(each, dict) else None
+        if not isinstance(quote, str) or not _is_telling(quote):
+            flaws.append(unsupported("it has a quotation of less than two words"))
+            continue
+        found = _found(each, quote, days, is_visible)
+        if found is None:
+            flaws.append(unsupported(f"“{quote:.80}” stands in nothing that was shown"))
+            continue
+        day, placed = found
+        spans |= {(day, place) for place in placed}
+    ordered = sorted(spans, key=lambda span: (span[0], span[1].start, span[1].end))
+    return Proof(tuple(ordered), tuple(dict.fromkeys(flaws)))
+
+
+def _is_telling(quote: str) -> bool:
+    return len(_WORD.findall(quote)) >= _FEWEST_WORDS and len(quote.strip()) >= _FEWEST_LETTERS
+
+
+def _found(
+    raw: Mapping[str, object], quote: str, days: Mapping[int, ToldDay], is_visible: Visible
+) -> tuple[int, tuple[Place, ...]] | None:
+    session, named = raw.get("session"), raw.get("day")
+    said = session if isinstance(session, str) else None
+    found = [
+        (number, placed)
+        for number, told in days.items()
+        if (placed := places(told.text, quote, session=said, is_visible=is_visible))
+    ]
+    right = [each for each in found if each[0] == named]
+    if right:
+        return right[0]
+    return found[0] if len(found) == 1 else None
+
+
+def text_of(raw: Mapping[str, object], key: str) -> str:
+    """A text on one line, without what cannot be printed; empty if there is none."""
+    value = raw.get(key)
+    return _line(value) if isinstance(value, str) else ""
+
+
+def texts_of(raw: Mapping[str, object], key: str) -> list[str]:
+    """A list of texts, each once."""
+    value = raw.get(key)
+    found = (
+        (_line(part) for part in value if isinstance(part, str)) if isinstance(value, list) else ()
+    )
+    return list(dict.fromkeys(text for text in found if text))
+
+
+def days_of(raw: Mapping[str, object], days: Collection[int]) -> list[int]:
+    """The relevant days a reply names, of those that it was shown."""
+    value = raw.get("relevant_days")
+    named = {day for day in value if is_whole(day)} if isinstance(value, list) else set()
+    return sorted(day for day in days if day in named)
+
+
+def atoms_in(raw: Mapping[str, object], answer: str) -> list[str] | None:
+    """What every right answer holds: only what the answer itself does."""
+    return [atom for atom in texts_of(raw, "atoms") if atom.lower() in answer.lower()] or None
+
+
+def aliases_of(raw: Mapping[str, object], answer: str) -> list[str] | None:
+    """Other wordings of the answer."""
+    return [alias for alias in texts_of(raw, "aliases") if alias != answer] or None
+
+
+def form_flaws(raw: Mapping[str, object], keys: Sequence[str]) -> list[Problem]:
+    """What is missing of a reply's texts, and a difficulty nobody knows."""
+    flaws = [malformed(f"it has no {key}") for key in keys if not text_of(raw, key)]
+    difficulty = raw.get("difficulty")
+    if difficulty not in DIFFICULTIES:
+        flaws.append(malformed(f"its difficulty is {difficulty!r:.40}; {', '.join(DIFFICULTIES)}"))
+    return flaws
+
+
+def malformed(message: str) -> Problem:
+    """A field is missing or holds what it cannot."""
+    return Problem(kind=Kind.FORMAT, message=message)
+
+
+def unsupported(message: str) -> Problem:
+    """The days do not hold it."""
+    return Problem(kind=Kind.SUPPORT, message=message)
+
+
+def _line(text: str) -> str:
+    words = ("".join(letter for letter in word if letter.isprintable()) for word in text.split())
+    return " ".join(word for word in words if word)

@@ -1,0 +1,196 @@
+"""Windows, categories, excerpts, replies and quotations, each by itself."""
+
+import json
+from collections import Counter
+from datetime import date
+
+import pytest
+
+from recall_bench.core.question import CATEGORIES
+from recall_bench.generate.questions.categories import wanted
+from recall_bench.generate.questions.excerpts import CUT, excerpts, shares
+from recall_bench.generate.questions.question_file import entry_text
+from recall_bench.generate.questions.quoting import places
+from recall_bench.generate.questions.replies import read_questions
+from recall_bench.generate.questions.windows import share, unasked, windows
+from recall_bench.generate.questions.writer import Window
+from recall_bench.generate.rounds import Rejected
+from recall_bench.generate.told_days import ToldDay
+from recall_bench.yaml12 import Document
+
+DAY = """\
+---
+type: daily
+---
+
+# session: principal
+
+### Tide
+High water was **5.5 m** at 07:05, she said: “Especially.” It came
+late. Ann paid £14.40 for it.
+
+# session: yard
+
+- High water was 5.5 m at 07:05.
+- Tom left.
+"""
+
+
+def spans(told: list[int], interval: int, span: range) -> list[tuple[int, int, int]]:
+    return [(w.number, w.first, w.last) for w in windows(told, interval, span)]
+
+
+def test_checkpoints_are_every_so_many_days_and_the_last_day_told() -> None:
+    assert spans(list(range(1, 17)), 7, range(1, 17)) == [(1, 1, 7), (2, 8, 14), (3, 15, 16)]
+
+
+def test_windows_in_which_nothing_is_told_are_none() -> None:
+    assert spans([2, 3, 16], 7, range(1, 17)) == [(1, 1, 7), (3, 15, 16)]
+
+
+def test_bounds_cut_windows_and_do_not_move_checkpoints() -> None:
+    assert spans(list(range(1, 31)), 7, range(10, 19)) == [(2, 10, 14), (3, 15, 18)]
+
+
+def test_of_a_window_asked_about_in_part_the_rest_is_left() -> None:
+    window = Window(number=2, first=8, last=14)
+
+    assert unasked(window, range(1, 15), range(8, 12)) == Window(number=2, first=12, last=14)
+    assert unasked(window, range(1, 15), range(8, 15)) is None
+    assert unasked(window, [8, 9], [8, 9, 10]) is None
+    assert unasked(window, [10, 14], ()) == window
+
+
+def test_a_short_window_gets_its_share() -> None:
+    assert [share(Window(number=1, first=1, last=last), 12, 7) for last in (7, 2, 1)] == [12, 4, 2]
+
+
+def test_categories_are_balanced_over_the_story_whatever_becomes_of_windows() -> None:
+    counts: Counter[str] = Counter()
+    for first in range(1, 700, 7):
+        counts.update(wanted(first, 12, per_days=(12, 7), has_groups=True, has_past=True))
+    counts["negative-recall"] *= 2
+
+    assert set(counts) == set(CATEGORIES[:-1])
+    assert max(counts.values()) - min(counts.values()) <= 2
+
+
+def test_a_window_asked_in_two_parts_gets_the_categories_of_the_whole() -> None:
+    def of(first: int, amount: int) -> tuple[str, ...]:
+        return wanted(first, amount, per_days=(14, 7), has_groups=True, has_past=True)
+
+    assert of(8, 14) == of(8, 8) + of(12, 6)
+
+
+def test_nothing_is_asked_of_groups_or_of_the_past_where_there_is_none() -> None:
+    found = wanted(1, 40, per_days=(40, 7), has_groups=False, has_past=False)
+
+    assert not {"group-session-attribution", "recency-bias-resistance"} & set(found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"question": "a"}, {"question": "b"}]',
+        '{"questions": [{"question": "a"}, {"question": "b"}]}',
+        'Here are [2] of them:\n```json\n[{"question": "a"}, {"question": "b"}]\n```\nGood luck.',
+        '[{"question": "a"}, {"question": "b"}, {"question": "c", "evidence": [{"day": 3}, {"d',
+        '{"questions": [{"question": "a"}\n{"question": "b"}, {"question": c}]}',
+    ],
+)
+def test_whole_questions_are_read_from_whatever_is_around_or_behind_them(text: str) -> None:
+    found = read_questions(text)
+
+    assert not isinstance(found, Rejected)
+    assert [each["question"] for each in found] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "Sorry.", '["a", "b"]', '[{"question": "a", "evidence": [{"day": 3, "quote": "x"}, {"d'],
+)
+def test_a_reply_without_a_whole_question_is_rejected(text: str) -> None:
+    assert isinstance(read_questions(text), Rejected)
+
+
+def test_an_empty_list_is_an_answer() -> None:
+    assert read_questions('{"questions": []}') == ()
+
+
+def quoted(quote: str, session: str | None = None) -> list[tuple[str | None, str]]:
+    found = places(DAY, quote, session=session)
+    return [(place.session, DAY[place.start : place.end]) for place in found]
+
+
+def test_a_quotation_is_found_whatever_its_typography() -> None:
+    sentence = "High water was **5.5 m** at 07:05, she said: “Especially.”"
+
+    assert quoted('water was 5.5 m at 07:05, she said: "Especially')[0][1] == sentence
+    assert quoted("It came late")[0][1].endswith("It came\nlate.")
+
+
+def test_a_quotation_is_looked_for_first_in_the_session_it_names() -> None:
+    assert quoted("High water was 5.5 m at 07:05", "yard")[0][0] == "yard"
+    assert quoted("High water was 5.5 m at 07:05", "attic")[0][0] == "principal"
+    hidden = places(DAY, "Tom left", is_visible=lambda session: session != "yard")
+    assert hidden == ()
+
+
+def test_pieces_around_an_ellipsis_are_found_in_their_order() -> None:
+    assert len(quoted("High water was … Ann paid £14.40")) == 2
+    assert quoted("Ann paid £14.40 … High water was") == []
+
+
+@pytest.mark.parametrize("quote", ["4.40 for it", "water was 5", "High water is 5.5 m", "…", ""])
+def test_half_words_and_other_words_are_not_found(quote: str) -> None:
+    assert quoted(quote) == []
+
+
+def day(number: int, words: int, session: str = "yard") -> ToldDay:
+    lines = "\n".join(f"line {number}-{n}" for n in range(words))
+    return ToldDay(number, date(2025, 3, number), f"# session: {session}\n\n{lines}\n")
+
+
+def test_text_that_fits_is_shown_whole_and_other_sessions_are_not() -> None:
+    days = [day(1, 3), day(2, 3, "bank")]
+
+    shown = excerpts(days, 1000, lambda session: session == "yard")
+
+    assert shown == {
+        "day 1, Saturday, 1 March 2025": "# session: yard\n\nline 1-0\nline 1-1\nline 1-2"
+    }
+
+
+def test_too_much_text_is_cut_evenly_after_whole_lines() -> None:
+    days = [day(1, 3), day(2, 400), day(3, 800)]
+
+    shown = list(excerpts(days, 500, lambda _: True).values())
+
+    assert CUT not in shown[0]
+    assert abs(len(shown[1]) - len(shown[2])) < 20
+    assert sum(map(len, shown)) <= 500 * 4 + 2 * len(CUT)
+    assert all(text.splitlines()[-2].count("-") == 1 for text in shown[1:])
+
+
+def test_earlier_days_take_what_the_window_leaves() -> None:
+    full = excerpts([day(9, 900)], 500, lambda _: True, earlier=[day(1, 900)])
+
+    old, new = full.values()
+    assert 3 * len(old) - 80 < len(new) < 3.4 * len(old)
+
+
+def test_shares_fill_the_room_and_no_more() -> None:
+    assert shares([10, 100, 100], 110) == [10, 50, 50]
+    assert shares([], 10) == []
+    assert shares([5, 5], 0) == [0, 0]
+
+
+def test_an_entry_is_the_same_text_in_whatever_order_its_fields_come() -> None:
+    entry = {"changes_on": 4, "question": "A: 'b'?", "id": "x", "evidence": [{"day": 1}]}
+    text = entry_text(entry)
+
+    assert text == entry_text(dict(sorted(entry.items())))
+    assert text.startswith('- id: "x"\n  question: ')
+    assert json.loads(json.dumps(Document("x", entry_text({"id": "a: #b"})).content)) == [
+        {"id": "a: #b"}
+    ]
