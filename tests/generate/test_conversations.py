@@ -86,7 +86,11 @@ def test_overwriting_asks_anew_and_leaves_one_file_a_day(persona: Path) -> None:
 
 def test_a_failed_day_costs_itself_alone_and_the_same_request_fills_it(persona: Path) -> None:
     def script(asked: Prompt) -> str:
-        return "I would rather not." if "log of Wednesday, 5 March" in asked.user else by_the_log(asked)
+        return (
+            "I would rather not."
+            if "log of Wednesday, 5 March" in asked.user
+            else by_the_log(asked)
+        )
 
     lines: list[str] = []
     request = ConversationsRequest(persona=persona, model="m", days=5, again="the same")

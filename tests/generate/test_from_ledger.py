@@ -98,11 +98,11 @@ def test_a_sound_entry_is_kept(notes: Notes) -> None:
         (lambda text, notes: text.replace(notes.names[0], "it"), "is not named"),
         (lambda text, _: f"{text}\nIt cost $98,765.43.", "$98,765.43 is not in the notes"),
         (lambda text, _: f"{text}\nPLANTED", "PLANTED belongs to another session"),
-        (lambda text, _: text.replace("### ", ""), "it has no `###` heading"),
+        (lambda text, _: text.replace("### ", ""), "it has no topic"),
         (lambda _, notes: notes.text, "word for word"),
-        (lambda text, _: f"# session: pub\n{text}", "it tells of session pub"),
-        (lambda text, _: f"# Diary\n{text}", "higher level"),
-        (lambda *_: "---\ntype: daily\n---\n", "it is empty"),
+        (lambda text, _: f"# session: pub\n{text}", "a heading for the session pub"),
+        (lambda text, _: f"Dear diary.\n\n{text}", "before the first"),
+        (lambda *_: "---\ntype: daily\n---\n", "it has no topic"),
     ],
 )
 def test_an_entry_that_loses_or_adds_anything_is_not(
