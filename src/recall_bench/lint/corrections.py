@@ -26,8 +26,8 @@ _DISMISSED = re.compile(
 
 
 @dataclass(frozen=True)
-class _Correction:
-    """A correction arc whose two beliefs differ in a value."""
+class Correction:
+    """An arc that replaces one belief by another, and the values in which the two differ."""
 
     arc: Arc
     day: int
@@ -44,22 +44,28 @@ class _Correction:
                     yield atom, said
 
 
-def _corrections(corpus: Corpus) -> Iterator[_Correction]:
-    for arc in corpus.story.arcs if corpus.story else ():
-        if arc.corrected_day is None or not arc.wrong_belief or not arc.corrected_belief:
-            continue
-        if not corpus.days or arc.corrected_day > corpus.days[-1].number:
-            continue
-        wrong = [atom for atom in atoms(arc.wrong_belief) if atom.is_exact]
-        right = [atom for atom in atoms(arc.corrected_belief) if atom.is_exact]
-        both = {atom.value for atom in wrong} & {atom.value for atom in right}
-        yield _Correction(
-            arc=arc,
-            day=arc.corrected_day,
-            wrong=tuple(atom for atom in wrong if atom.value not in both),
-            right=tuple(atom for atom in right if atom.value not in both),
-            about=_shared(arc),
-        )
+def correction_of(arc: Arc) -> Correction | None:
+    """What an arc corrects; None if it states no two beliefs and the day of the second."""
+    if arc.corrected_day is None or not arc.wrong_belief or not arc.corrected_belief:
+        return None
+    wrong = [atom for atom in atoms(arc.wrong_belief) if atom.is_exact]
+    right = [atom for atom in atoms(arc.corrected_belief) if atom.is_exact]
+    both = {atom.value for atom in wrong} & {atom.value for atom in right}
+    return Correction(
+        arc=arc,
+        day=arc.corrected_day,
+        wrong=tuple(atom for atom in wrong if atom.value not in both),
+        right=tuple(atom for atom in right if atom.value not in both),
+        about=_shared(arc),
+    )
+
+
+def corrections(corpus: Corpus) -> Iterator[Correction]:
+    """Every correction of the story that its days have come to."""
+    for arc in corpus.story.arcs if corpus.story and corpus.days else ():
+        correction = correction_of(arc)
+        if correction is not None and correction.day <= corpus.days[-1].number:
+            yield correction
 
 
 def _shared(arc: Arc) -> frozenset[str]:
@@ -70,7 +76,7 @@ def _shared(arc: Arc) -> frozenset[str]:
 
 
 def _early(corpus: Corpus) -> Iterator[Remark]:
-    for correction in _corrections(corpus):
+    for correction in corrections(corpus):
         for atom in correction.right:
             days = _days(correction.said(corpus, (atom,)))
             if before := [day for day in days if day < correction.day]:
@@ -82,12 +88,12 @@ def _early(corpus: Corpus) -> Iterator[Remark]:
 
 
 def _lingering(corpus: Corpus) -> Iterator[Remark]:
-    for correction in _corrections(corpus):
+    for correction in corrections(corpus):
         for atom in correction.wrong:
             after = _days(
                 (found, said)
                 for found, said in correction.said(corpus, (atom,))
-                if said.day > correction.day and not _is_marked(atom, said)
+                if said.day > correction.day and not is_superseded(atom, said)
             )
             if after:
                 yield corpus.of_arc(
@@ -99,7 +105,7 @@ def _lingering(corpus: Corpus) -> Iterator[Remark]:
 
 
 def _unheard(corpus: Corpus) -> Iterator[Remark]:
-    for correction in _corrections(corpus):
+    for correction in corrections(corpus):
         days = _days(correction.said(corpus, correction.right))
         if correction.right and not any(day >= correction.day for day in days):
             names = ", ".join(atom.shown for atom in correction.right)
@@ -118,7 +124,7 @@ def _unheard(corpus: Corpus) -> Iterator[Remark]:
             )
 
 
-def _is_marked(atom: Atom, said: Said) -> bool:
+def is_superseded(atom: Atom, said: Said) -> bool:
     """Whether a sentence names a value as one that no longer holds."""
     text = plain(said.text)
     if _SUPERSEDED.search(text) or _SUPERSEDED.search(said.under):

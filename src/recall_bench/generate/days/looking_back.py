@@ -1,0 +1,113 @@
+"""What the author of an entry sees of the days before it.
+
+A day sees the text of days that stand the lag or more before it in the plan, so that the days
+between can be written at the same time; of those it is told what was planned for them.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+
+from recall_bench.core.history import story_day
+from recall_bench.datasets.story import Arc
+from recall_bench.generate.days.diary import Diary
+from recall_bench.generate.days.known import in_words
+from recall_bench.generate.days.plan import PlannedDay, Telling
+from recall_bench.lint.words import topics
+
+_LONGEST = 1500
+"""Characters of an earlier entry that are shown."""
+_MOST_HEADINGS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookBack:
+    """The past of one session, as the author of its next entry sees it."""
+
+    entries: tuple[str, ...] = ()
+    """The session's last entries, oldest first, each with its date."""
+    headings: tuple[tuple[str, ...], ...] = ()
+    """For each arc told, its own first: what older entries say of it, by their headings."""
+    between: tuple[str, ...] = ()
+    """What was planned for the days whose text is not seen."""
+
+
+class Hindsight:
+    """Looks back on a diary along a plan."""
+
+    def __init__(
+        self, diary: Diary, plan: tuple[PlannedDay, ...], epoch: date, *, lag: int, window: int
+    ) -> None:
+        self._diary = diary
+        self._plan = plan
+        self._epoch = epoch
+        self._lag = lag
+        self._window = window
+        planned = {each.day for each in plan}
+        self._others = tuple(sorted(diary.days - planned))
+
+    def of(self, planned: PlannedDay, telling: Telling) -> LookBack:
+        """What the author of this entry sees."""
+        seen_up_to = planned.place - self._lag
+        older = [each.day for each in self._plan[: max(0, seen_up_to + 1)]]
+        if older:
+            older = sorted({*older, *(day for day in self._others if day < older[-1])})
+        session = telling.session.id
+        told = [day for day in older if self._diary.entry(day, session)]
+        shown = told[-self._window :] if self._window else []
+        rest = frozenset(told[: len(told) - len(shown)])
+        return LookBack(
+            entries=tuple(self._entry(day, session) for day in shown),
+            headings=tuple(
+                self._headings(arc, planned.day, session, rest)
+                for arc in (*telling.arcs, *telling.echoes)
+            ),
+            between=tuple(self._outlines(planned, session)),
+        )
+
+    def _entry(self, day: int, session: str) -> str:
+        text = _trimmed(self._diary.entry(day, session) or "")
+        return f"{self._date(day)}\n\n{text}"
+
+    def _headings(
+        self, arc: Arc, today: int, session: str, days: frozenset[int]
+    ) -> tuple[str, ...]:
+        about = topics(" ".join(_named(arc, today)))
+        found = [
+            f"{self._date(day)}: {heading}"
+            for day in sorted(days)
+            if arc.is_active(day)
+            for heading in self._diary.headings(day, session)
+            if about & topics(heading)
+        ]
+        return tuple(found[-_MOST_HEADINGS:])
+
+    def _outlines(self, planned: PlannedDay, session: str) -> list[str]:
+        first = max(0, planned.place - self._lag + 1)
+        found = []
+        for each in self._plan[first : planned.place]:
+            for telling in each.tellings:
+                if telling.session.id != session:
+                    continue
+                events = [
+                    directive.event
+                    for arc in (*telling.arcs, *telling.echoes)
+                    for directive in arc.directives
+                    if directive.day == each.day
+                ]
+                found.append(f"- {in_words(each.at)}: {'; '.join(events) or 'small steps only'}")
+        return found
+
+    def _date(self, day: int) -> str:
+        return in_words(story_day(self._epoch, day).date())
+
+
+def _named(arc: Arc, today: int) -> list[str]:
+    """The words by which an arc's topics are found; a heading that is written is no secret."""
+    return [arc.title, *(each.event for each in arc.directives if each.day <= today)]
+
+
+def _trimmed(text: str) -> str:
+    if len(text) <= _LONGEST:
+        return text
+    cut = text.rfind("\n", 0, _LONGEST)
+    return f"{text[: cut if cut > 0 else _LONGEST].rstrip()}\n[…]"

@@ -1,0 +1,168 @@
+"""An entry held against what was asked of it; every problem is a sentence for its author."""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+
+from recall_bench.datasets.calendar import day_in_text
+from recall_bench.generate.days.cleaning import cleaned
+from recall_bench.generate.days.demands import Demands
+from recall_bench.generate.days.known import in_words
+from recall_bench.generate.rounds import Rejected
+from recall_bench.lint.atoms import DATE, NAME, QUOTE, Atom, placed_values
+from recall_bench.lint.corrections import is_superseded
+from recall_bench.lint.day import Day
+from recall_bench.lint.index import Index, Said
+from recall_bench.lint.words import plain, words
+
+_LENIENCY = 5
+"""An entry may be so many times shorter or longer than asked for."""
+_LONG_SENTENCE = 6
+_COPIED = 0.5
+
+_FOREIGN = re.compile(
+    r"\b(?:days? #?\d{1,4}|checkpoints?|benchmarks?|personas?|story arcs?"
+    r"|as an AI language model)\b",
+    re.IGNORECASE,
+)
+"""Words of whoever tests a memory, which nobody in a story says."""
+_TODAY = re.compile(r"\btoday\b[\s,:(]*(?:is|being|on)?[\s,(]*(?:\w+day,?\s)?\Z", re.IGNORECASE)
+_WEEKDAY_BEFORE = re.compile(r"\b(Mon|Tues?|Wed|Thu|Thurs|Fri|Sat|Sun)[a-z]*\.?,?\s(?:the\s)?\Z")
+
+
+def read_entry(reply: str, demands: Demands) -> str | Rejected:
+    """The entry that a reply holds, or all that is wrong with it."""
+    entry = cleaned(reply, demands.session)
+    if isinstance(entry, Rejected):
+        return entry
+    day = Day(demands.day, demands.session, f"# session: {demands.session}\n\n{entry}\n")
+    problems = tuple(
+        dict.fromkeys(
+            (
+                *_length(entry, demands),
+                *_vocabulary(entry, demands),
+                *_due(day, demands),
+                *_unsaid(entry, day, demands),
+                *_stale(day, demands),
+                *_dates(entry, demands.at),
+                *_copies(day, demands),
+            )
+        )
+    )
+    return Rejected(problems) if problems else entry
+
+
+def _length(entry: str, demands: Demands) -> Iterator[str]:
+    count, asked = len(entry.split()), demands.length
+    if not asked.fewest // _LENIENCY <= count <= asked.most * _LENIENCY:
+        yield f"it has {count} words; write {asked.fewest} to {asked.most}"
+
+
+def _vocabulary(entry: str, demands: Demands) -> Iterator[str]:
+    for found in _FOREIGN.finditer(entry):
+        if found[0].lower() not in demands.material:
+            yield f"it says “{found[0]}”, which nobody in the story would; say it otherwise"
+
+
+def _due(day: Day, demands: Demands) -> Iterator[str]:
+    wanted = (*demands.due, *(atom for each in demands.stated for atom in each.atoms))
+    index = Index([day], wanted)
+    for atom in demands.due:
+        if not index.loose_days(atom):
+            yield f"{atom.shown} is missing, which belongs to what happens today; state it so"
+    for statement in demands.stated:
+        for atom in statement.atoms:
+            said = any(statement.about & each.topics for each in index.said(atom))
+            if not (said or (_has_no_place(atom, statement.about) and index.loose_days(atom))):
+                yield f"{atom.shown} is missing; state it in one sentence with what it is about"
+
+
+def _has_no_place(atom: Atom, about: frozenset[str]) -> bool:
+    """Whether it cannot be looked for in a sentence about something."""
+    return not about or atom.kind in {NAME, QUOTE}
+
+
+def _unsaid(entry: str, day: Day, demands: Demands) -> Iterator[str]:
+    found = list(demands.unsaid.sure.in_text(entry))
+    index = Index([day], [atom for each in demands.early for atom in each.atoms])
+    for statement in demands.early:
+        for atom in statement.atoms:
+            if atom.kind == NAME:
+                said = any(
+                    each.topics & statement.about
+                    for each in _sentences(day)
+                    if set(words(each.text)).issuperset(atom.words)
+                )
+            else:
+                said = any(each.topics & statement.about for each in index.said(atom))
+            if said:
+                found.append(atom)
+    for atom in found:
+        yield f"it says {atom.shown}, which nobody here has heard by this date; take it out"
+
+
+def _sentences(day: Day) -> Iterator[Said]:
+    for each in day.sentences:
+        yield Said(day.number, each.session or "", each.text, f"{each.heading} {each.lead}")
+
+
+def _stale(day: Day, demands: Demands) -> Iterator[str]:
+    index = Index([day], [atom for each in demands.stale for atom in each.atoms])
+    for statement in demands.stale:
+        for atom in statement.atoms:
+            for said in index.said(atom):
+                if statement.about & said.topics and not is_superseded(atom, said):
+                    yield (
+                        f"{atom.shown} is given as if it still held; leave it out, or say in the "
+                        "same sentence that it is no longer so"
+                    )
+
+
+def _dates(entry: str, today: date) -> Iterator[str]:
+    own = day_in_text(entry)
+    if own is not None and own != today:
+        yield (
+            f"it opens with {in_words(own)} as if that were its date; today is {in_words(today)}: "
+            "correct it, or name the other date further down"
+        )
+    level = plain(entry)
+    for start, _, atom in placed_values(level):
+        if atom.kind != DATE or (meant := _nearest(atom, today)) is None:
+            continue
+        before = level[max(0, start - 40) : start]
+        if _TODAY.search(before) and meant != today:
+            yield f"it calls {atom.shown} today; today is {in_words(today)}"
+        named = _WEEKDAY_BEFORE.search(before)
+        if named and not f"{meant:%A}".startswith(named[1][:3]):
+            yield f"{atom.shown} is a {meant:%A}; correct the weekday or the date"
+
+
+def _nearest(atom: Atom, today: date) -> date | None:
+    """The date meant: of one without a year the nearest; None if there is no such date."""
+    if atom.value != atom.core:
+        years = [int(atom.value[:4])]
+    else:
+        years = [today.year - 1, today.year, today.year + 1]
+    month, day = (int(part) for part in atom.core.split("-"))
+    found = []
+    for year in years:
+        try:
+            found.append(date(year, month, day))
+        except ValueError:
+            continue
+    return min(found, key=lambda each: abs((each - today).days), default=None)
+
+
+def _copies(day: Day, demands: Demands) -> Iterator[str]:
+    earlier = {text for entry in demands.shown for text in _long(Day(0, "", entry))}
+    told = _long(day)
+    copied = sum(text in earlier for text in told)
+    if told and copied >= _COPIED * len(told):
+        yield (
+            f"{copied} of its {len(told)} longer sentences are those of earlier entries; tell what "
+            "is new today in new words"
+        )
+
+
+def _long(day: Day) -> list[str]:
+    return [each.text for each in day.sentences if len(each.text.split()) >= _LONG_SENTENCE]

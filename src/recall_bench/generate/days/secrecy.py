@@ -1,0 +1,198 @@
+"""What must not be said yet, or must never be said here.
+
+A value is unsaid while only later events, beliefs that nobody holds yet, arcs that have not begun
+or the matters of a closed room hold it. Once anything that has happened holds it, it is known.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from recall_bench.datasets.identity import Persona, Session
+from recall_bench.datasets.story import Arc
+from recall_bench.generate.days.rooms import is_secret
+from recall_bench.lint.atoms import CODE, MONEY, NAME, NUMBER, PERCENT, QUOTE, Atom, atoms, values
+from recall_bench.lint.words import plain, words
+
+_NAMED_BY_TITLE = frozenset({"project", "incident", "learning", "relationship"})
+"""The title of such an arc names its subject, which is known while it goes on; a decision's may
+name what is decided, a correction's what is right."""
+
+_SURE = frozenset({MONEY, PERCENT, CODE, QUOTE})
+"""Kinds of values that nobody writes by chance."""
+
+_ARTICLE = re.compile(r"\A(?:The|An?)\b")
+_CAPITAL = re.compile(r"\b[A-Z][^\W_]*")
+
+_Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Unsaid:
+    """The values and names that a session's author must not know on a day."""
+
+    atoms: tuple[Atom, ...]
+
+    def in_text(self, text: str) -> tuple[Atom, ...]:
+        """Those that a text gives away, however it spells them."""
+        level = plain(text)
+        found = [self._valued[key] for atom in values(level) if (key := _key(atom)) in self._valued]
+        names = frozenset(word.lower() for word in _CAPITAL.findall(level))
+        flat = " ".join(level.lower().split())
+        found += [
+            atom
+            for atom, needed in self._worded
+            if (atom.value in flat if atom.kind == QUOTE else needed <= names)
+        ]
+        return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def sure(self) -> "Unsaid":
+        """Those that a text cannot hold by chance."""
+        return Unsaid(tuple(atom for atom in self.atoms if atom.kind in _SURE))
+
+    @cached_property
+    def _valued(self) -> dict[_Key, Atom]:
+        return {_key(atom): atom for atom in self.atoms if atom.kind not in {NAME, QUOTE}}
+
+    @cached_property
+    def _worded(self) -> tuple[tuple[Atom, frozenset[str]], ...]:
+        found = (atom for atom in self.atoms if atom.kind in {NAME, QUOTE})
+        return tuple((atom, needed) for atom in found if (needed := frozenset(atom.words)))
+
+
+class Secrecy:
+    """Knows of every day and session what is unsaid.
+
+    What the persona's file says is known from the first day, unless it is what a correction is
+    going to bring.
+    """
+
+    def __init__(self, persona: Persona, arcs: tuple[Arc, ...], isolated: frozenset[str]) -> None:
+        self._arcs = arcs
+        self._isolated = isolated
+        self._read: dict[str, tuple[Atom, ...]] = {}
+        self._worded: dict[str, frozenset[str]] = {}
+        self._background = tuple(text for text in _identity(persona) if text)
+
+    def unsaid(self, session: Session, day: int) -> Unsaid:
+        """What the session's author must not know that day."""
+        happened: list[str] = []
+        subjects: list[str] = []
+        later: list[str] = []
+        corrected: list[str] = []
+        for arc in self._arcs:
+            if is_secret(arc, session, self._isolated):
+                later += _everything(arc)
+                continue
+            happened += happened_in(arc, day)
+            subjects += _subject(arc, day)
+            later += _to_come(arc, day)
+            corrected += _to_be_corrected(arc, day)
+        known = self._keys(happened)
+        usual = known | self._keys(self._background)
+        named = [self._words(text) for text in (*self._background, *happened, *subjects)]
+        found: dict[_Key, Atom] = {}
+        for texts, excepted in ((later, usual), (corrected, known)):
+            for atom in self._atoms(texts):
+                if _key(atom) not in excepted:
+                    found[_key(atom)] = atom
+        return Unsaid(tuple(atom for atom in found.values() if not _is_named(atom, named)))
+
+    def _keys(self, texts: Iterable[str]) -> set[_Key]:
+        return {_key(atom) for atom in self._atoms(texts)}
+
+    def _words(self, text: str) -> frozenset[str]:
+        if text not in self._worded:
+            self._worded[text] = _words(plain(text))
+        return self._worded[text]
+
+    def _atoms(self, texts: Iterable[str]) -> Iterator[Atom]:
+        for text in texts:
+            if text not in self._read:
+                # Behind an article that opens a text a name would pass for an opening word.
+                level = _ARTICLE.sub(lambda article: article[0].lower(), text)
+                self._read[text] = tuple(
+                    atom for atom in atoms(level) if atom.is_exact or _is_name(atom, level)
+                )
+            yield from self._read[text]
+
+
+def happened_in(arc: Arc, day: int) -> Iterator[str]:
+    """What has happened in an arc by a day: its events, and the beliefs held so far."""
+    for each in arc.directives:
+        if each.day <= day and arc.is_active(each.day):
+            yield each.event
+    if arc.wrong_belief and arc.wrong_day is not None and arc.wrong_day <= day:
+        yield arc.wrong_belief
+    if arc.corrected_belief and arc.corrected_day is not None and arc.corrected_day <= day:
+        yield arc.corrected_belief
+
+
+def is_correction(arc: Arc) -> bool:
+    """Whether the arc replaces one belief by another."""
+    return arc.type == "correction" or arc.corrected_belief is not None
+
+
+def is_revealed(arc: Arc, day: int) -> bool:
+    """Whether title and description may be known: a correction's only once it is made."""
+    if is_correction(arc):
+        return arc.corrected_day is not None and arc.corrected_day <= day
+    return arc.start_day <= day
+
+
+def _to_come(arc: Arc, day: int) -> Iterator[str]:
+    yield from (each.event for each in arc.directives if each.day > day)
+    if arc.wrong_belief and (arc.wrong_day is None or arc.wrong_day > day):
+        yield arc.wrong_belief
+    if not is_revealed(arc, day):
+        yield from (arc.title, arc.description)
+
+
+def _to_be_corrected(arc: Arc, day: int) -> Iterator[str]:
+    if arc.corrected_belief and not is_revealed(arc, day):
+        yield arc.corrected_belief
+
+
+def _everything(arc: Arc) -> Iterator[str]:
+    yield from (each.event for each in arc.directives)
+    beliefs = (arc.wrong_belief, arc.corrected_belief)
+    yield from (text for text in (arc.title, arc.description, *beliefs) if text)
+
+
+def _subject(arc: Arc, day: int) -> Iterator[str]:
+    if arc.type in _NAMED_BY_TITLE and is_revealed(arc, day):
+        yield arc.title
+
+
+def _key(atom: Atom) -> _Key:
+    """Equal for spellings of one value; a number is another one with another unit."""
+    return atom.kind, atom.value if atom.kind in {NUMBER, NAME, QUOTE} else atom.core
+
+
+def _is_name(atom: Atom, text: str) -> bool:
+    """Whether it is a name of something; a single word that opens a text may be any word."""
+    return atom.kind == NAME and (" " in atom.shown or not text.startswith(atom.shown))
+
+
+def _is_named(atom: Atom, named: list[frozenset[str]]) -> bool:
+    """Whether it is a name that one of the texts gives in full."""
+    needed = frozenset(atom.words)
+    return atom.kind == NAME and any(needed <= said for said in named)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(words(text))
+
+
+def _identity(persona: Persona) -> Iterator[str]:
+    yield from (persona.name, persona.role, persona.domain, persona.affiliation or "")
+    yield from (persona.profile, persona.communication_style)
+    if persona.principal:
+        yield from (persona.principal.name, persona.principal.role, persona.principal.profile or "")
+    for member in persona.cast:
+        yield f"{member.name}, {member.role}"
+    for session in persona.sessions:
+        yield from session.participants
+    yield from persona.shared_knowledge
