@@ -80,11 +80,11 @@ def replace_file(path: Path, content: bytes) -> None:
         file.commit()
 
 
-def sweep(folder: Path) -> None:
-    """Remove what killed processes left of files they were writing here.
+def sweep(folder: Path, name: str = "*") -> None:
+    """Remove what killed processes left of files of this name that they were writing here.
 
-    Only for a folder that no other process writes to at the time.
+    Only for files that no other process writes at the time.
     """
-    for left in folder.glob(".*.*.part"):
+    for left in folder.glob(f".{name}.*.part"):
         if left.name.split(".")[-2].isdecimal():
             left.unlink(missing_ok=True)

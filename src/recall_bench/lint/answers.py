@@ -11,9 +11,9 @@ from recall_bench.lint.corpus import Corpus
 from recall_bench.lint.finding import Lint, Remark, Severity
 from recall_bench.lint.words import stems, words
 
-_INFERRED = frozenset({"temporal-reasoning", "synthesis", "cross-reference"})
+INFERRED = frozenset({"temporal-reasoning", "synthesis", "cross-reference"})
 """Categories whose amounts may be counted or added up, so that no day need state them."""
-_AMOUNTS = frozenset({NUMBER, MONEY, PERCENT})
+AMOUNTS = frozenset({NUMBER, MONEY, PERCENT})
 _SAME_MATTER = 3
 """Words of the question that a sentence with the value must share to be about the same thing."""
 _EVERYWHERE = 5
@@ -49,7 +49,7 @@ def _missing(corpus: Corpus, asked: Asked) -> tuple[list[Atom], int]:
     checked = [
         atom
         for atom in asked.atoms
-        if not (atom.kind in _AMOUNTS and asked.category in _INFERRED)
+        if not (atom.kind in AMOUNTS and asked.category in INFERRED)
         and not (atom.kind == NAME and own.issuperset(atom.words))
     ]
     relevant = set(asked.days)

@@ -20,7 +20,8 @@ class Asked:
     """One question, its place in the file, and the keys beyond the public format."""
 
     item: Item
-    line: int
+    line: int | None
+    """Where it stands in its file; None if it stands in none yet."""
     extra: Mapping[str, object] = field(default_factory=dict)
 
     @property

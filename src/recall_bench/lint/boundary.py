@@ -20,16 +20,21 @@ def _guarded(corpus: Corpus) -> Iterator[Asked]:
             yield asked
 
 
+def discloses(corpus: Corpus, asked: Asked) -> tuple[str, ...]:
+    """The values, names and quotations of an answer that only the forbidden sessions say."""
+    forbidden = set(asked.item.truth.forbidden_sessions)
+    secret = (atom for atom in asked.atoms if _is_told_only_in(corpus, atom, forbidden))
+    return tuple(dict.fromkeys(atom.shown for atom in secret))
+
+
 def _disclosing(corpus: Corpus) -> Iterator[Remark]:
     for asked in _guarded(corpus):
-        forbidden = set(asked.item.truth.forbidden_sessions)
-        secret = [atom for atom in asked.atoms if _is_told_only_in(corpus, atom, forbidden)]
-        if secret:
-            names = ", ".join(dict.fromkeys(atom.shown for atom in secret))
+        if secret := discloses(corpus, asked):
+            forbidden = asked.item.truth.forbidden_sessions
             yield corpus.of_question(
                 asked,
-                f"the answer should {asked.item.truth.disclosure} and says {names}, which only "
-                f"{_listed(forbidden)} knows; write what may be said instead",
+                f"the answer should {asked.item.truth.disclosure} and says {', '.join(secret)}, "
+                f"which only {_listed(forbidden)} knows; write what may be said instead",
             )
 
 

@@ -4,8 +4,8 @@ A run refuses a story with a problem. A lint reports the problem and looks at th
 can be read is read here piece by piece.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,9 @@ from recall_bench.lint.finding import Remark
 from recall_bench.lint.index import Index
 from recall_bench.yaml12 import Document, read_document
 
+_OF_THE_DAYS = ("by_number", "calendar", "text_dates", "participants", "isolated", "index")
+"""What does not depend on the questions, if everything is indexed."""
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -40,6 +43,15 @@ class Corpus:
     arc_lines: Mapping[str, int]
     days: tuple[Day, ...]
     questions: tuple[Asked, ...]
+    is_indexed_whole: bool = False
+    """Whether the index knows all that the days say, and not only what these questions need."""
+
+    def asking(self, questions: Iterable[Asked]) -> "Corpus":
+        """The same story with other questions; its days, indexed whole, are not read again."""
+        other = replace(self, questions=tuple(questions), is_indexed_whole=True)
+        if self.is_indexed_whole:
+            vars(other).update({name: getattr(self, name) for name in _OF_THE_DAYS})
+        return other
 
     @cached_property
     def by_number(self) -> dict[int, Day]:
@@ -98,7 +110,7 @@ class Corpus:
     @cached_property
     def index(self) -> Index:
         """Where the days say what answers, corrections and canaries hold."""
-        return Index(self.days, self._wanted())
+        return Index(self.days, None if self.is_indexed_whole else self._wanted())
 
     def _wanted(self) -> Iterator[Atom]:
         for asked in self.questions:

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from recall_bench.lint.asked import Asked
 from recall_bench.lint.corpus import Corpus
@@ -28,6 +28,17 @@ def contradict(one: Asked, other: Asked) -> bool:
         return mine.isdisjoint(theirs)
     said = (stems(one.reference), stems(other.reference))
     return max(map(len, said)) <= _SHORT and said[0].isdisjoint(said[1])
+
+
+def wording(asked: Asked) -> tuple[str, ...]:
+    """What questions share that are asked from one session in the same words."""
+    return (asked.session, *words(plain(asked.item.text)))
+
+
+def particulars(asked: Asked, usual: Collection[str]) -> frozenset[str]:
+    """The session, numbers, codes and names that alike questions share; `usual` ones aside."""
+    found = {word.lower() for word in _PARTICULAR.findall(plain(asked.item.text))}
+    return frozenset(found.difference(usual)) | {f"from {asked.session}"}
 
 
 def _two_answers(corpus: Corpus) -> Iterator[Remark]:
@@ -64,16 +75,15 @@ def _near(corpus: Corpus) -> Iterator[Remark]:
 def _by_words(corpus: Corpus) -> Iterable[list[Asked]]:
     groups: dict[tuple[str, ...], list[Asked]] = defaultdict(list)
     for asked in corpus.questions:
-        groups[asked.session, *words(plain(asked.item.text))].append(asked)
+        groups[wording(asked)].append(asked)
     return groups.values()
 
 
 def _by_particulars(corpus: Corpus) -> Iterable[list[Asked]]:
     groups: dict[frozenset[str], list[Asked]] = defaultdict(list)
-    usual = set(words(corpus.persona.name)) if corpus.persona else set()
+    usual = frozenset(words(corpus.persona.name)) if corpus.persona else frozenset()
     for asked in corpus.questions:
-        found = {word.lower() for word in _PARTICULAR.findall(plain(asked.item.text))}
-        groups[frozenset(found - usual) | {f"from {asked.session}"}].append(asked)
+        groups[particulars(asked, usual)].append(asked)
     return groups.values()
 
 
@@ -86,7 +96,7 @@ def _open_together(groups: Iterable[list[Asked]]) -> Iterator[tuple[Asked, Asked
 
 
 def _named(asked: Asked) -> str:
-    return f"{asked.item.id} on line {asked.line}"
+    return asked.item.id if asked.line is None else f"{asked.item.id} on line {asked.line}"
 
 
 LINTS = (

@@ -19,11 +19,15 @@ def lists_window(asked: Asked) -> bool:
     return any(last - first + 1 >= _WINDOW for first, last in runs(asked.days))
 
 
+def wants_one_fact(asked: Asked) -> bool:
+    """Whether one fact is asked for; a denial and a synthesis may rest on every day of a week."""
+    is_one_fact = asked.category not in {_SYNTHESIS, _NEGATIVE} and not asked.denies
+    return is_one_fact and not asked.item.truth.requires_synthesis
+
+
 def _windows(corpus: Corpus) -> Iterator[Remark]:
-    """A denial and a synthesis may rest on every day of a week; one fact does not."""
     for asked in corpus.questions:
-        is_one_fact = asked.category not in {_SYNTHESIS, _NEGATIVE} and not asked.denies
-        if is_one_fact and not asked.item.truth.requires_synthesis and lists_window(asked):
+        if wants_one_fact(asked) and lists_window(asked):
             yield corpus.of_question(
                 asked,
                 f"it lists {len(asked.days)} relevant days, {asked.days[0]} to {asked.days[-1]}, "

@@ -1,7 +1,7 @@
 """Where the days say what the questions are about.
 
 Everything any question or correction needs is collected first; then each day is read once, and
-only that is remembered.
+only that is remembered. Where the questions are not known yet, everything is.
 """
 
 from collections import defaultdict
@@ -44,12 +44,15 @@ class Said:
 
 
 class Index:
-    """Knows where the wanted atoms are said."""
+    """Knows where the wanted atoms are said, or every atom if none are named."""
 
-    def __init__(self, days: Iterable[Day], wanted: Iterable[Atom]) -> None:
-        sought = tuple(wanted)
-        self._keys = {key for atom in sought for key in _keys(atom)}
-        self._needed = {word for atom in sought for word in _words(atom)}
+    def __init__(self, days: Iterable[Day], wanted: Iterable[Atom] | None) -> None:
+        self._keys: set[tuple[str, str]] | None = None
+        self._needed: set[str] | None = None
+        if wanted is not None:
+            sought = tuple(wanted)
+            self._keys = {key for atom in sought for key in _keys(atom)}
+            self._needed = {word for atom in sought for word in _words(atom)}
         self._said: dict[tuple[str, str], list[tuple[str, Said]]] = defaultdict(list)
         self._words: dict[str, set[Spot]] = defaultdict(set)
         self._parts: dict[Spot, str] = {}
@@ -70,6 +73,12 @@ class Index:
         """The sentences that hold this very value; none for names and quotations."""
         pairs = self._said.get((atom.kind, atom.core), [])
         return [said for value, said in pairs if _is_same(atom, value)]
+
+    def of_kind(self, kind: str) -> Iterator[tuple[str, Said]]:
+        """Every amount, date, time or code of this kind, and the sentence that holds it."""
+        for (found, _), pairs in self._said.items():
+            if found == kind:
+                yield from pairs
 
     def spots(self, atom: Atom) -> set[Spot]:
         """Where this very value, the whole name or the quotation is said."""
@@ -96,13 +105,17 @@ class Index:
         return found
 
     def _wanted_in(self, text: str) -> tuple[Atom, ...]:
-        return tuple(atom for atom in values(plain(text)) if (atom.kind, atom.core) in self._keys)
+        found = values(plain(text))
+        if self._keys is None:
+            return tuple(found)
+        return tuple(atom for atom in found if (atom.kind, atom.core) in self._keys)
 
     def _read_words(self, day: Day) -> None:
         for session, text in day.parts():
             spot = (day.number, session)
             self._parts[spot] = text
-            for word in self._needed.intersection(words(text)):
+            held = set(words(text))
+            for word in held if self._needed is None else self._needed & held:
                 self._words[word].add(spot)
 
     def _together(self, several: tuple[str, ...]) -> set[Spot]:

@@ -56,17 +56,24 @@ def _unnamed_periods(corpus: Corpus) -> Iterator[Remark]:
             )
 
 
+def undated_present(corpus: Corpus, asked: Asked) -> str | None:
+    """What is wrong with a question for what holds now if its answer changes, or None."""
+    found = _CURRENT.search(asked.item.text)
+    if found is None or asked.item.known_until is not None or is_dated(asked.item.text):
+        return None
+    change = _change(corpus, asked)
+    if change is None:
+        return None
+    return (
+        f"it asks for what holds “{found[0]}”, and {change}; "
+        "add irrelevant_after, or ask as of a date"
+    )
+
+
 def _undated_presents(corpus: Corpus) -> Iterator[Remark]:
     for asked in corpus.questions:
-        found = _CURRENT.search(asked.item.text)
-        if found is None or asked.item.known_until is not None or is_dated(asked.item.text):
-            continue
-        if change := _change(corpus, asked):
-            yield corpus.of_question(
-                asked,
-                f"it asks for what holds “{found[0]}”, and {change}; "
-                "add irrelevant_after, or ask as of a date",
-            )
+        if message := undated_present(corpus, asked):
+            yield corpus.of_question(asked, message)
 
 
 def _change(corpus: Corpus, asked: Asked) -> str | None:

@@ -29,6 +29,8 @@ class Problem:
     kind: Kind
     message: str
     """One sentence: what, where, what to do."""
+    is_grave: bool = False
+    """Whether a right answer would be marked wrong, or a wrong one right."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,8 @@ class Repair:
     changes: Mapping[str, object]
     """Fields and their new values; None takes a field away."""
     why: str
+    removes: bool = False
+    """Whether the question is to go; then nothing is changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,203 @@
+"""Whether a later day gives another answer to a question that does not say of when it asks.
+
+Values are told in the same words again and again: `Walkaway floor: $490M EV`, and one day
+`Walkaway floor: $650M EV`. Where the words about a value stay and the value does not, and the old
+one is not stated as holding any more, the answer has changed.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from recall_bench.core.question import Disclosure
+from recall_bench.generate.checks.wording import numbers_days
+from recall_bench.lint.asked import Asked
+from recall_bench.lint.atoms import (
+    CODE,
+    MONEY,
+    NAME,
+    NUMBER,
+    PERCENT,
+    TIME,
+    Atom,
+    atoms,
+    values,
+    without_values,
+)
+from recall_bench.lint.corpus import Corpus
+from recall_bench.lint.corrections import corrections, is_superseded
+from recall_bench.lint.index import Said
+from recall_bench.lint.wording import is_dated
+from recall_bench.lint.words import likeness, plain, topics
+
+_KINDS = (MONEY, PERCENT, NUMBER, TIME)
+_SAME_MATTER = 3
+"""Words of the question that a sentence and its headings share if they are about it."""
+_LABEL = 2
+"""Words that the two sentences and the question share about the value itself."""
+_WITHIN = 3 / 4
+"""The share of the shorter sentence's words that the longer one has too."""
+_ALIKE = 2 / 5
+_PAST = re.compile(
+    r"\b(?:initial\w*|original\w*|first|before|earlier|previous\w*|old|prior|former\w*|start\w*"
+    r"|beg[aiu]n\w*|at the time)\b",
+    re.IGNORECASE,
+)
+"""Marks a question for what held once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """From which day on another answer holds."""
+
+    day: int
+    old: str
+    new: str
+    """A value, or the sentence that gives it."""
+
+    @property
+    def message(self) -> str:
+        """What to do about it."""
+        return (
+            f"{self.old} holds until day {self.day}, which says “{self.new}”; "
+            f"set irrelevant_after to {self.day - 1}, or ask as of a date"
+        )
+
+
+@dataclass(eq=False, slots=True)
+class _Line:
+    """A sentence with values of one kind, as often as it is told in one session."""
+
+    said: Said
+    """The first telling."""
+    label: frozenset[str]
+    """Its own words without the values."""
+    days: set[int] = field(default_factory=set)
+    values: set[str] = field(default_factory=set)
+
+
+class Changes:
+    """Knows every sentence of a story that gives a value."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+
+    def of(self, asked: Asked) -> Change | None:
+        """The first change of an answer that the question does not allow for."""
+        text = asked.item.text
+        if is_dated(text) or numbers_days(text) or _PAST.search(text):
+            return None
+        if asked.item.truth.disclosure is Disclosure.REFUSE:
+            return None
+        found = [*self._corrected(asked), *self._retold(asked)]
+        until = asked.item.known_until
+        open_ones = (each for each in found if until is None or each.day <= until)
+        return min(open_ones, key=lambda change: change.day, default=None)
+
+    def _corrected(self, asked: Asked) -> Iterator[Change]:
+        """Changes that the story itself plans, if the days follow it."""
+        answer = {(atom.kind, atom.core) for atom in asked.exact}
+        for each in corrections(self._corpus):
+            wrong = [atom for atom in each.wrong if (atom.kind, atom.core) in answer]
+            is_right = any((atom.kind, atom.core) in answer for atom in each.right)
+            if not wrong or is_right or not each.about & asked.topics:
+                continue
+            days = {said.day for _, said in each.said(self._corpus, each.right)}
+            later = [day for day in days if day > asked.opens]
+            if later and min(days) == min(later):
+                right = ", ".join(atom.shown for atom in each.right)
+                yield Change(min(later), wrong[0].shown, right)
+
+    def _retold(self, asked: Asked) -> Iterator[Change]:
+        for atom in asked.exact:
+            if atom.kind in _KINDS:
+                lines = self._about(asked, atom.kind)
+                yield from _changes(asked, atom, lines)
+
+    def _about(self, asked: Asked, kind: str) -> list[_Line]:
+        """The lines that share enough words with the question, in story order."""
+        least = min(_SAME_MATTER, len(asked.topics))
+        own = asked.topics | topics(asked.reference)
+        shared = Counter(number for word in own for number in self._places[kind].get(word, ()))
+        lines = self._lines[kind]
+        return [
+            lines[number]
+            for number, count in sorted(shared.items())
+            if count >= _LABEL and len(lines[number].said.topics & asked.topics) >= least
+        ]
+
+    @cached_property
+    def _lines(self) -> dict[str, list[_Line]]:
+        found: dict[str, dict[tuple[str, str], _Line]] = {kind: {} for kind in _KINDS}
+        for kind, lines in found.items():
+            for value, said in self._corpus.index.of_kind(kind):
+                line = lines.get((said.session, said.text))
+                if line is None:
+                    label = topics(without_values(said.text))
+                    line = lines[said.session, said.text] = _Line(said, label)
+                line.days.add(said.day)
+                line.values.add(value)
+        return {kind: list(lines.values()) for kind, lines in found.items()}
+
+    @cached_property
+    def _places(self) -> dict[str, dict[str, list[int]]]:
+        """The lines of each kind that hold a word."""
+        found: dict[str, dict[str, list[int]]] = {kind: defaultdict(list) for kind in _KINDS}
+        for kind, lines in self._lines.items():
+            for number, line in enumerate(lines):
+                for word in line.label:
+                    found[kind][word].append(number)
+        return found
+
+
+def _changes(asked: Asked, atom: Atom, lines: list[_Line]) -> Iterator[Change]:
+    holding = [line for line in lines if atom.value in line.values]
+    telling = [line for line in holding if not line.days.isdisjoint(asked.days)]
+    if not telling:
+        return
+    current = [line for line in holding if not is_superseded(atom, line.said)]
+    last = max((day for line in current for day in line.days), default=0)
+    own = asked.topics | topics(asked.reference)
+    known = {v for line in lines if min(line.days) <= asked.days[-1] for v in line.values}
+    for line in lines:
+        day = min((day for day in line.days if day > max(last, asked.days[-1])), default=None)
+        if day is None or not line.values.isdisjoint(known):
+            continue
+        if not all(_unit(value) == _unit(atom.value) for value in line.values):
+            continue
+        if any(_is_other(line, told, own) and _same_thing(asked, line, told) for told in telling):
+            yield Change(day, atom.shown, " ".join(plain(line.said.text).split()))
+
+
+def _is_other(line: _Line, told: _Line, own: frozenset[str]) -> bool:
+    """Whether a line gives other values of what the told one gives."""
+    if line.said.session != told.said.session or len(line.values) != len(told.values):
+        return False
+    if not line.values.isdisjoint(told.values):
+        return False
+    both = line.label & told.label
+    shorter = min(len(line.label), len(told.label))
+    return (
+        len(both & own) >= _LABEL
+        and len(both) >= _WITHIN * shorter
+        and likeness(line.label, told.label) >= _ALIKE
+    )
+
+
+def _same_thing(asked: Asked, line: _Line, told: _Line) -> bool:
+    """Whether a line speaks of the codes the question names, and of the people the told one does.
+
+    Things of one kind are told of in the same words: each culture has its viability.
+    """
+    text = plain(asked.item.text)
+    codes = {atom.core for atom in values(text) if atom.kind == CODE}
+    here = {atom.core for atom in values(plain(f"{line.said.under} {line.said.text}"))}
+    names = topics(" ".join(atom.value for atom in atoms(text) if atom.kind == NAME))
+    return codes <= here and names & told.said.topics <= line.said.topics
+
+
+def _unit(value: str) -> str:
+    """What a value counts: its words without the digits."""
+    return " ".join(word for word in value.split() if not word[0].isdigit())

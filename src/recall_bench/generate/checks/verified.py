@@ -1,0 +1,143 @@
+"""What came of verifying a question file."""
+
+from collections import Counter
+from collections.abc import Iterator
+from enum import StrEnum
+
+from recall_bench.core.record import Record
+from recall_bench.core.usage import Usage
+from recall_bench.errors import DataError
+from recall_bench.generate.checks.checker import Kind
+from recall_bench.generate.outcome import INCOMPLETE, Missing, Stopped
+
+SHOWN = 5
+"""Problems of a kind that are printed; all of them are in the file."""
+
+
+class Verdict(StrEnum):
+    """What becomes of a question."""
+
+    ANSWERABLE = "ANSWERABLE"
+    NEEDS_CLEANUP = "NEEDS_CLEANUP"
+    """It can be answered, and measures something else, or less, than it says."""
+    DEFECTIVE = "DEFECTIVE"
+    """A right answer would be marked wrong, or a wrong one right."""
+
+    @property
+    def rank(self) -> int:
+        """0 for the best."""
+        return list(Verdict).index(self)
+
+
+class FoundProblem(Record, frozen=True, kw_only=True):
+    """One thing wrong with a question."""
+
+    kind: Kind
+    message: str
+
+
+class ProposedRepair(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What would put a question right."""
+
+    changes: dict[str, object]
+    """Fields and their new values; null takes a field away."""
+    why: str
+    removes: bool = False
+
+
+class Line(Record, frozen=True, kw_only=True):
+    """One question of the file, as `verification.jsonl` has it."""
+
+    id: str
+    verdict: Verdict
+    problems: tuple[FoundProblem, ...] = ()
+    repair: ProposedRepair | None = None
+    model: str | None = None
+    """What the model said of it, in its own words; None where none was asked or none replied."""
+    refused: str | None = None
+    """Why what the model suggested is not proposed."""
+
+
+class Verified(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A question file that was held against its story."""
+
+    persona: str
+    file: str
+    days: int
+    lines: tuple[Line, ...]
+    verification: str | None = None
+    """Where the lines are; None if the pass was stopped before there were all."""
+    proposal: str | None = None
+    """The file with the repairs made; None if there are none."""
+    notes: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    fill: str | None = None
+    usage: Usage = Usage()
+    spent: Usage = Usage()
+    stopped: Stopped | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0 if nothing is wrong, 3 if something is, 10 if the model did not reply to all of it."""
+        if self.stopped is not None:
+            return self.stopped.exit_code
+        if self.missing:
+            return INCOMPLETE
+        return DataError.exit_code if any(line.problems for line in self.lines) else 0
+
+    @property
+    def in_words(self) -> str:
+        """The counts of each kind, then the first problems of each; several lines."""
+        parts = [f"{self.file}: {_counted(len(self.lines), 'question')}"]
+        parts[0] += f" on {_counted(self.days, 'day')}"
+        verdicts = Counter(line.verdict for line in self.lines)
+        parts.append(
+            f"{verdicts[Verdict.ANSWERABLE]} answerable, {verdicts[Verdict.NEEDS_CLEANUP]} to be "
+            f"cleaned up, {verdicts[Verdict.DEFECTIVE]} defective"
+        )
+        parts += [*_table(self.lines), *_shown(self.lines), "", *self.notes]
+        if self.missing:
+            parts.append(f"without a verdict of the model: {len(self.missing)}")
+            parts.append(f"first, {self.missing[0].unit}: {self.missing[0].reason}")
+        if self.fill is not None and (self.missing or self.stopped):
+            parts.append(f"to ask for them again: {self.fill}")
+        if self.spent.calls:
+            parts.append(_money(self.usage))
+        return "\n".join(parts).rstrip()
+
+
+def _money(usage: Usage) -> str:
+    price = f"{usage.cost_usd:.4f} USD" if not usage.unpriced else "price unknown"
+    return (
+        f"{usage.calls} calls, {usage.input_tokens:,} tokens in and {usage.output_tokens:,} out, "
+        f"{price}; {usage.cached} replies were on record"
+    )
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _table(lines: tuple[Line, ...]) -> Iterator[str]:
+    if not any(line.problems for line in lines):
+        return
+    yield ""
+    yield f"  {'':<10} {'problems':>9} {'questions':>10} {'with a repair':>14}"
+    for kind in Kind:
+        having = [line for line in lines if any(p.kind is kind for p in line.problems)]
+        if having:
+            total = sum(p.kind is kind for line in having for p in line.problems)
+            mended = sum(line.repair is not None for line in having)
+            yield f"  {kind:<10} {total:>9,} {len(having):>10,} {mended:>14,}"
+
+
+def _shown(lines: tuple[Line, ...]) -> Iterator[str]:
+    for kind in Kind:
+        found = [(line.id, p.message) for line in lines for p in line.problems if p.kind is kind]
+        if found:
+            yield ""
+            yield f"{kind}:"
+        for name, message in found[:SHOWN]:
+            yield f"  {name}: {message}"
+        if len(found) > SHOWN:
+            yield f"  and {len(found) - SHOWN:,} more"

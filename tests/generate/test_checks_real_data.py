@@ -1,0 +1,107 @@
+"""The checks find what reviewers found by hand in a published file, and mend what can be mended."""
+
+from collections import Counter
+
+import pytest
+
+from recall_bench.datasets.layout import Layout
+from recall_bench.generate.checks.checker import Kind
+from recall_bench.generate.checks.editing import edited
+from recall_bench.generate.checks.file_check import Checked, check_file
+from recall_bench.generate.checks.story import read_story_days
+from recall_bench.lint.corpus import Corpus
+from recall_bench.yaml12 import Document
+from tests.conftest import shared_data
+
+pytestmark = pytest.mark.slow
+
+File = tuple[Checked, ...]
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    """The executive assistant's 180 days."""
+    return read_story_days(Layout(shared_data("recall-ea/executive-assistant"), "arcs-180d.yaml"))
+
+
+@pytest.fixture(scope="module")
+def source(corpus: Corpus) -> str:
+    return corpus.layout.questions_file.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def published(corpus: Corpus, source: str) -> File:
+    """Its 316 questions."""
+    return checked(corpus, source)
+
+
+@pytest.fixture(scope="module")
+def mended(corpus: Corpus, source: str, published: File) -> File:
+    """What is proposed in their place."""
+    repairs = {c.place: c.examined.repair for c in published if c.examined.repair is not None}
+    return checked(corpus, edited("questions.yaml", source, repairs))
+
+
+def checked(corpus: Corpus, text: str) -> File:
+    content = Document("questions.yaml", text).content
+    assert isinstance(content, list)
+    return check_file(corpus, content)
+
+
+def said(found: File, words: str) -> list[str]:
+    return [c.name[-4:] for c in found for p in c.examined.problems if words in p.message]
+
+
+def counts(found: File) -> Counter[Kind]:
+    return Counter(p.kind for c in found for p in c.examined.problems)
+
+
+def test_its_undated_windows_are_found(published: File) -> None:
+    assert len(said(published, "window” is a period nobody has named")) == 83
+    assert len(said(published, "is a period nobody has named")) == 91
+
+
+def test_its_day_numbers_are_found_and_become_dates(published: File, mended: File) -> None:
+    assert len(said(published, "the log does not number its days")) == 21
+    assert said(mended, "the log does not number its days") == []
+
+
+def test_its_repeated_questions_are_found(published: File, mended: File) -> None:
+    assert said(published, "asks the same") == ["q162", "q283", "q307"]
+    removed = [c.name[-4:] for c in published if c.mended is None]
+    assert removed == ["q162", "q283"], "the third has another answer: that takes judgement"
+    assert len(mended) == 314
+
+
+def test_its_inverted_secrets_are_found_and_expect_an_answer(published: File) -> None:
+    assert said(published, "the answer should refuse") == ["q313", "q314", "q316"]
+    assert said(published, "everybody in principal") == ["q313", "q314", "q315", "q316"]
+    for place in (312, 313, 315):
+        repair = published[place].examined.repair
+        assert repair is not None
+        assert repair.changes["expected_disclosure"] == "answer"
+    assert published[314].examined.repair is None
+
+
+def test_its_misdated_questions_are_found(published: File) -> None:
+    misdated = said(published, "use the text's date")
+
+    assert len(misdated) == 14
+    assert "q205" in misdated
+    assert said(published, "is a Thursday and not a Wednesday") == ["q285"]
+
+
+def test_the_values_that_change_in_its_second_week_are_found(published: File) -> None:
+    assert said(published, "holds until day 13") == ["q007", "q008"]
+    for place in (6, 7):
+        repair = published[place].examined.repair
+        assert repair is not None
+        assert repair.changes == {"irrelevant_after": 12, "changes_on": 13}
+
+
+def test_the_proposal_is_better_in_every_respect(published: File, mended: File) -> None:
+    before, after = counts(published), counts(mended)
+
+    assert after <= before
+    assert before.total() - after.total() >= 30
+    assert all(c.examined.repair is None for c in mended)
