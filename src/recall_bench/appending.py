@@ -1,6 +1,12 @@
-"""A file of lines that only grows, and that a killed process leaves whole."""
+"""A file of lines that only grows, and that a killed process leaves whole.
+
+A line is in the operating system's hands before `append_line` returns, so a killed process loses
+nothing it wrote. It is on the disk within a fifth of a second of steady work, and at once when
+lines are further apart than that: a power cut costs at most the last moment.
+"""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -10,6 +16,8 @@ from typing import Self
 from filelock import FileLock, Timeout
 
 from recall_bench.errors import FolderBusy, JournalLost, UsageError
+
+_SYNC_EVERY_S = 0.2
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -35,6 +43,7 @@ class LineFile:
         self._otherwise = otherwise
         self._lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=0)
         self._lost: JournalLost | None = None
+        self._synced_at = 0.0
 
     def __enter__(self) -> Self:
         try:
@@ -66,22 +75,16 @@ class LineFile:
             raise self._lost
         try:
             self._write(line + b"\n")
+            now = time.monotonic()
+            if now - self._synced_at > _SYNC_EVERY_S:
+                os.fsync(self._file)
+                self._synced_at = now
         except OSError as error:
-            raise self._broken(error) from error
-
-    def sync(self) -> None:
-        """Bring everything to the disk."""
-        try:
-            os.fsync(self._file)
-        except OSError as error:
-            raise self._broken(error) from error
-
-    def _broken(self, error: OSError) -> JournalLost:
-        self._lost = JournalLost(
-            f"{self._path}: cannot be written ({error.strerror}); what it holds is whole: "
-            "make room, and the same command goes on"
-        )
-        return self._lost
+            self._lost = JournalLost(
+                f"{self._path}: cannot be written ({error.strerror}); what it holds is whole: "
+                "make room, and the same command goes on"
+            )
+            raise self._lost from error
 
     def _write(self, line: bytes) -> None:
         written = os.write(self._file, line)

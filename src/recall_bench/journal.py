@@ -1,12 +1,8 @@
 """An append-only file of events: the only state a run has.
 
-A line is in the operating system's hands before `append` returns, so a killed process loses
-nothing it recorded. It is on the disk within a fifth of a second of steady work, and at once
-when events are further apart than that: a power cut costs at most the last moment, which the
-next run repeats.
+What a power cut costs of it, at most the last moment, the next run repeats.
 """
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,8 +15,6 @@ from recall_bench.errors import DataError
 __all__ = ["JOURNAL", "Journal", "lines", "read"]
 
 JOURNAL = "journal.jsonl"
-
-_SYNC_EVERY_S = 0.2
 
 
 def read(path: Path) -> Iterator[Event]:
@@ -40,12 +34,7 @@ class Journal(LineFile):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, otherwise="choose another with --into")
-        self._synced_at = 0.0
 
     def append(self, event: Event) -> None:
         """Write one event through to the operating system before returning."""
         self.append_line(encode(event))
-        now = time.monotonic()
-        if now - self._synced_at > _SYNC_EVERY_S:
-            self.sync()
-            self._synced_at = now

@@ -1,4 +1,4 @@
-"""What a pass was told by its model: every reply, on disk before anything is made of it.
+"""What a pass was told by its model: every reply, on record before anything is made of it.
 
 The log of a pass lies in the persona's folder, `.generation/<pass>-<suffix>.jsonl`. The next run of
 the same pass reads it, and asks for nothing it holds. `--overwrite` begins a new round, in which
@@ -109,12 +109,11 @@ class CallLog(LineFile):
         return self._replies.get(key)
 
     def keep(self, call: Call) -> None:
-        """Put a reply on record; it is on the disk before this returns."""
+        """Put a reply on record: a process that is killed after this has it."""
         self._add(call)
 
     def _add(self, entry: Entry) -> None:
         self.append_line(msgspec.json.encode(entry))
-        self.sync()
         self._note(entry)
 
     def _note(self, entry: Entry) -> None:

@@ -166,7 +166,6 @@ class WindowRecord(LineFile):
 
     def _add(self, entry: Entry) -> None:
         self.append_line(msgspec.json.encode(entry))
-        self.sync()
         self._note(entry)
 
     def _note(self, entry: Entry) -> None:
