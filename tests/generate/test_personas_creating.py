@@ -400,7 +400,6 @@ class Author:
 
 TOUCHES = (
     (LineFile, "append_line"),
-    (LineFile, "sync"),
     (Replacement, "__enter__"),
     (Replacement, "write"),
     (Replacement, "commit"),
