@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "judging": {"core", "errors", "foreign_code", "models"},
     "judge_lab": {"core", "datasets", "errors", "judging", "metrics"},
     "metrics": {"core"},
+    "statistics": {"core", "errors"},
     "reading": {"core", "errors", "models", "systems"},
     "running": {"core", "errors"},
     "personas": set(),

@@ -41,6 +41,11 @@ _FIRST = {
 }
 
 
+_DEEPEST = 500
+"""Collections within collections."""
+_FAR_IN = re.compile(rf"^[ \t?:-]{{{_DEEPEST},}}", re.MULTILINE)
+
+
 def _integer(word: str) -> int:
     return int(word, 0) if word[:2] in {"0o", "0x"} else int(word)
 
@@ -118,12 +123,34 @@ def _composed(name: str, source: str) -> "Node | None":
     import yaml
 
     try:
+        if _may_be_deep(source) and _is_deep(source):
+            raise _too_deep(name)
         root: Node | None = _loader()(source).get_single_node()
     except yaml.YAMLError as error:
         raise _syntax_error(name, source, error) from None
     except RecursionError:
         raise _too_deep(name) from None
     return root
+
+
+def _may_be_deep(source: str) -> bool:
+    """Whether it opens so many collections at all: brackets anywhere, or one line far in."""
+    brackets = source.count("[") + source.count("{")
+    return brackets > _DEEPEST or _FAR_IN.search(source) is not None
+
+
+def _is_deep(source: str) -> bool:
+    """Whether composing it could overflow the stack, which the C parser does not look at."""
+    import yaml
+
+    events = _loader()(source)
+    depth = 0
+    while (event := events.get_event()) is not None and depth <= _DEEPEST:
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+    return depth > _DEEPEST
 
 
 def _too_deep(name: str) -> Malformed:
