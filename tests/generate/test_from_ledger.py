@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,14 @@ from recall_bench.generate.from_ledger.notes import Notes, notes_of
 from recall_bench.generate.from_ledger.verification import verified
 from recall_bench.generate.from_ledger.writing import write_from_ledger
 from recall_bench.generate.offline.world_folder import open_world
+from recall_bench.generate.personas.creating import create_persona
+from recall_bench.generate.personas.request import CreateRequest
+from recall_bench.generate.questions.request import QuestionsRequest
+from recall_bench.generate.questions.writing import generate_questions
 from recall_bench.generate.rounds import Rejected
 from recall_bench.models.model import Prompt
 from recall_bench.shipped import SOURCES
+from recall_bench.yaml12 import load_yaml
 from tests.generate.scripted import ScriptedModel
 
 _NOTES = re.compile(r"<<notes (\w+)>>\n(.*)\n<<end of notes \1>>", re.DOTALL)
@@ -135,3 +141,31 @@ def test_without_a_world_there_are_no_facts(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(SOURCES / "harbour-office", tmp_path / "harbour-office"))
     with pytest.raises(UsageError, match="has no world"):
         write_from_ledger(DaysRequest(persona=folder, model="m"), model=ScriptedModel(by_the_notes))
+
+
+@pytest.mark.slow
+def test_the_worlds_questions_are_found_in_the_models_words(tmp_path: Path) -> None:
+    """What the world asks is asked, and its evidence is the sentence that holds the answer."""
+    folder = tmp_path / "attorney"
+    made = CreateRequest(persona=folder, prompt="A litigation attorney", days=14)
+    assert create_persona(made).exit_code == 0
+    days = DaysRequest(persona=folder, model="m", from_ledger=True)
+    assert write_from_ledger(days, model=ScriptedModel(by_the_notes)).exit_code == 0
+    assert generate_questions(QuestionsRequest(persona=folder)).exit_code == 0
+    asked: Any = load_yaml(folder / "qa-14d" / "questions.yaml")
+
+    assert len(asked) > 5
+    for entry in asked:
+        for evidence in entry["evidence"]:
+            day = (folder / "memories-14d" / f"day-{evidence['day']:04}.md").read_text()
+            assert day[evidence["start"] : evidence["end"]].startswith("As I have it, ")
+    plain = [entry for entry in asked if entry["category"] == "factual-recall"]
+    assert plain
+    for entry in plain:
+        told = [
+            (folder / "memories-14d" / f"day-{each['day']:04}.md").read_text()[
+                each["start"] : each["end"]
+            ]
+            for each in entry["evidence"]
+        ]
+        assert all(any(atom in each for each in told) for atom in entry["atoms"])

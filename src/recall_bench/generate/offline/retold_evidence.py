@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from recall_bench.datasets.days import DayFile
 from recall_bench.lint.atoms import atoms
 from recall_bench.lint.day import Day
+from recall_bench.lint.words import topics
 from recall_bench.world.ledger import Span
 from recall_bench.world.narration import Page, sentences
 
@@ -52,30 +53,28 @@ class Retold:
 
 
 def _likest(text: str, span: Span) -> tuple[int, int] | None:
-    """The sentence of the same session that holds most of what the world's sentence states.
+    """The sentence of the same session that says most of what the world's sentence says.
 
-    None if no sentence holds every exact value of it.
+    None if no sentence holds every exact value of it, or none has a word of it.
     """
-    wanted = atoms(span.text)
-    exact = {atom.core for atom in wanted if atom.is_exact}
-    names = {atom.core for atom in wanted if not atom.is_exact}
-    best: tuple[int, tuple[int, int]] | None = None
+    exact = {atom.core for atom in atoms(span.text) if atom.is_exact}
+    about = topics(span.text)
+    found = []
     for start, end in _sentences_of(text, span.session):
-        held = {atom.core for atom in atoms(text[start:end])}
-        if not exact <= held:
-            continue
-        score = len(names & held)
-        if (score or exact) and (best is None or score > best[0]):
-            best = score, (start, end)
-    return None if best is None else best[1]
+        told = text[start:end]
+        if exact <= {atom.core for atom in atoms(told)}:
+            found.append((len(about & topics(told)), start, end))
+    # Of those that say as much, the first.
+    shared, start, end = max(found, key=lambda each: (each[0], -each[1]), default=(0, 0, 0))
+    return (start, end) if shared else None
 
 
 def _sentences_of(text: str, session: str) -> list[tuple[int, int]]:
-    """Where the sentences of one session begin and end in the file."""
+    """Where the sentences of one session begin and end in the file; headings are none."""
     found = []
     for name, part in Day(1, "", text).parts():
         if name != session:
             continue
         offset = text.index(part)
         found += [(offset + start, offset + end) for start, end in sentences(part)]
-    return found
+    return [(start, end) for start, end in found if not text.startswith("#", start)]
