@@ -24,7 +24,7 @@ from recall_bench.world.sources import Sources, Story, read_sources
 from recall_bench.world.validation import MOST_CONCURRENT, problems
 from recall_bench.worlds import shipped, sources_of
 
-LENGTHS = (1, 14, 30, 60, 180, 400, 1500)
+LENGTHS = (1, 30, 60, 400, 1500)
 TRADES = shipped()
 
 
