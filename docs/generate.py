@@ -38,8 +38,8 @@ _PROFILE = """A YAML file; every section is optional and flags win over it. Rela
 relative to it. `run` uses `persona`, `env`, `harness`, `run` and, of `models`, `judge`,
 `judgeBaseUrl`, `appellateJudge` and `appellateBaseUrl`. `rejudge` takes from the same file what
 concerns judging: those four, and of `run` `data`, `parallelism`, `review`, `maxCost`, `heatmapPng`
-and what begins with `judge`. The other models and `generate` belong to the generating commands of
-the public format and are read by none of ours yet.
+and what begins with `judge`. [The commands that generate](../how-to/generate.md) take `persona`,
+`env`, `generate` and their model: `creation`, `conversation`, or else `generation`.
 
 A judge is written as on the [command line](../how-to/model-judge.md). No key of a model is in a
 profile: `env.file` names a file of `NAME=value` lines, which fill in variables that the environment

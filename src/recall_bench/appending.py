@@ -37,10 +37,11 @@ class LineFile:
     last line.
     """
 
-    def __init__(self, path: Path, *, otherwise: str) -> None:
-        """`otherwise` is what to do when the file is another process's or cannot be written."""
+    def __init__(self, path: Path, *, otherwise: str, elsewhere: str) -> None:
+        """What to do, other than wait, while another process writes; and where nobody can."""
         self._path = path
         self._otherwise = otherwise
+        self._elsewhere = elsewhere
         self._lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=0)
         self._lost: JournalLost | None = None
         self._synced_at = 0.0
@@ -56,7 +57,7 @@ class LineFile:
             ) from error
         except OSError as error:
             raise UsageError(
-                f"{self._path.parent}: cannot write there ({error.strerror}); {self._otherwise}"
+                f"{self._path.parent}: cannot write there ({error.strerror}); {self._elsewhere}"
             ) from error
         try:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)

@@ -33,7 +33,8 @@ class Journal(LineFile):
     """Appends events to a journal file for as long as the `with` block lasts."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, otherwise="choose another with --into")
+        elsewhere = "choose another folder with --into"
+        super().__init__(path, otherwise="choose another with --into", elsewhere=elsewhere)
 
     def append(self, event: Event) -> None:
         """Write one event through to the operating system before returning."""

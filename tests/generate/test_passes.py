@@ -57,7 +57,7 @@ def test_what_is_missing_is_named_with_the_command_that_fills_it() -> None:
     found = generated(missing=missing, fill="recall-bench generate --persona p")
 
     assert found.exit_code == 10
-    assert "5 of 9 days are in m (3 new, 2 were there)" in found.in_words
+    assert "5 of 9 days are in m (3 new, 2 there before)" in found.in_words
     assert "missing: days 4–5, 7" in found.in_words
     assert "to fill them: recall-bench generate --persona p" in found.in_words
 
@@ -66,9 +66,24 @@ def test_money_is_told_for_this_run_and_for_all() -> None:
     usage = Usage(calls=2, input_tokens=2000, output_tokens=10, cost_usd=0.5, cached=3)
     words = generated(usage=usage, spent=usage + Usage(calls=1, unpriced=1)).in_words
 
-    assert "2 calls, 2,000 tokens in and 10 out, 0.5000 USD; 3 replies were on record" in words
+    assert "2 calls, 2,000 tokens in and 10 out, 0.5000 USD; 3 replies on record" in words
     assert "with earlier runs 3 calls" in words
-    assert "1 calls of unknown price" in words
+    assert "1 of unknown price" in words
+
+
+def test_a_run_that_asked_nothing_says_so() -> None:
+    spent = Usage(calls=1, input_tokens=5, output_tokens=1, cost_usd=0.25)
+    words = generated(usage=Usage(cached=1), spent=spent).in_words
+
+    assert "no calls; 1 reply on record; with earlier runs 1 call, " in words
+
+
+def test_a_folder_of_personas_is_none(tmp_path: Path) -> None:
+    (tmp_path / "ada").mkdir()
+    (tmp_path / "ada" / "persona.yaml").write_text("id: ada\n")
+
+    with pytest.raises(UsageError, match=r"holds no persona\.yaml; name one of .*ada"):
+        PassRequest(persona=tmp_path).layout()
 
 
 def test_what_stops_a_pass_in_good_order() -> None:

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from recall_bench.core.usage import Usage
-from recall_bench.errors import ModelFault
+from recall_bench.errors import ModelFault, ModelGone
 from recall_bench.generate.call_log import CallLog
 from recall_bench.generate.caller import Caller
 from recall_bench.generate.rounds import Rejected, Unwritten, accepted, mended
@@ -55,7 +55,7 @@ def test_after_so_many_it_is_given_up_and_a_later_run_goes_on_with_the_mending(
     tmp_path: Path,
 ) -> None:
     found, model = outcome(tmp_path / "log", lambda _: "eight")
-    assert found == "'eight' is no number"
+    assert found == "'eight' is no number (it said 'eight')"
     assert len(model.asked) == 3
 
     found, model = outcome(tmp_path / "log", lambda _: "8")
@@ -78,6 +78,27 @@ def test_a_reply_that_was_cut_off_is_not_read(tmp_path: Path) -> None:
 
     assert isinstance(found, str)
     assert "cut off" in found
+
+
+def test_a_model_that_is_never_of_use_is_given_up(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda _: "eight")
+
+    async def run() -> tuple[int, str]:
+        with CallLog(tmp_path / "log") as log:
+            caller = Caller(model, log)
+            for unit in range(50):
+                asking = Prompt(system="s", user=str(unit))
+                try:
+                    await accepted(caller, "unit", asking, digits, attempts=1)
+                except Unwritten:
+                    continue
+                except ModelGone as gone:
+                    return unit, str(gone)
+        return -1, ""
+
+    units, why = anyio.run(run)
+    assert units == 5
+    assert "could be used" in why
 
 
 def test_a_rejected_reply_cannot_close_its_own_block() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from recall_bench.cli.generating import conclude, pass_options, request_flags, told
+from recall_bench.cli.generating import conclude, following, pass_options, request_flags, told
 from recall_bench.cli.options import COUNT, NUMBER, option
 
 
@@ -35,4 +35,5 @@ def generate_command(
     from recall_bench.generate.days.writing import generate_days
 
     request = DaysRequest(**request_flags(flags, model="generation"))
-    return conclude(generate_days(request, told), as_json=as_json)
+    then = following(request, "generate-qa")
+    return conclude(generate_days(request, told), as_json=as_json, then=then)

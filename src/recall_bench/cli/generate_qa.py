@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from recall_bench.cli.generating import conclude, pass_options, request_flags, told
+from recall_bench.cli.generating import conclude, following, pass_options, request_flags, told
 from recall_bench.cli.options import COUNT, option
 
 
@@ -42,4 +42,7 @@ def generate_qa_command(
     from recall_bench.generate.questions.writing import generate_questions
 
     request = QuestionsRequest(**request_flags(flags, model="generation"))
-    return conclude(generate_questions(request, told), as_json=as_json)
+    then = following(request, "verify-qa")
+    if request.mode == "standard":
+        then = following(request, "generate-qa --mode boundary", "verify-qa")
+    return conclude(generate_questions(request, told), as_json=as_json, then=then)

@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -12,6 +12,7 @@ from recall_bench.cli.options import COUNT, PATH, given, option
 
 if TYPE_CHECKING:
     from recall_bench.generate.outcome import Generated
+    from recall_bench.generate.request import PassRequest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -105,9 +106,20 @@ def request_flags(flags: dict[str, Any], *, model: str) -> dict[str, Any]:
     return {**found, "again": again()}
 
 
-def conclude(generated: "Generated", *, as_json: bool) -> int:
-    """Print what became of the pass; its exit code."""
+def following(request: "PassRequest", *commands: str) -> list[str]:
+    """These commands for the same persona, by the same model."""
+    words = ["--persona", str(request.persona)]
+    words += [] if request.arcs is None else ["--arcs", request.arcs]
+    words += [] if request.is_offline else ["--model", request.model]
+    return [f"recall-bench {command} {shlex.join(words)}" for command in commands]
+
+
+def conclude(generated: "Generated", *, as_json: bool, then: Sequence[str] = ()) -> int:
+    """Print what became of the pass and, if all is there, what to type next; its exit code."""
     click.echo(json_text(generated) if as_json else generated.in_words)
+    if generated.exit_code == 0 and not as_json:
+        for command in then:
+            click.echo(f"next: {command}")
     if generated.stopped is not None:
         click.echo(f"error: {generated.stopped.reason}", err=True)
     return generated.exit_code

@@ -136,13 +136,17 @@ class Layout:
         if not self.memories.is_dir():
             name = self.name(self.memories)
             found.append(
-                UsageError(f"{name}, the days of {self.arcs}, does not exist; add it, {instead}")
+                UsageError(
+                    f"{name}, the days of {self.arcs}, does not exist; add it (`recall-bench "
+                    f"generate` writes it), {instead}"
+                )
             )
         if not self.questions_file.is_file():
             name = self.name(self.questions_file)
             found.append(
                 UsageError(
-                    f"{name}, the questions on {self.arcs}, does not exist; add it, {instead}"
+                    f"{name}, the questions on {self.arcs}, does not exist; add it (`recall-bench "
+                    f"generate-qa` writes it), {instead}"
                 )
             )
         return found

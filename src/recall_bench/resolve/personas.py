@@ -79,10 +79,14 @@ def _wanted(settings: Settings, known: tuple[str, ...], where: str) -> tuple[str
 
 def story_in(folder: Path, arcs: str | None) -> StoryFolder:
     """The story named; else the usual one; else the only one."""
-    from recall_bench.datasets.layout import stories, usual
+    from recall_bench.datasets.layout import Layout, stories, usual
 
     told = stories(folder)
     chosen = arcs or usual(told)
+    if chosen is None:
+        # Of several, the only one that can be run.
+        whole = [name for name in told if not Layout(folder, name).missing()]
+        chosen = whole[0] if len(whole) == 1 else None
     if chosen is None:
         raise UsageError(
             f"{folder.name} has several stories; name one with --arcs: {', '.join(told)}"
