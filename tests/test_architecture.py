@@ -39,6 +39,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "running": {"core", "errors"},
     "personas": set(),
     "reporting": {"core", "errors", "journal", "metrics", "replacement"},
+    "analysis": {"core", "errors", "journal", "metrics", "reporting", "statistics"},
     "profile": {"core", "errors", "yaml12"},
     "testing": {"core", "errors"},
     "resolve": {
@@ -189,6 +190,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "cli": {
         "ablation",
+        "analysis",
         "assemble",
         "core",
         "diagnoses",

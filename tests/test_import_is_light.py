@@ -12,6 +12,7 @@ HEAVY = {
     "grpc",
     "msgspec",
     "numpy",
+    "scipy",
     "rich",
     "vl_convert",
     "wordllama",

@@ -1,0 +1,113 @@
+"""What is drawn again: questions, or personas where there are enough, and never single trials.
+
+A system asked one question at ten checkpoints gives much the same answer ten times, so ten trials
+of one question are one piece of evidence. Every figure here is a function of sums over trials: a
+mean of a sum and a count, a line of five sums, a survival curve of losses and facts at risk. So it
+is enough to draw the sums of whole clusters.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ENOUGH_PERSONAS: Final = 5
+"""From so many personas on these are drawn, and the interval speaks of personas like them."""
+RESAMPLES: Final = 10_000
+
+_CELLS = 1 << 20
+_FEW_COLUMNS = 8
+
+
+class Drawn(StrEnum):
+    """What was drawn again for an interval, which is what the interval speaks about."""
+
+    QUESTIONS = "questions"
+    """Other questions to the same personas."""
+    PERSONAS = "personas"
+    """Other personas, with their questions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grouping:
+    """Which trials belong together."""
+
+    question: Ints
+    """The number of each trial's question; a question belongs to one persona."""
+    persona: Ints
+    """The number of each trial's persona."""
+    questions: int
+    personas: int
+
+    @property
+    def drawn(self) -> Drawn:
+        """What there is enough of to be drawn."""
+        return Drawn.PERSONAS if self.personas >= ENOUGH_PERSONAS else Drawn.QUESTIONS
+
+    def sums(self, columns: Floats, drawn: Drawn) -> Floats:
+        """The sum of each column, one for each trial, over each cluster: one row a cluster."""
+        if not np.isfinite(columns).all():
+            raise ValueError("a trial without a mark is counted as missing, not given as NaN")
+        number, count = self._clusters(drawn)
+        totals = [np.bincount(number, weights=column, minlength=count) for column in columns.T]
+        return np.stack(totals, axis=1).astype(np.float64)
+
+    def counts(self, kind: Ints, kinds: int, drawn: Drawn) -> Floats:
+        """How many trials of each kind, counted from 0, a cluster has: one row a cluster."""
+        number, count = self._clusters(drawn)
+        found = np.bincount(number * kinds + kind, minlength=count * kinds)
+        return found.reshape(count, kinds).astype(np.float64)
+
+    def _clusters(self, drawn: Drawn) -> tuple[Ints, int]:
+        if drawn is Drawn.PERSONAS:
+            return self.persona, self.personas
+        return self.question, self.questions
+
+
+def grouping(questions: Sequence[str], personas: Sequence[str]) -> Grouping:
+    """Trials by their question and their persona; a question is told apart within its persona."""
+    question = _numbered(list(zip(personas, questions, strict=True)))
+    persona = _numbered(list(personas))
+    return Grouping(
+        question=question,
+        persona=persona,
+        questions=int(question.max(initial=-1)) + 1,
+        personas=int(persona.max(initial=-1)) + 1,
+    )
+
+
+def resampled(sums: Floats, *, seed: int, resamples: int = RESAMPLES) -> Iterator[Floats]:
+    """The totals when as many clusters as there are are drawn again, one row a resample.
+
+    In as many pieces as keep the memory small. The order of the clusters changes nothing.
+    """
+    ordered = sums[np.lexsort(sums.T)]
+    clusters = len(ordered)
+    columns = [np.ascontiguousarray(column) for column in ordered.T]
+    chance = np.random.default_rng(seed)
+    step = max(1, _CELLS // clusters)
+    for start in range(0, resamples, step):
+        size = min(step, resamples - start)
+        if len(columns) <= _FEW_COLUMNS:
+            places = chance.integers(clusters, size=(size, clusters), dtype=np.int32)
+            yield np.stack([column.take(places).sum(axis=1) for column in columns], axis=1)
+        else:
+            # How often each is drawn costs more to find out, and then serves all columns at once.
+            times = chance.multinomial(clusters, np.full(clusters, 1 / clusters), size=size)
+            yield times.astype(np.float64) @ ordered
+
+
+def left_out(sums: Floats) -> Floats:
+    """The totals without each cluster in turn, one row a cluster."""
+    return np.asarray(sums.sum(axis=0) - sums, np.float64)
+
+
+def _numbered(names: Sequence[object]) -> Ints:
+    place: dict[object, int] = {}
+    return np.array([place.setdefault(name, len(place)) for name in names], dtype=np.int64)

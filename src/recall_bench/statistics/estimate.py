@@ -1,0 +1,152 @@
+"""A mean with its interval, its counts and what is missing from it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from recall_bench.core.record import Record
+from recall_bench.statistics.clusters import (
+    RESAMPLES,
+    Drawn,
+    Floats,
+    Grouping,
+    grouping,
+    left_out,
+    resampled,
+)
+from recall_bench.statistics.intervals import LEVEL, Interval, corrected, percentile
+
+FEW_QUESTIONS: Final = 20
+"""With fewer questions an interval holds the truth less often than it says."""
+
+Limits = tuple[float, float]
+_Draws = Callable[[Floats], Iterable[Floats]]
+
+
+class Method(StrEnum):
+    """How an interval was made."""
+
+    QUESTIONS = "questions"
+    """Questions were drawn again: it speaks of other questions to the same personas."""
+    PERSONAS = "personas"
+    """Whole personas were drawn again: it speaks of other personas."""
+    AGREEMENT = "agreement"
+    """Every question came to the same: how many others could be different, unnoticed so far."""
+    NONE = "none"
+    """There is none: one question, or questions that all agree, say nothing about others unless it
+    is known how far off these can be."""
+
+
+class Estimate(Record, frozen=True, kw_only=True):
+    """A mean over trials, and how well it is known."""
+
+    value: float
+    low: float | None
+    high: float | None
+    """Both ends, or neither."""
+    level: float
+    """How often such an interval holds the truth."""
+    method: Method
+    questions: int
+    """Different questions, each counted once however often it was asked."""
+    personas: int
+    trials: int
+    """What the mean is over."""
+    missing: int
+    """Trials that are owed and that the mean knows nothing of."""
+
+    @property
+    def is_small(self) -> bool:
+        """Whether so few questions stand behind it that the interval itself is in doubt."""
+        return self.questions < FEW_QUESTIONS
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether the interval lies on one side of zero."""
+        if self.low is None or self.high is None:
+            return False
+        return self.low > 0 or self.high < 0
+
+
+def mean_estimate(
+    values: Sequence[float],
+    questions: Sequence[str],
+    personas: Sequence[str],
+    *,
+    seed: int,
+    missing: int = 0,
+    limits: Limits | None = None,
+    is_difference: bool = False,
+    resamples: int = RESAMPLES,
+) -> Estimate | None:
+    """The mean of trials, each of a question of a persona; None where there is no trial.
+
+    `limits` are the least and the most a trial can come to: without them there is no interval
+    where all questions agree. A difference errs as far up as down, and its interval is made so.
+    The same trials in any order give the same estimate.
+    """
+    if not len(values):
+        return None
+    check_limits(values, limits)
+    groups = grouping(questions, personas)
+    columns = np.column_stack([np.asarray(values, np.float64), np.ones(len(values))])
+    value = float(columns[:, 0].sum() / len(values))
+    draws = partial(resampled, seed=seed, resamples=resamples)
+    found, method = _interval(columns, groups, limits, is_difference, draws)
+    # Draws that all come to the value can miss it by a rounding.
+    low, high = (None, None) if found is None else (min(found[0], value), max(found[1], value))
+    return Estimate(
+        value=value,
+        low=low,
+        high=high,
+        level=LEVEL,
+        method=method,
+        questions=groups.questions,
+        personas=groups.personas,
+        trials=len(values),
+        missing=missing,
+    )
+
+
+def check_limits(values: Sequence[float], limits: Limits | None) -> None:
+    """Refuse values beyond what is said to be possible: one of the two is of another scale."""
+    if limits is not None and not (limits[0] <= min(values) and max(values) <= limits[1]):
+        raise ValueError(
+            f"values from {min(values):g} to {max(values):g} are not within "
+            f"{limits[0]:g} and {limits[1]:g}"
+        )
+
+
+def _interval(
+    columns: Floats, groups: Grouping, limits: Limits | None, is_difference: bool, draws: _Draws
+) -> tuple[Interval | None, Method]:
+    value = float(columns[:, 0].mean())
+    if np.ptp(_ratio(groups.sums(columns, Drawn.QUESTIONS))) == 0:
+        if limits is None:
+            return None, Method.NONE
+        return _agreed(value, groups.questions, limits), Method.AGREEMENT
+    sums = groups.sums(columns, groups.drawn)
+    means = np.concatenate([_ratio(each) for each in draws(sums)])
+    found = (
+        percentile(means, clusters=len(sums))
+        if is_difference
+        else corrected(value, means, _ratio(left_out(sums)))
+    )
+    return found, Method(groups.drawn.value)
+
+
+def _agreed(value: float, questions: int, limits: Limits) -> Interval:
+    """The interval where all questions came to the same.
+
+    Were more than this share of all questions different, as many as were asked would not have
+    agreed so often. And these others cannot be further off than the limits.
+    """
+    share = 1 - ((1 - LEVEL) / 2) ** (1 / questions)
+    return value - share * (value - limits[0]), value + share * (limits[1] - value)
+
+
+def _ratio(sums: Floats) -> Floats:
+    return np.asarray(sums[:, 0] / sums[:, 1], np.float64)

@@ -1,0 +1,204 @@
+"""How long facts stay known: a survival curve and a half-life.
+
+A loss is seen only at the next ask, so it happened somewhere between two asks. Losses are spread
+over the days between as the curve itself has it, again and again until neither changes (Turnbull
+1976). Where all facts are asked at the same ages this is the curve of Kaplan and Meier.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from recall_bench.core.record import Record
+from recall_bench.statistics.clusters import Drawn, Floats, Ints, grouping, resampled
+from recall_bench.statistics.intervals import LEVEL, percentile
+from recall_bench.statistics.lifetimes import Lifetime
+
+RESAMPLES: Final = 1000
+
+_CLOSE = 1e-4
+"""A curve that changes by less from round to round is settled."""
+_CLOSE_DRAWN = 1e-3
+"""The same for one of a thousand draws; closer, their middle is the same, six times as slowly."""
+_NOTHING = _CLOSE_DRAWN
+"""What is left of a curve that would come to 0 if it went on."""
+_ROUNDS = 500
+
+
+class Point(Record, frozen=True, kw_only=True):
+    """One step of a survival curve."""
+
+    age: float
+    """Days since the fact was first seen to be known."""
+    share: float
+    """Of the facts known at first, how many still are."""
+    low: float | None
+    high: float | None
+    at_risk: float
+    """Facts known and asked up to the ask before; not whole where losses are spread."""
+
+
+class HalfLife(Record, frozen=True, kw_only=True):
+    """The age at which half the facts are lost."""
+
+    value: float | None
+    """None where more than half were still known when last asked: it is beyond `followed`."""
+    low: float | None
+    high: float | None
+    """None where that end is beyond `followed`; both where a single question says nothing."""
+    followed: float
+    """The greatest age anything is known of."""
+
+
+class Survival(Record, frozen=True, kw_only=True):
+    """How facts were lost with age."""
+
+    curve: tuple[Point, ...]
+    half_life: HalfLife
+    level: float
+    drawn: Drawn
+    facts: int
+    """Lifetimes that were followed at all."""
+    lost: int
+    questions: int
+    personas: int
+
+
+def survival(
+    lifetimes: Sequence[Lifetime], *, seed: int, resamples: int = RESAMPLES
+) -> Survival | None:
+    """The survival of facts; None where none was asked again after it was known."""
+    facts = [each for each in lifetimes if each.known_for > 0 or each.lost_by is not None]
+    if not facts:
+        return None
+    stretches = _stretches(facts)
+    groups = grouping([each.question for each in facts], [each.persona for each in facts])
+    sums = groups.counts(stretches.kind, stretches.kinds, groups.drawn)
+    shares, risks = stretches.curves(sums.sum(axis=0, keepdims=True), close=_CLOSE)
+    pieces = resampled(sums, seed=seed, resamples=resamples)
+    draws = np.concatenate([stretches.curves(each, close=_CLOSE_DRAWN)[0] for each in pieces])
+    bands = [percentile(column, clusters=len(sums)) or (None, None) for column in draws.T]
+    edges = stretches.edges
+    return Survival(
+        curve=tuple(
+            Point(age=age, share=share, low=low, high=high, at_risk=risk)
+            for age, share, (low, high), risk in zip(
+                edges[1:].tolist(), shares[0].tolist(), bands, risks[0].tolist(), strict=True
+            )
+        ),
+        half_life=_half_life(edges, shares, draws, clusters=len(sums)),
+        level=LEVEL,
+        drawn=groups.drawn,
+        facts=len(facts),
+        lost=sum(each.lost_by is not None for each in facts),
+        questions=groups.questions,
+        personas=groups.personas,
+    )
+
+
+def survival_by(
+    lifetimes: Sequence[Lifetime],
+    group: Callable[[Lifetime], str],
+    *,
+    seed: int,
+    resamples: int = RESAMPLES,
+) -> dict[str, Survival]:
+    """The survival of each group of facts that has one."""
+    parts: dict[str, list[Lifetime]] = {}
+    for each in lifetimes:
+        parts.setdefault(group(each), []).append(each)
+    found = {name: survival(parts[name], seed=seed, resamples=resamples) for name in sorted(parts)}
+    return {name: each for name, each in found.items() if each is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stretches:
+    """Age cut where anything is known to have ended, and the kinds of lifetimes there are."""
+
+    edges: Floats
+    kind: Ints
+    """Of which kind each fact is: losses first, then those still known."""
+    kinds: int
+    first: Ints
+    """For each kind of loss, the stretch it can have happened in first."""
+    last: Ints
+    """And the one after the last."""
+    known: Floats
+    """For each kind that was not lost, whether it was at risk in each stretch."""
+
+    def curves(self, counts: Floats, *, close: float) -> tuple[Floats, Floats]:
+        """For so many facts of each kind the share still known, and the facts at risk."""
+        lost, kept = np.split(counts, [len(self.first)], axis=1)
+        places = np.arange(len(self.edges) - 1)
+        may = (places >= self.first[:, np.newaxis]) & (places < self.last[:, np.newaxis])
+        within = may.astype(np.float64)
+        mass = np.repeat(np.diff(self.edges)[np.newaxis], len(counts), axis=0)
+        shares = np.ones_like(mass)
+        for _ in range(_ROUNDS):
+            total = mass @ within.T
+            each = np.divide(lost, total, out=np.zeros_like(total), where=total > 0)
+            losses = mass * (each @ within)
+            # Whoever is lost later is at risk now, and so is whoever was asked later.
+            risks = losses[:, ::-1].cumsum(axis=1)[:, ::-1] + kept @ self.known
+            rate = np.divide(losses, risks, out=np.zeros_like(losses), where=risks > 0)
+            before, shares = shares, np.cumprod(1 - np.minimum(rate, 1.0), axis=1)
+            if np.abs(before - shares).max() < close:
+                break
+            mass = -np.diff(shares, axis=1, prepend=1.0)
+        return shares, risks
+
+
+def _stretches(facts: Sequence[Lifetime]) -> _Stretches:
+    ends = {age for each in facts for age in (each.known_for, each.lost_by) if age}
+    edges = np.array([0.0, *sorted(ends)])
+    place = {age: number for number, age in enumerate(edges.tolist())}
+    kinds = sorted(
+        {(each.known_for, each.lost_by) for each in facts},
+        key=lambda kind: (kind[1] is None, kind[0], kind[1] or 0.0),
+    )
+    number = {kind: column for column, kind in enumerate(kinds)}
+    losses = [(known, lost) for known, lost in kinds if lost is not None]
+    kept = np.array([known for known, lost in kinds if lost is None])
+    return _Stretches(
+        edges=edges,
+        kind=np.array([number[each.known_for, each.lost_by] for each in facts], np.int64),
+        kinds=len(kinds),
+        first=np.array([place[known] for known, _ in losses], np.int64),
+        last=np.array([place[lost] for _, lost in losses], np.int64),
+        known=(edges[1:] <= kept[:, np.newaxis]).astype(np.float64),
+    )
+
+
+def _half_life(edges: Floats, shares: Floats, draws: Floats, *, clusters: int) -> HalfLife:
+    value = float(_halved(edges, shares)[0])
+    found = np.sort(_halved(edges, draws))
+    ends = percentile(np.arange(len(found), dtype=np.float64), clusters=clusters)
+    cut = None if ends is None else int(ends[0])
+    return HalfLife(
+        value=_finite(value),
+        low=None if cut is None else _finite(float(found[cut])),
+        high=None if cut is None else _finite(float(found[-1 - cut])),
+        followed=float(edges[-1]),
+    )
+
+
+def _halved(edges: Floats, shares: Floats) -> Floats:
+    """Where each curve comes down to a half, between two ages as if at a steady rate."""
+    whole = np.concatenate([np.ones((len(shares), 1)), shares], axis=1)
+    after = np.argmax(whole <= 0.5, axis=1)
+    rows = np.arange(len(whole))
+    above, below = whole[rows, after - 1], whole[rows, after]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steady = np.log(above / 0.5) / np.log(above / below)
+    # A curve that ends at nothing has no steady rate.
+    part = np.where(
+        below > _NOTHING, steady, (above - 0.5) / np.where(above > below, above - below, 1)
+    )
+    found = edges[after - 1] + part * (edges[after] - edges[after - 1])
+    return np.where(after > 0, found, np.inf)
+
+
+def _finite(age: float) -> float | None:
+    return age if np.isfinite(age) else None

@@ -1,0 +1,177 @@
+"""How a mean or a rate changes as memory grows, and what that says about sizes not yet seen.
+
+A straight line by least squares over trials, for rates too. A line's slope is read off at once
+("so many points in a hundred days"), and needs no trial of each kind: where one of two draws holds
+no hallucination at all, a logistic curve has no slope. Its price is that a line leaves the range of
+what is possible; then the prediction is cut there, and says so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from recall_bench.core.record import Record
+from recall_bench.statistics.clusters import RESAMPLES, Drawn, Floats, Grouping, grouping, resampled
+from recall_bench.statistics.estimate import Limits, check_limits
+from recall_bench.statistics.intervals import LEVEL, Interval, percentile
+
+FAR_DAYS: Final = (2000, 5000)
+"""The sizes a prediction is asked for."""
+
+_ROUNDING = 1e-12
+
+
+class Coefficient(Record, frozen=True, kw_only=True):
+    """One number of a line, with its interval."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+class Prediction(Record, frozen=True, kw_only=True):
+    """What a line says at one size."""
+
+    days: float
+    value: float
+    low: float | None
+    high: float | None
+    is_clipped: bool
+    """Whether the line, or its band, left what is possible there and was cut."""
+    is_beyond: bool
+    """Whether nothing was measured at so small or so large a size."""
+
+
+class Trend(Record, frozen=True, kw_only=True):
+    """A straight line over corpus size."""
+
+    intercept: Coefficient
+    """At no days at all."""
+    slope: Coefficient
+    """For each day more."""
+    predictions: tuple[Prediction, ...]
+    level: float
+    drawn: Drawn
+    first_day: float
+    last_day: float
+    questions: int
+    personas: int
+    trials: int
+
+
+def trend(
+    values: Sequence[float],
+    days: Sequence[float],
+    questions: Sequence[str],
+    personas: Sequence[str],
+    *,
+    seed: int,
+    limits: Limits,
+    at: Sequence[float] = FAR_DAYS,
+    resamples: int = RESAMPLES,
+) -> Trend | None:
+    """The line through trials, each at so many days; None where all are at the same size.
+
+    `limits` are the least and the most a trial can come to.
+    """
+    if not len(days) or min(days) == max(days):
+        return None
+    check_limits(values, limits)
+    groups = grouping(questions, personas)
+    lines = _drawn(values, days, groups, seed=seed, resamples=resamples)
+    return Trend(
+        intercept=_coefficient(*lines.at(0.0)),
+        slope=_coefficient(lines.slope, percentile(lines.slopes, clusters=lines.clusters)),
+        predictions=tuple(
+            _prediction(
+                day,
+                *lines.at(day),
+                limits=limits,
+                is_beyond=not min(days) <= day <= max(days),
+            )
+            for day in at
+        ),
+        level=LEVEL,
+        drawn=groups.drawn,
+        first_day=float(min(days)),
+        last_day=float(max(days)),
+        questions=groups.questions,
+        personas=groups.personas,
+        trials=len(days),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lines:
+    """The line, and the lines of all draws, by their heights at the middle of the sizes."""
+
+    middle: float
+    height: float
+    slope: float
+    heights: Floats
+    slopes: Floats
+    clusters: int
+
+    def at(self, day: float) -> tuple[float, Interval | None]:
+        """What the line says there, and the draws."""
+        away = day - self.middle
+        drawn = self.heights + self.slopes * away
+        return self.height + self.slope * away, percentile(drawn, clusters=self.clusters)
+
+
+def _drawn(
+    values: Sequence[float], days: Sequence[float], groups: Grouping, *, seed: int, resamples: int
+) -> _Lines:
+    sizes = np.asarray(days, np.float64)
+    middle = float(sizes.mean())
+    sums = groups.sums(_columns(np.asarray(values, np.float64), sizes - middle), groups.drawn)
+    height, slope = _line(sums.sum(axis=0, keepdims=True))
+    heights, slopes = _line(np.concatenate(list(resampled(sums, seed=seed, resamples=resamples))))
+    return _Lines(
+        middle=middle,
+        height=float(height[0]),
+        slope=float(slope[0]),
+        heights=heights,
+        slopes=slopes,
+        clusters=len(sums),
+    )
+
+
+def _columns(values: Floats, sizes: Floats) -> Floats:
+    """What a line is made of: trials, sizes, squares, values and products."""
+    return np.column_stack([np.ones(len(sizes)), sizes, sizes**2, values, values * sizes])
+
+
+def _line(sums: Floats) -> tuple[Floats, Floats]:
+    """The height at zero and the slope for each row of sums; not finite where there is no line."""
+    count, x, xx, y, xy = sums.T
+    spread = count * xx - x * x
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.where(spread > _ROUNDING * count * xx, (count * xy - x * y) / spread, np.nan)
+        return (y - slope * x) / count, slope
+
+
+def _coefficient(value: float, ends: Interval | None) -> Coefficient:
+    low, high = ends or (None, None)
+    return Coefficient(value=value, low=low, high=high)
+
+
+def _prediction(
+    day: float, value: float, ends: Interval | None, *, limits: Limits, is_beyond: bool
+) -> Prediction:
+    low, high = ends or (None, None)
+    inside = [None if each is None else _clipped(each, limits) for each in (low, high)]
+    return Prediction(
+        days=day,
+        value=_clipped(value, limits),
+        low=inside[0],
+        high=inside[1],
+        is_clipped=[_clipped(value, limits), *inside] != [value, low, high],
+        is_beyond=is_beyond,
+    )
+
+
+def _clipped(value: float, limits: Limits) -> float:
+    return float(min(max(value, limits[0]), limits[1]))

@@ -1,0 +1,208 @@
+"""Facts asked again and again: how long they are known, and how sure that is."""
+
+import numpy as np
+import pytest
+from numpy.random import default_rng
+
+from recall_bench.errors import UsageError
+from recall_bench.statistics.lifetimes import Lifetime, Series, cohort
+from recall_bench.statistics.survival import Survival, survival, survival_by
+from tests.statistics.simulated import decaying
+
+
+def lives(*asks: str, gap: float = 10, failures: int = 1) -> list[tuple[float, float | None]]:
+    """`++-` passed twice and failed, ten days apart."""
+    series = [
+        Series(
+            persona="p",
+            question=f"q{number}",
+            asks=[(5 + gap * place, mark == "+") for place, mark in enumerate(line) if mark != " "],
+        )
+        for number, line in enumerate(asks)
+    ]
+    found = cohort(series, failures=failures).lifetimes
+    return [(each.known_for, each.lost_by) for each in found]
+
+
+def lived(*known: tuple[float, float | None]) -> Survival:
+    """Each fact a question of its own."""
+    found = survival(
+        [
+            Lifetime(persona="p", question=str(number), known_for=low, lost_by=high)
+            for number, (low, high) in enumerate(known)
+        ],
+        seed=1,
+    )
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("asks", "failures", "expected"),
+    [
+        ("++-", 1, (10, 20)),
+        ("+++", 1, (20, None)),
+        ("+-", 1, (0, 10)),
+        ("+-++", 1, (0, 10)),
+        ("-++-", 1, (10, 20)),
+        ("+  -", 1, (0, 30)),
+        ("+", 1, (0, None)),
+        ("+-++--", 2, (30, 40)),
+        ("+-++-", 2, (30, None)),
+        ("++++", 2, (20, None)),
+        ("++-+", 2, (20, None)),
+        ("---+", 2, (0, None)),
+    ],
+)
+def test_a_lifetime_begins_with_the_first_pass_and_ends_with_a_row_of_failures(
+    asks: str, failures: int, expected: tuple[float, float | None]
+) -> None:
+    assert lives(asks, failures=failures) == [expected]
+
+
+def test_what_was_never_known_is_counted_and_not_lost() -> None:
+    series = [Series(persona="p", question="q", asks=[(1, False), (2, False)])]
+
+    found = cohort(series)
+
+    assert (found.lifetimes, found.never_known) == ((), 1)
+
+
+def test_the_order_of_the_asks_changes_nothing() -> None:
+    asks = [(20.0, False), (0.0, True), (10.0, True)]
+
+    found = cohort([Series(persona="p", question="q", asks=asks)]).lifetimes[0]
+
+    assert (found.known_for, found.lost_by) == (10, 20)
+
+
+def test_two_asks_at_one_age_are_refused() -> None:
+    with pytest.raises(ValueError, match="a series of its own"):
+        cohort([Series(persona="p", question="q", asks=[(1, True), (1, False)])])
+
+
+def test_no_failure_at_all_is_no_rule() -> None:
+    with pytest.raises(UsageError, match="1 or more"):
+        cohort([], failures=0)
+
+
+def test_nothing_followed_is_no_survival() -> None:
+    assert survival([], seed=1) is None
+    assert (
+        survival([Lifetime(persona="p", question="q", known_for=0, lost_by=None)], seed=1) is None
+    )
+
+
+def test_the_curve_falls_by_the_share_lost_of_those_at_risk() -> None:
+    """Four facts: one lost by 10; one followed to 10; of the other two one lost by 20."""
+    found = lived((0, 10), (10, None), (10, 20), (20, None))
+
+    assert [(each.age, each.share, each.at_risk) for each in found.curve] == [
+        (10, 0.75, 4),
+        (20, 0.375, 2),
+    ]
+    assert (found.facts, found.lost) == (4, 2)
+
+
+def test_the_half_life_is_between_two_asks_at_a_steady_rate() -> None:
+    found = lived((0, 10), (10, None), (10, 20), (20, None)).half_life
+
+    assert found.value == pytest.approx(10 + 10 * np.log(0.75 / 0.5) / np.log(0.75 / 0.375))
+    assert found.followed == 20
+
+
+def test_where_all_is_lost_at_once_half_is_lost_half_way() -> None:
+    assert lived((0, 10), (0, 10)).half_life.value == 5.0
+
+
+def test_a_half_life_that_was_not_reached_is_unknown() -> None:
+    found = lived((0, 10), (20, None), (20, None), (20, None))
+
+    assert found.half_life.value is None
+    assert found.half_life.high is None
+    assert found.curve[-1].share == 0.75
+
+
+def test_where_nothing_is_lost_the_curve_stays() -> None:
+    found = lived((20, None), (10, None))
+
+    assert [each.share for each in found.curve] == [1.0, 1.0]
+    assert (found.half_life.value, found.half_life.low) == (None, None)
+
+
+def test_a_loss_seen_late_is_not_taken_to_have_happened_late() -> None:
+    """Half the facts are asked often, half seldom; all are lost between 20 and 30."""
+    often, seldom = [(20.0, 30.0)] * 20, [(0.0, 90.0)] * 20
+
+    found = lived(*often, *seldom)
+
+    assert found.half_life.value == pytest.approx(25, abs=0.1)
+    assert found.curve[0].share == pytest.approx(1, abs=0.01)
+
+
+def test_groups_are_told_apart() -> None:
+    facts = [
+        Lifetime(persona="p", question=f"{name}{number}", known_for=0, lost_by=age)
+        for name, age in (("a", 10), ("b", 40))
+        for number in range(5)
+    ]
+
+    found = survival_by(facts, lambda each: each.question[0], seed=1)
+
+    assert {name: each.half_life.value for name, each in found.items()} == {"a": 5, "b": 20}
+
+
+def test_repeats_of_one_question_add_no_certainty() -> None:
+    facts = cohort(decaying(default_rng(1), facts=40, half_life=60, gap=30, until=300)).lifetimes
+
+    once, thrice = survival(facts, seed=1), survival(facts * 3, seed=1)
+
+    assert once is not None
+    assert thrice is not None
+    assert thrice.half_life == once.half_life
+
+
+@pytest.mark.parametrize(
+    ("half_life", "skipped"),
+    [
+        pytest.param(60, 0.0, id="asked at every checkpoint"),
+        pytest.param(60, 0.6, id="asked at two of five"),
+        pytest.param(20, 0.5, id="lost sooner than asked again"),
+    ],
+)
+def test_a_planted_half_life_is_found_again(half_life: float, skipped: float) -> None:
+    """In its interval 95 times in 100 (three standard errors are 6.5 %), and without bias."""
+    chance = default_rng(2)
+    rounds, hits, values = 100, 0, []
+    for number in range(rounds):
+        facts = decaying(chance, facts=80, half_life=half_life, gap=30, until=300, skipped=skipped)
+        found = survival(cohort(facts).lifetimes, seed=number, resamples=200)
+        assert found is not None
+        known = found.half_life
+        values.append(known.value or np.inf)
+        hits += (known.low or 0) <= half_life <= (known.high or np.inf)
+
+    assert hits / rounds >= 0.95 - 0.065
+    assert np.median(values) == pytest.approx(half_life, rel=0.08)
+
+
+def test_slips_of_the_judge_do_not_shorten_a_half_life_that_asks_for_two_failures() -> None:
+    """Nothing is ever lost, and one answer in ten is failed by mistake."""
+    chance = default_rng(3)
+    series = [
+        Series(
+            persona="p",
+            question=f"q{number}",
+            asks=[(30.0 * ask, bool(chance.random() > 0.1)) for ask in range(11)],
+        )
+        for number in range(200)
+    ]
+
+    once = survival(cohort(series).lifetimes, seed=1, resamples=50)
+    twice = survival(cohort(series, failures=2).lifetimes, seed=1, resamples=50)
+
+    assert once is not None
+    assert twice is not None
+    assert once.half_life.value is not None
+    assert twice.half_life.value is None
+    assert twice.curve[-1].share > 0.85
