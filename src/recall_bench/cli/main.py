@@ -15,6 +15,8 @@ COMMANDS = {
     "rejudge": ("rejudge", "Grade the recorded answers of a run again, without its system."),
     "serve": ("serve", "Serve an adapter to other processes: gRPC, HTTP or JSON lines."),
     "ablate": ("ablate", "Turn each part of a system off or on, and compare what it scores."),
+    "compare": ("compare", "Compare runs: which is better, where, and whether it can be told."),
+    "power": ("power", "Say how many questions a wanted difference takes."),
     "judge-lab": ("judge_lab", "Measure how far a judge can be trusted."),
     "check-adapter": ("check_adapter", "Check that a system keeps the contract of a run."),
     "doctor": ("doctor", "Examine a system before its numbers are believed."),

@@ -1,0 +1,240 @@
+"""A comparison for people: who, the conclusion, and the tables behind it, in a hundred columns."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from recall_bench.analysis.conclusion import interval_words, is_told, p_words, signed
+from recall_bench.analysis.contrasts import Contrast, Part, Report, RunCard, View
+from recall_bench.core.diagnosis import Health
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.reporting.facts import NO_DATA, percent
+from recall_bench.reporting.summary import Status
+from recall_bench.reporting.text import STUB_WARNING
+from recall_bench.statistics.comparison import Comparison
+from recall_bench.statistics.estimate import FEW_QUESTIONS, Estimate, Method
+
+_WIDTH = 100
+_LABEL = 13
+_HARD_SPACE = "\xa0"
+_NAME = 26
+_LEFT = 65
+"""The columns of a table without its tests."""
+_ROWS = 15
+"""More checkpoints or personas than this are shown as a selection."""
+
+
+def text_of(report: Report) -> str:
+    """The whole comparison."""
+    title = "Recall Bench · comparison"
+    lines = [title, "═" * len(title)]
+    if report.is_stub:
+        lines.append(STUB_WARNING)
+    lines.append("")
+    for run in report.runs:
+        lines += _fact(run.letter, _run_card(run))
+    if report.ranking:
+        lines += ["", *_ranking(report)]
+    for contrast, conclusion in zip(report.contrasts, report.conclusions, strict=True):
+        lines += ["", *_contrast(contrast, conclusion)]
+    if not all(contrast.is_identical for contrast in report.contrasts):
+        lines += ["", *_notes(report)]
+    return "\n".join(lines)
+
+
+def _run_card(run: RunCard) -> str:
+    words = f"{run.system} · "
+    if run.mean is None:
+        words += "no score: nothing was measured"
+    else:
+        words += f"{run.mean.value:.2f}{_within(run.mean)} of {FULL_MARKS}"
+        words += f" · {run.mean.questions:,} questions, {run.mean.trials:,} trials"
+        words += f", {run.mean.missing:,} missing" if run.mean.missing else ""
+    words += f" · hallucination {percent(run.hallucination_rate)} · judge {run.judge}"
+    if run.status is not Status.VALID:
+        words += f" · {run.status.value.upper()} ({run.reason})"
+    if run.health is not None and run.health is not Health.VALID:
+        words += f" · doctor says {run.health.value}"
+    return f"{words} · {run.folder}"
+
+
+def _within(estimate: Estimate) -> str:
+    if estimate.low is None or estimate.high is None:
+        return ""
+    return f" ({estimate.low:.2f} to {estimate.high:.2f})"
+
+
+def _ranking(report: Report) -> Iterator[str]:
+    trials = report.ranking[0].mean.trials
+    systems = {run.letter: run.system for run in report.runs}
+    found = {each.letter: each.overall.comparison for each in report.contrasts}
+    yield f"By the mean over the {trials:,} trials that all runs have a mark for"
+    yield f"{'':<4}{'run':<{_NAME + 4}}{'of 6':>6}{'95 % interval':>17}{'to A':>9}{'p adj.':>10}"
+    for place, rank in enumerate(report.ranking, start=1):
+        name = _plain(f"{rank.letter} {systems[rank.letter]}")[: _NAME + 3]
+        against = found.get(rank.letter)
+        interval = _within(rank.mean).strip(" ()") or NO_DATA
+        yield (
+            f"{place:<4}{name:<{_NAME + 4}}{rank.mean.value:>6.2f}{interval:>17}"
+            + (f"{NO_DATA:>9}{NO_DATA:>10}" if against is None else _against(against))
+        )
+
+
+def _against(found: Comparison) -> str:
+    p_value = found.p_value if found.p_adjusted is None else found.p_adjusted
+    return f"{signed(found.difference.value):>9}{p_words(p_value):>10}"
+
+
+def _contrast(contrast: Contrast, conclusion: str) -> Iterator[str]:
+    title = f"{contrast.letter} against A"
+    yield title
+    yield "─" * len(title)
+    yield from _wrapped(f"{conclusion[0].upper()}{conclusion[1:]}.")
+    yield ""
+    yield from _fact("Pairs", _pairs(contrast))
+    for each in contrast.dropped:
+        count = f"{each.first:,} of A and {each.second:,} of {contrast.letter}"
+        yield from _fact("Dropped", f"{count}: trials {each.reason}")
+    for unlike in contrast.unlike:
+        yield from _fact("Differs", str(unlike))
+    if contrast.is_identical:
+        return
+    yield from _fact("Effect", _effect(contrast))
+    yield ""
+    yield from _parts(contrast)
+    yield from _rates(contrast)
+    yield from _views("checkpoint", contrast.checkpoints, contrast.letter)
+    if len(contrast.personas) > 1:
+        yield from _views("persona", contrast.personas, contrast.letter)
+
+
+def _pairs(contrast: Contrast) -> str:
+    found = contrast.overall.comparison.difference
+    personas = "1 persona" if found.personas == 1 else f"{found.personas} personas"
+    words = f"{found.trials:,} trials of {found.questions:,} questions, {personas}"
+    for count, where in (
+        (contrast.only_first, f"in {contrast.letter}"),
+        (contrast.only_second, "in A"),
+        (contrast.neither, "in both"),
+    ):
+        words += f" · {count:,} without a mark {where}" if count else ""
+    return words
+
+
+def _effect(contrast: Contrast) -> str:
+    found = contrast.overall.comparison
+    share = signed(100 * contrast.difference_share, 1)
+    words = f"{signed(found.difference.value)} points of {FULL_MARKS}, {share} % of full marks"
+    words += f" · {found.wins} questions went better, {found.losses} worse, {found.ties} alike"
+    if found.detectable is not None:
+        words += f" · a difference of {found.detectable:.2f} is seen four times in five"
+    return words
+
+
+def _parts(contrast: Contrast) -> Iterator[str]:
+    yield _tested_head("points of 6", contrast.letter)
+    yield "─" * _WIDTH
+    yield _row(contrast.overall)
+    for part in contrast.categories:
+        yield _row(part)
+
+
+def _rates(contrast: Contrast) -> Iterator[str]:
+    rates = [part for part in (contrast.hallucination, contrast.leaks) if part is not None]
+    if rates:
+        yield ""
+        yield _tested_head("% of answers", contrast.letter)
+        yield "─" * _WIDTH
+    for part in rates:
+        yield _row(part, scale=100, digits=1)
+
+
+def _views(kind: str, views: Sequence[View], letter: str) -> Iterator[str]:
+    yield ""
+    yield _head(f"by {kind}", letter)
+    yield "─" * _LEFT
+    shown = _selection(len(views), _ROWS)
+    for view in (views[place] for place in shown):
+        yield _figures(view, view.difference)
+    if len(shown) < len(views):
+        yield f"({len(shown)} of {len(views)} {kind}s shown; --json has all)"
+
+
+def _head(name: str, letter: str) -> str:
+    return f"{name:<{_NAME}}{'n':>5}{'A':>6}{letter:>6}{f'{letter} − A':>7}{'95 % interval':>15}"
+
+
+def _tested_head(name: str, letter: str) -> str:
+    return _head(name, letter) + f"{'p':>8}{'p adj.':>9}{'+/=/−':>12}{'seen':>6}"
+
+
+def _row(part: Part, scale: float = 1, digits: int = 2) -> str:
+    found = part.comparison
+    adjusted = NO_DATA if found.p_adjusted is None else p_words(found.p_adjusted)
+    if found.p_adjusted is not None and is_told(found):
+        adjusted += "*"
+    seen = NO_DATA if found.detectable is None else f"{scale * found.detectable:.{digits}f}"
+    counts = f"{found.wins}/{found.ties}/{found.losses}"
+    tested = f"{p_words(found.p_value):>8}{adjusted:>9}{counts:>12}{seen:>6}"
+    return _figures(part, found.difference, scale, digits) + tested
+
+
+def _figures(part: Part | View, difference: Estimate, scale: float = 1, digits: int = 2) -> str:
+    count = f"{difference.questions}{'!' if difference.is_small else ''}"
+    interval = interval_words(difference, digits, scale) or NO_DATA
+    return (
+        f"{_plain(part.name)[: _NAME - 1]:<{_NAME}}{count:>5}"
+        f"{scale * part.first:>6.{digits}f}{scale * part.second:>6.{digits}f}"
+        f"{signed(scale * difference.value, digits):>7}{interval:>15}"
+    )
+
+
+def _notes(report: Report) -> Iterator[str]:
+    parts = [part for each in report.contrasts for part in (each.overall, *each.categories)]
+    drawn = {part.comparison.difference.method for part in parts}
+    yield from _wrapped(
+        "n: different questions; each is one piece of evidence, however often it was put. +/=/−: "
+        "questions whose figure went up, stayed and went down. seen: the smallest true difference "
+        "that data like these show four times in five."
+    )
+    several = "categories" if len(report.contrasts) == 1 else "runs, and over all their categories"
+    yield from _wrapped(
+        f"p adj.: by Holm's steps over {several}; *: at most 0.05. Checkpoints and personas are "
+        "there to look at, without a correction: of twenty such intervals one misses by chance."
+    )
+    if any(part.comparison.difference.is_small for part in parts):
+        yield from _wrapped(
+            f"!: fewer than {FEW_QUESTIONS} questions; the interval holds less often than it says."
+        )
+    if Method.PERSONAS in drawn:
+        yield from _wrapped(
+            "Intervals over five personas or more are for other personas like these; p-values are "
+            "for other questions to these."
+        )
+
+
+def _fact(label: str, words: str) -> list[str]:
+    return _wrapped(words, initial=f"{label:{_LABEL}}", subsequent=" " * _LABEL)
+
+
+def _wrapped(words: str, *, initial: str = "", subsequent: str = "") -> list[str]:
+    """In lines that part no number from its unit."""
+    lines = textwrap.wrap(
+        _plain(words).replace(" %", f"{_HARD_SPACE}%"),
+        width=_WIDTH,
+        initial_indent=initial,
+        subsequent_indent=subsequent,
+        break_on_hyphens=False,
+    )
+    return [line.replace(_HARD_SPACE, " ") for line in lines]
+
+
+def _selection(count: int, room: int) -> list[int]:
+    """At most `room` of `count` places, evenly spread, both ends among them."""
+    if count <= room:
+        return list(range(count))
+    return [round(place * (count - 1) / (room - 1)) for place in range(room)]
+
+
+def _plain(words: str) -> str:
+    """Names and messages come from elsewhere: nothing in them may steer a terminal."""
+    return "".join(mark if mark.isprintable() else " " for mark in words)

@@ -1,0 +1,105 @@
+"""What a comparison comes to, in a sentence that claims no more than the data do."""
+
+from collections.abc import Sequence
+
+from recall_bench.analysis.contrasts import Contrast, RunCard
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.reporting.summary import Status
+from recall_bench.statistics.comparison import Comparison
+from recall_bench.statistics.estimate import Estimate, Method
+from recall_bench.statistics.power import ALPHA
+
+
+def in_words(contrast: Contrast, runs: Sequence[RunCard]) -> str:
+    """Which run is better and how sure that is, or what a difference would have had to be."""
+    both = runs[0], next(run for run in runs if run.letter == contrast.letter)
+    first, second = map(_named, both)
+    if contrast.is_identical:
+        return (
+            f"{second} and {first} are identical: each of the {contrast.owed:,} trials that both "
+            "owe came to the same"
+        )
+    found = contrast.overall.comparison
+    if is_told(found):
+        sentence = _told(contrast, first, second)
+    else:
+        sentence = f"no difference between {first} and {second} can be told: {figures(found)}"
+        sentence += _unseen(found)
+    if found.difference.is_small:
+        sentence += f"; {found.difference.questions} questions are few, and the interval may be off"
+    for run in both:
+        if run.status is not Status.VALID:
+            sentence += (
+                f"; {run.letter} is {run.status.value}, and {found.difference.trials:,} of "
+                f"{contrast.owed:,} trials that both owe could be compared"
+            )
+    conditions = [each.what for each in contrast.unlike if each.is_condition]
+    if conditions:
+        sentence += f"; but the runs differ in {' and '.join(conditions)}, which may be all of it"
+    return sentence
+
+
+def is_told(comparison: Comparison) -> bool:
+    """Whether the p-value, adjusted where it is one of several, is small enough."""
+    adjusted = comparison.p_adjusted
+    return (comparison.p_value if adjusted is None else adjusted) <= ALPHA
+
+
+def figures(comparison: Comparison) -> str:
+    """The difference with its interval and its p-value."""
+    words = f"{signed(comparison.difference.value)} points of {FULL_MARKS}"
+    if (interval := interval_words(comparison.difference)) is not None:
+        words += f" ({comparison.difference.level:.0%}".replace("%", " %") + f" {interval})"
+    words += f", {p_words(comparison.p_value, sign=True)}"
+    if comparison.p_adjusted is not None:
+        words += f", adjusted for several runs {p_words(comparison.p_adjusted)}"
+    return words
+
+
+def signed(number: float, digits: int = 2) -> str:
+    """With its sign, and without one where it rounds to nothing."""
+    shown = f"{number:+.{digits}f}"
+    return shown if shown.strip("+-0.") else f"{0:.{digits}f}"
+
+
+def interval_words(estimate: Estimate, digits: int = 2, scale: float = 1) -> str | None:
+    """Both ends; None where there is no interval."""
+    if estimate.low is None or estimate.high is None:
+        return None
+    return f"{signed(estimate.low * scale, digits)} to {signed(estimate.high * scale, digits)}"
+
+
+def p_words(p_value: float, *, sign: bool = False) -> str:
+    """As people write it: two digits, and no more zeros than anybody reads."""
+    if p_value < 0.001:
+        return "p < 0.001" if sign else "< 0.001"
+    shown = f"{p_value:.3f}" if p_value < 0.1 else f"{p_value:.2f}"
+    return f"p = {shown}" if sign else shown
+
+
+def _told(contrast: Contrast, first: str, second: str) -> str:
+    found = contrast.overall.comparison
+    is_up = found.difference.value > 0
+    words = "is better than" if is_up else "is worse than"
+    if any(each.is_condition for each in contrast.unlike):
+        # The marks are higher; whether the system is better cannot be known from them.
+        words = "scored higher than" if is_up else "scored lower than"
+    sentence = f"{second} {words} {first}: {figures(found)}"
+    if found.difference.method is Method.PERSONAS and not found.difference.excludes_zero:
+        sentence += (
+            "; this holds for these personas, and the interval, which is for others like them, "
+            "leaves it open"
+        )
+    return sentence
+
+
+def _unseen(found: Comparison) -> str:
+    if not found.wins + found.losses:
+        return "; no question came to other points"
+    if found.detectable is None:
+        return "; so few questions could not have shown any difference"
+    return f"; a difference below {found.detectable:.2f} could not have been seen reliably"
+
+
+def _named(run: RunCard) -> str:
+    return f"{run.letter} ({run.system})"

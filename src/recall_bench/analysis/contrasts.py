@@ -1,0 +1,102 @@
+"""What a comparison of runs comes to, as it is written down."""
+
+from recall_bench.analysis.likeness import Unlike
+from recall_bench.analysis.pairing import Dropped
+from recall_bench.core.diagnosis import Health
+from recall_bench.core.record import Record
+from recall_bench.reporting.summary import Status
+from recall_bench.statistics.comparison import Comparison
+from recall_bench.statistics.estimate import Estimate
+
+
+class RunCard(Record, frozen=True, kw_only=True):
+    """One of the runs, as it stands by itself."""
+
+    letter: str
+    folder: str
+    system: str
+    judge: str
+    status: Status
+    reason: str | None
+    """Why its scores may not be quoted, if they may not."""
+    health: Health | None
+    """What `doctor` said of the system before the run; None if it was never asked."""
+    mean: Estimate | None
+    """Points of six, over all its trials that count; None where there is none."""
+    hallucination_rate: float | None
+    owed: int
+
+
+class Part(Record, frozen=True, kw_only=True):
+    """Some of the pairs: what both runs came to on average, and the difference.
+
+    There is no smallest difference that can be seen where there are too few questions for any.
+    """
+
+    name: str
+    first: float
+    second: float
+    comparison: Comparison
+
+
+class View(Record, frozen=True, kw_only=True):
+    """The same without a test: to look at, and to decide nothing by."""
+
+    name: str
+    first: float
+    second: float
+    difference: Estimate
+
+
+class Contrast(Record, frozen=True, kw_only=True):
+    """One run against the baseline."""
+
+    letter: str
+    is_identical: bool
+    """Whether every trial that both owe stands exactly alike in both."""
+    unlike: tuple[Unlike, ...]
+    """What differs beside the system, where that was allowed."""
+    owed: int
+    """Trials that both owe."""
+    only_first: int
+    """Of these, trials that only the baseline has a mark for,"""
+    only_second: int
+    """that only this run has a mark for,"""
+    neither: int
+    """and that neither has."""
+    dropped: tuple[Dropped, ...]
+    overall: Part
+    difference_share: float
+    """The difference as a share of full marks."""
+    categories: tuple[Part, ...]
+    checkpoints: tuple[View, ...]
+    personas: tuple[View, ...]
+    hallucination: Part | None
+    """Of answers judged in both runs, the share that made something up; None where none was."""
+    leaks: Part | None
+    """Of guarded answers in both runs, the share that told the secret; None where none was."""
+
+
+class Rank(Record, frozen=True, kw_only=True):
+    """A run's place, by its mean over the trials that all runs have a mark for."""
+
+    letter: str
+    mean: Estimate
+
+
+class Report(Record, frozen=True, kw_only=True):
+    """A whole comparison."""
+
+    is_intersection: bool
+    """Whether unlike runs were allowed."""
+    is_stub: bool
+    """Whether a judge graded nothing."""
+    runs: tuple[RunCard, ...]
+    """The baseline first."""
+    contrasts: tuple[Contrast, ...]
+    """Every other run against it."""
+    conclusions: tuple[str, ...]
+    """What each of these comes to, in a sentence."""
+    ranking: tuple[Rank, ...]
+    """Best first, for three runs or more."""
+    seed: int

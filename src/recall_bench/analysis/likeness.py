@@ -1,0 +1,158 @@
+"""In what two runs differ beside the system: the reasons not to compare them."""
+
+from collections.abc import Callable, Iterator
+
+from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard
+from recall_bench.core.reader import ReaderCard
+from recall_bench.core.record import Record
+from recall_bench.core.verdict import JudgeCard
+
+_SHOWN = 6
+_DIGEST = 8
+
+
+class Unlike(Record, frozen=True, kw_only=True):
+    """One thing that is not the same in both runs."""
+
+    what: str
+    first: str
+    second: str
+    is_condition: bool
+    """Whether it also holds for the trials that both runs have: a difference may come from it."""
+
+    def __str__(self) -> str:
+        return f"{self.what} ({self.first} against {self.second})"
+
+
+def unlike(first: Plan, second: Plan) -> tuple[Unlike, ...]:
+    """Everything that has to be alike and is not: what was asked, then how."""
+    return (*_differing(first, second, _ASKED), *_cards(first, second), *_conditions(first, second))
+
+
+def visited(plan: Plan) -> tuple[Checkpoint, ...]:
+    """The checkpoints the plan comes to."""
+    return plan.checkpoints[:1] if plan.dry_run else plan.checkpoints
+
+
+_Words = tuple[str, ...]
+_Facets = dict[str, Callable[[Plan], _Words]]
+
+
+def _differing(
+    first: Plan, second: Plan, facets: _Facets, *, is_condition: bool = False
+) -> Iterator[Unlike]:
+    for what, words in facets.items():
+        ours, theirs = words(first), words(second)
+        if ours != theirs:
+            yield Unlike(
+                what=what,
+                first=_shown(ours, theirs),
+                second=_shown(theirs, ours),
+                is_condition=is_condition,
+            )
+
+
+def _cards(first: Plan, second: Plan) -> Iterator[Unlike]:
+    """Histories and questions of the personas that both have."""
+    ours, theirs = _by_id(first), _by_id(second)
+    both = [name for name in ours if name in theirs]
+    questions = [n for n in both if ours[n].questions_digest != theirs[n].questions_digest]
+    if questions:
+        yield _changed("questions", questions, ours, theirs)
+    if first.ingest is not second.ingest:
+        return
+    days = [n for n in both if ours[n].history_digest != theirs[n].history_digest]
+    if days:
+        yield _changed("days", days, ours, theirs)
+
+
+def _changed(
+    what: str, names: list[str], ours: dict[str, ScenarioCard], theirs: dict[str, ScenarioCard]
+) -> Unlike:
+    name = names[0]
+    is_days = what == "days"
+    digests = [
+        (card.history_digest if is_days else card.questions_digest)[:_DIGEST]
+        for card in (ours[name], theirs[name])
+    ]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return Unlike(
+        what=f"{what} of {name}{more}", first=digests[0], second=digests[1], is_condition=is_days
+    )
+
+
+def _conditions(first: Plan, second: Plan) -> Iterator[Unlike]:
+    yield from _differing(first, second, _HOW, is_condition=True)
+    # A system that answers itself brings no reader of ours: that is what it is, not how it was run.
+    if first.reader is not None and second.reader is not None:
+        yield from _differing(first, second, {"reader": _reader}, is_condition=True)
+
+
+def _by_id(plan: Plan) -> dict[str, ScenarioCard]:
+    return {card.id: card for card in plan.scenarios}
+
+
+def _shown(words: _Words, others: _Words) -> str:
+    """All words if they are few; of many, how many and what the others lack."""
+    if len(words) <= _SHOWN:
+        return ", ".join(words)
+    own = [word for word in words if word not in others]
+    some = ", ".join(own[:3]) + (" …" if len(own) > 3 else "")
+    return f"{len(words)}" + (f", among them {some}" if own else "")
+
+
+def _personas(plan: Plan) -> _Words:
+    return tuple(sorted(card.id for card in plan.scenarios))
+
+
+def _checkpoints(plan: Plan) -> _Words:
+    return tuple(
+        each.label if each.label == f"{each.days}d" else f"{each.label} = {each.days}d"
+        for each in visited(plan)
+    )
+
+
+def _sampling(plan: Plan) -> _Words:
+    return ("all",) if plan.sample is None else (f"{plan.sample} by seed {plan.seed}",)
+
+
+def _appellate(plan: Plan) -> _Words:
+    if plan.appellate is None:
+        return ("none",)
+    return (f"{_named(plan.appellate)} on {plan.review.value}",)
+
+
+def _reader(plan: Plan) -> _Words:
+    return () if plan.reader is None else (_named(plan.reader),)
+
+
+def _named(card: JudgeCard | ReaderCard) -> str:
+    return f"{card.name} {card.version} {card.digest[:_DIGEST]}"
+
+
+def _protocol(plan: Plan) -> _Words:
+    card = plan.dataset
+    return ("none",) if card is None else (f"{card.protocol} {card.eval_version}",)
+
+
+def _passages(plan: Plan) -> _Words:
+    tokens = plan.max_context_tokens
+    return (f"top {plan.top_k}" + ("" if tokens is None else f", {tokens:,} tokens"),)
+
+
+_ASKED: _Facets = {
+    "personas": _personas,
+    "checkpoints": _checkpoints,
+    "group questions": lambda plan: ("on" if plan.groups_enabled else "off",),
+    "repeats": lambda plan: (str(plan.repeats),),
+    "older questions": _sampling,
+}
+_HOW: _Facets = {
+    "dataset protocol": _protocol,
+    "ingest": lambda plan: (plan.ingest.value,),
+    "calendar": lambda plan: (plan.calendar.value,),
+    "judge": lambda plan: (_named(plan.judge),),
+    "appellate judge": _appellate,
+    "days shown to the judge": lambda plan: (str(plan.judge_memory_window),),
+    "passages looked at": _passages,
+}

@@ -1,0 +1,107 @@
+"""`power`: how many questions it takes, before anything is spent."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recall_bench.cli.answer import json_text
+from recall_bench.cli.listed import ListedCommand
+from recall_bench.cli.options import COUNT, PATH, option
+from recall_bench.errors import UsageError
+
+if TYPE_CHECKING:
+    from recall_bench.analysis.planning import Ground
+
+_SHARE = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
+_ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
+
+
+@click.command("power", cls=ListedCommand)
+@option("--difference", type=_ABOVE_ZERO, metavar="POINTS", help="How many questions it takes.")
+@option("--questions", type=COUNT, help="The smallest difference that so many show.")
+@click.option(
+    "--runs",
+    type=PATH,
+    multiple=True,
+    help="Folders of one run, or two, to take from how far differences vary.",
+)
+@option(
+    "--sd", type=_ABOVE_ZERO, metavar="POINTS", help="Or how far one varies, from trial to trial."
+)
+@option(
+    "--correlation",
+    type=click.FloatRange(min=0, max=1),
+    metavar="SHARE",
+    help="How alike the differences on one question are, with --sd [1: re-asks add nothing].",
+)
+@option(
+    "--asks",
+    type=click.FloatRange(min=1),
+    metavar="N",
+    help="How often each question is put [as in --runs, or once].",
+)
+@click.option(
+    "--power",
+    "wanted",
+    type=_SHARE,
+    default=0.8,
+    metavar="SHARE",
+    help="How often it is to be noticed [0.8].",
+)
+@click.option(
+    "--alpha",
+    type=_SHARE,
+    default=0.05,
+    metavar="SHARE",
+    help="How often there may be a false alarm [0.05].",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def power_command(
+    difference: float | None,
+    questions: int | None,
+    *,
+    runs: tuple[Path, ...],
+    sd: float | None,
+    correlation: float | None,
+    asks: float | None,
+    wanted: float,
+    alpha: float,
+    as_json: bool,
+) -> None:
+    """Say how many questions a difference between two systems takes, in points of 6.
+
+    Two systems are put to the same questions, so what counts is how much their difference varies
+    from question to question: a pilot of two runs says it best.
+    """
+    from recall_bench.analysis.planning import plan_power
+    from recall_bench.analysis.power_text import text_of
+
+    ground = _stated(sd, correlation, asks) if not runs else _seen(runs, sd, correlation, asks)
+    found = plan_power(
+        ground, difference=difference, questions=questions, alpha=alpha, power=wanted
+    )
+    click.echo(json_text(found) if as_json else text_of(found))
+
+
+def _stated(sd: float | None, correlation: float | None, asks: float | None) -> "Ground":
+    from recall_bench.analysis.planning import stated
+
+    if sd is None:
+        raise UsageError(
+            "how far differences vary is not known; name one run or two with --runs, or say --sd"
+        )
+    return stated(sd, correlation, asks)
+
+
+def _seen(
+    runs: tuple[Path, ...], sd: float | None, correlation: float | None, asks: float | None
+) -> "Ground":
+    from recall_bench.analysis.planning import ground_of
+    from recall_bench.analysis.trials import read_trials
+    from recall_bench.reporting.folder import RunFolder
+
+    if sd is not None or correlation is not None:
+        raise UsageError("--sd and --correlation are taken from --runs; say one or the other")
+    tables = [read_trials(RunFolder.open(path)) for path in runs]
+    return ground_of(tables, [str(path) for path in runs], asks)

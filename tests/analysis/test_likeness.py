@@ -1,0 +1,97 @@
+"""Whatever differs beside the system is named; what only narrows the trials is told apart."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from recall_bench.analysis.likeness import unlike
+from recall_bench.core.memory import SystemCard
+from recall_bench.core.plan import Calendar, Checkpoint, Ingest, Lifecycle, Plan, Review
+from recall_bench.core.question import Item
+from recall_bench.core.reader import ReaderCard
+from recall_bench.core.verdict import JudgeCard
+from tests.reporting.conftest import ADA, plan_of
+
+SCENARIOS: dict[str, Sequence[Item]] = {"ada": ADA}
+PLAN = plan_of(SCENARIOS)
+JUDGE = JudgeCard(name="other", version="1")
+READER = ReaderCard(name="extractive", version="1")
+MANY = tuple(Checkpoint(label=f"{days}d", days=days) for days in range(1, 21))
+
+
+def differences(first: Plan, second: Plan) -> list[str]:
+    return [each.what for each in unlike(first, second)]
+
+
+@pytest.mark.parametrize(
+    ("what", "changes", "is_condition"),
+    [
+        ("checkpoints", {"checkpoints": PLAN.checkpoints[:1]}, False),
+        ("checkpoints", {"dry_run": True}, False),
+        ("group questions", {"groups_enabled": True}, False),
+        ("repeats", {"repeats": 2}, False),
+        ("older questions", {"sample": 5}, False),
+        ("ingest", {"ingest": Ingest.CONVERSATIONS}, True),
+        ("calendar", {"calendar": Calendar.TEXT}, True),
+        ("judge", {"judge": PLAN.judge.but(version="2")}, True),
+        ("judge", {"judge": PLAN.judge.but(rules_digest="another")}, True),
+        ("appellate judge", {"appellate": JUDGE}, True),
+        ("days shown to the judge", {"judge_memory_window": 2}, True),
+        ("passages looked at", {"top_k": 3}, True),
+        ("passages looked at", {"max_context_tokens": 900}, True),
+    ],
+)
+def test_each_is_named(what: str, changes: dict[str, object], is_condition: bool) -> None:
+    (found,) = unlike(PLAN, PLAN.but(**changes))
+
+    assert (found.what, found.is_condition) == (what, is_condition)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"system": SystemCard(name="another", version="2")},
+        {"lifecycle": Lifecycle.GROWING},
+        {"answer_timeout_s": 60.0},
+        {"seed": 7},
+        {"reader": READER},
+        {"review": Review.FAILURES},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_these_may_differ(changes: dict[str, object]) -> None:
+    """The seed without a sample orders questions; a review without a second judge is none."""
+    assert unlike(PLAN, PLAN.but(**changes)) == ()
+
+
+def test_a_seed_matters_to_a_sample() -> None:
+    sampled = PLAN.but(sample=3)
+
+    assert differences(sampled, sampled.but(seed=7)) == ["older questions"]
+
+
+def test_two_readers_must_be_one() -> None:
+    read = PLAN.but(reader=READER)
+
+    assert differences(read, read.but(reader=READER.but(version="2"))) == ["reader"]
+
+
+def test_personas_and_what_was_told_and_asked_of_them() -> None:
+    (card,) = PLAN.scenarios
+
+    assert differences(PLAN, PLAN.but(scenarios=(card, card.but(id="bob")))) == ["personas"]
+    repaired = PLAN.but(scenarios=(card.but(questions_digest="new"),))
+    assert differences(PLAN, repaired) == ["questions of ada"]
+    retold = PLAN.but(scenarios=(card.but(history_digest="new"),))
+    (days,) = unlike(PLAN, retold)
+    assert (days.what, days.is_condition) == ("days of ada", True)
+    fed = retold.but(ingest=Ingest.TOOL_CALLS)
+    assert differences(PLAN, fed) == ["ingest"], "other days are what that means"
+
+
+def test_of_long_lists_every_entry_counts_and_what_differs_is_shown() -> None:
+    moved = (*MANY[:9], Checkpoint(label="mid", days=10), *MANY[10:])
+
+    (found,) = unlike(PLAN.but(checkpoints=MANY), PLAN.but(checkpoints=moved))
+
+    assert str(found) == "checkpoints (20, among them 10d against 20, among them mid = 10d)"
