@@ -149,7 +149,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "replacement",
         "resolve",
         "running",
-        "shipped",
         "world",
         "worlds",
         "yaml12",

@@ -16,7 +16,7 @@ DAYS = 21
 # Offline there is no reply that could be lost, and a death costs a whole play of the world.
 DEATHS = {"offline": 3, "model": 30}
 
-MADE = ["create-persona", "--prompt", "A boatyard", "--days", str(DAYS)]
+MADE = ["create-persona", "--prompt", "A programmer in a boatyard", "--days", str(DAYS)]
 COMMANDS = {
     "create": MADE,
     "days": ["generate"],

@@ -15,7 +15,7 @@ from recall_bench.datasets.story import read_story
 from recall_bench.errors import DataError, UsageError
 from recall_bench.generate.offline.composing import composed
 from recall_bench.generate.offline.creating import create_offline
-from recall_bench.generate.offline.trades import nearest_trade
+from recall_bench.generate.offline.trades import named_trade
 from recall_bench.generate.offline.world_folder import open_world
 from recall_bench.generate.outcome import Generated
 from recall_bench.generate.personas.request import CreateRequest
@@ -65,8 +65,8 @@ def test_it_says_what_the_world_knows_and_takes(tmp_path: Path) -> None:
 
     create_offline(CreateRequest(persona=tmp_path / "ada", prompt=PROMPT, days=5), said.append)
 
-    assert "6 trades" in said[0]
-    assert said[1].startswith("nearest to the prompt: er-physician")
+    assert "6 trades: backend-eng-saas (software), er-physician (medicine)" in said[0]
+    assert said[1].startswith("taking er-physician, as the prompt says 'doctor';")
     assert said[2:] == ["Wrote arcs-5d.yaml", "Wrote persona.yaml"]
 
 
@@ -102,6 +102,33 @@ def test_a_story_beyond_the_last_arc_says_so(tmp_path: Path) -> None:
     found = create(tmp_path / "ada", days=1200)
 
     assert "goes on to day 1200" in found.in_words
+
+
+def test_a_prompt_that_names_no_trade_makes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"none of the 6 trades .* choose one with --trade NAME"):
+        create(tmp_path / "ada", prompt="A chef who runs a restaurant")
+
+    assert not (tmp_path / "ada").exists()
+
+
+@pytest.mark.parametrize("prompt", ["", "A chef who runs a restaurant", "A lawyer"])
+def test_a_trade_that_is_chosen_needs_no_prompt(prompt: str, tmp_path: Path) -> None:
+    create(tmp_path / "ada", prompt=prompt, trade="er-physician", days=5)
+
+    assert "emergency department" in read_persona(tmp_path / "ada").role
+
+
+def test_a_trade_must_be_one_of_the_worlds(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"--trade: the world knows no 'baker'; choose one of"):
+        create(tmp_path / "ada", trade="baker")
+
+    assert not (tmp_path / "ada").exists()
+
+
+def test_another_story_has_the_trade_and_the_seed_it_had(rosa: Path) -> None:
+    for asked in ({"trade": "er-physician"}, {"seed": 0}):
+        with pytest.raises(UsageError, match="--arcs-only keeps the one that is there"):
+            create(rosa, days=30, arcs_only=True, **asked)
 
 
 def test_a_prompt_is_needed(tmp_path: Path) -> None:
@@ -149,7 +176,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is the same in each of many runs is done once."""
     place = "recall_bench.generate.offline"
     monkeypatch.setattr(f"{place}.creating.composed", cache(composed))
-    monkeypatch.setattr(f"{place}.creating.nearest_trade", cache(nearest_trade))
+    monkeypatch.setattr(f"{place}.creating.named_trade", cache(named_trade))
     monkeypatch.setattr(f"{place}.world_folder.problems", lambda _: [])
 
 

@@ -17,7 +17,7 @@ from recall_bench.errors import FolderBusy, Malformed, ModelGone, UsageError
 from recall_bench.generate.call_log import CallLog, log_path
 from recall_bench.generate.outcome import Generated
 from recall_bench.generate.personas.creating import ROUNDS, create_persona
-from recall_bench.generate.personas.request import CreateRequest
+from recall_bench.generate.personas.request import CreateRequest, slug_of
 from recall_bench.generate.personas.rules import persona_problems, story_problems
 from recall_bench.models.model import Finish, Model, Prompt, Reply
 from recall_bench.replacement import Replacement
@@ -310,6 +310,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "the end of time": ({"epoch": date(9999, 12, 30)}, "--epoch: 30 days from 9999-12-30 on leave"),
     "no persona": ({"arcs_only": True}, "--arcs-only: boats/persona.yaml does not exist"),
     "days of a pass": ({"start": 3, "end": 4}, "a story is made whole"),
+    "a trade of the world": ({"trade": "er-physician"}, "--trade is for --model offline alone"),
+    "a seed of the world": ({"seed": 0}, "--seed is for --model offline alone"),
 }
 
 
@@ -329,6 +331,21 @@ def test_a_request_is_refused_before_any_call(folder: Path, fault: str) -> None:
 def test_a_folder_must_have_a_name_that_can_be_an_id(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="cannot be a persona's id; name a folder in lower-case"):
         create(tmp_path / name, Scripted())
+
+
+@pytest.mark.parametrize(
+    ("name", "id_"),
+    [
+        ("My Boats", "my-boats"),
+        ("ünï", "uni"),
+        ("Straße", "strasse"),
+        ("Яна 1", "my-persona"),
+        ("日本-a", "my-persona"),
+        ("_", "my-persona"),
+    ],
+)
+def test_the_name_that_is_proposed_reads_like_the_one_given(name: str, id_: str) -> None:
+    assert slug_of(name) == id_
 
 
 def test_a_file_in_the_way_is_refused(tmp_path: Path) -> None:
@@ -487,7 +504,12 @@ def test_the_command_makes_a_persona_with_a_model_of_ones_own(
     [
         (("--prompt", "x", "--prompt-file", "y"), "--prompt and --prompt-file say the same thing"),
         (("--prompt-file", "nowhere.txt"), "nowhere.txt cannot be read"),
-        (("--prompt", "x", "--epoch", "soon"), "'soon' does not match the format"),
+        (("--prompt", "x", "--epoch", "soon"), "--epoch: soon is no date; write year-month-day"),
+        (("--prompt", "x", "--epoch", "2026-02-30"), "2026-02-30 is no date"),
+        (("--prompt", "x", "--trade", "baker"), "'baker' is not one of 'backend-eng-saas', "),
+        (("--prompt", "x", "--model", "a:b", "--seed", "0"), "--seed is for --model offline"),
+        (("--trade", "er-physician", "--arcs-only"), "--trade chooses a persona"),
+        (("--prompt", "A chef who runs a restaurant"), "it names none of the 6 trades"),
         (("--prompt", "x", "--days", "0"), "0 is not in the range"),
     ],
 )
@@ -505,7 +527,7 @@ def test_the_world_makes_one_without_a_model(invoke: Invoke, tmp_path: Path) -> 
     folder = tmp_path / "mine"
 
     shown = invoke(
-        "create-persona", "--prompt", "An aide", "--persona", str(folder), "--days", "30"
+        "create-persona", "--trade", "er-physician", "--persona", str(folder), "--days", "30"
     )
 
     assert shown.code == 0, shown.err

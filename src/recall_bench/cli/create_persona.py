@@ -1,6 +1,6 @@
 """`create-persona`: a persona and its story from a description."""
 
-from datetime import datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import click
 from recall_bench.cli.generating import conclude, model_options, request_flags, told
 from recall_bench.cli.options import COUNT, PATH, option
 from recall_bench.errors import UsageError
+from recall_bench.generate.offline.trades import FIELDS
 
 
 @click.command("create-persona")
@@ -18,19 +19,26 @@ from recall_bench.errors import UsageError
 @option("--days", type=COUNT, help="How long the story is; it is written to arcs-Nd.yaml [1000].")
 @option(
     "--epoch",
-    type=click.DateTime(["%Y-%m-%d"]),
     metavar="YYYY-MM-DD",
-    help="The calendar date of day 1 [the persona's, or 2024-01-01].",
+    help="The calendar date of day 1 [the persona's; of a new one the seed's offline, else "
+    "2024-01-01].",
 )
 @click.option("--arcs-only", is_flag=True, help="New arcs for the persona that is there.")
 @click.option("--overwrite", is_flag=True, help="Write anew what is there; cut short, it goes on.")
-@option("--seed", type=int, help="Which persona; with --model offline alone [0].")
+@option(
+    "--trade",
+    type=click.Choice(list(FIELDS)),
+    metavar="NAME",
+    help=f"In which trade: {', '.join(FIELDS)}; with --model offline alone [the one that --prompt "
+    "names].",
+)
+@option("--seed", type=int, help="Which persona of the trade; with --model offline alone [0].")
 @model_options
 def create_persona_command(
     as_json: bool,
     prompt: str | None,
     prompt_file: Path | None,
-    epoch: datetime | None,
+    epoch: str | None,
     **flags: Any,  # noqa: ANN401 - one value for each option
 ) -> int:
     """Make persona.yaml and the arcs of a story of N days, checked and mended until sound.
@@ -43,10 +51,19 @@ def create_persona_command(
 
     request = CreateRequest(
         prompt=_description(prompt, prompt_file),
-        epoch=epoch.date() if epoch else None,
+        epoch=None if epoch is None else _date(epoch),
         **request_flags(flags, model="creation"),
     )
     return conclude(create_persona(request, told), as_json=as_json)
+
+
+def _date(text: str) -> date:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
+    except ValueError:
+        raise UsageError(
+            f"--epoch: {text} is no date; write year-month-day, such as 2026-03-02"
+        ) from None
 
 
 def _description(prompt: str | None, file: Path | None) -> str:

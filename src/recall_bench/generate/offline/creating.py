@@ -20,7 +20,7 @@ from recall_bench.generate.offline.placing import (
     replace_folder,
     sweep_beside,
 )
-from recall_bench.generate.offline.trades import nearest_trade
+from recall_bench.generate.offline.trades import FIELDS, check_trade, in_words, named_trade
 from recall_bench.generate.offline.world_folder import (
     FOLDER,
     RECIPE,
@@ -81,19 +81,31 @@ def create_offline(request: CreateRequest, told: Callable[[str], None]) -> Gener
 
 
 def _first_story(request: CreateRequest, told: Callable[[str], None]) -> Wanted:
+    trade, because = _trade(request)
+    told(f"offline, the world knows {len(FIELDS)} trades: {in_words()}")
+    told(f"taking {trade}, as {because}; only a model follows the prompt itself")
+    recipe = Recipe(trade=trade, seed=seed_of(request.prompt, request.seed or 0))
+    return Wanted(recipe=recipe, layout=request.story, days=request.days, epoch=request.epoch)
+
+
+def _trade(request: CreateRequest) -> tuple[str, str]:
+    """The trade to be taken, and why."""
+    if request.trade is not None:
+        return check_trade(request.trade), "--trade says"
     if not request.prompt.strip():
         raise UsageError(
             "--prompt is missing; describe whom the persona serves and in which trade, or say "
             "--arcs-only for a persona that is there"
         )
-    found = nearest_trade(request.prompt)
-    told(f"offline, the world knows {len(found.known)} trades: {', '.join(found.known)}")
-    if found.is_alike:
-        told(f"nearest to the prompt: {found.trade}; only a model follows the prompt itself")
-    else:
-        told(f"none of them is like the prompt; taking {found.trade}")
-    recipe = Recipe(trade=found.trade, seed=seed_of(request.prompt, request.seed))
-    return Wanted(recipe=recipe, layout=request.story, days=request.days, epoch=request.epoch)
+    found = named_trade(request.prompt)
+    if found is None:
+        raise UsageError(
+            f"--prompt: it names none of the {len(FIELDS)} trades that the world knows, which are "
+            f"{in_words()}; choose one with --trade NAME, or name a model with --model, which "
+            "follows any prompt"
+        )
+    # Three words are enough to see why; a long description may hold many.
+    return found.trade, f"the prompt says {' and '.join(map(repr, found.words[:3]))}"
 
 
 def _another_story(request: CreateRequest) -> Wanted:

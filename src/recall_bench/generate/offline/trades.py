@@ -1,71 +1,94 @@
-"""Which of the shipped trades is nearest to what somebody asks for."""
+"""The trades that the world knows, and which of them a description is about.
 
+Only words for who somebody is or where they work name a trade. Words for how people work (to run,
+manager, assistant) fit any, and so do words for a matter: a baker may worry about tax.
+"""
+
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-from recall_bench.shipped import SOURCES
-from recall_bench.yaml12 import load_yaml
+from recall_bench.errors import UsageError
 
-if TYPE_CHECKING:
-    from Stemmer import Stemmer
-
-_ALSO = {
-    "backend-eng-saas": "software engineer developer programmer coder devops sre it cloud startup "
-    "app web data platform database api infrastructure product tech technology computer",
-    "er-physician": "doctor nurse medic paramedic clinician surgeon hospital emergency health care "
-    "healthcare medicine medical clinic patient ward dr pharmacist dentist veterinarian therapist",
-    "executive-assistant": "secretary assistant chief staff office manager administrator executive "
-    "ceo cfo director board mayor politician founder company travel event concierge",
-    "financial-advisor": "wealth manager adviser planner banker broker accountant tax investment "
-    "insurance money fund portfolio pension trader finance financial",
-    "litigation-attorney": "lawyer solicitor barrister counsel paralegal judge court law legal "
-    "attorney litigator prosecutor notary contract",
-    "research-scientist": "researcher postdoc phd professor biologist chemist physicist laboratory "
-    "lab science scientist academic university student experiment teacher",
+FIELDS: Mapping[str, str] = {
+    "backend-eng-saas": "software",
+    "er-physician": "medicine",
+    "executive-assistant": "secretariat",
+    "financial-advisor": "finance",
+    "litigation-attorney": "law",
+    "research-scientist": "science",
 }
-"""Other words for each trade and its neighbours, which its persona happens not to use."""
+"""What each trade is about, in a word."""
+
+_NAMED_BY: Mapping[str, str] = {
+    "backend-eng-saas": "programmer, software engineer, software developer, software architect, "
+    "software team, software company, web developer, app developer, backend, back end, frontend, "
+    "front end, full stack, devops, sre, site reliability, sysadmin, system administrator, "
+    "database administrator, data engineer, platform engineer, cloud engineer, tech lead",
+    "er-physician": "physician, doctor, clinician, surgeon, nurse, medic, paramedic, ambulance, "
+    "midwife, hospital, er, emergency room, emergency department, emergency medicine, "
+    "intensive care, medical director, medical officer, medical student, general practitioner, gp, "
+    "pediatrician, paediatrician, cardiologist, radiologist, anesthesiologist, anaesthetist",
+    "executive-assistant": "secretary, executive assistant, personal assistant, "
+    "administrative assistant, office manager, chief of staff, chief executive, ceo, cfo, coo, "
+    "chief financial officer, chief operating officer, managing director",
+    "financial-advisor": "financial advisor, financial adviser, financial planner, "
+    "financial analyst, wealth manager, wealth management, investment advisor, investment adviser, "
+    "investment banker, investment manager, portfolio manager, asset manager, fund manager, "
+    "hedge fund, pension fund, pension planner, retirement planner, tax advisor, tax adviser, "
+    "insurance broker, banker, stockbroker, accountant, bookkeeper",
+    "litigation-attorney": "lawyer, attorney, solicitor, barrister, paralegal, prosecutor, "
+    "public defender, litigator, litigation, law firm, law office, law clerk, law student, "
+    "legal assistant, legal counsel, general counsel, in house counsel",
+    "research-scientist": "scientist, researcher, research group, research institute, "
+    "research assistant, principal investigator, postdoc, phd, doctoral student, professor, "
+    "laboratory, lab, biologist, microbiologist, chemist, biochemist, physicist, virologist, "
+    "immunologist, geneticist, neuroscientist",
+}
+"""The words and phrases that name each trade, in the singular; a plural in -s names it too."""
+
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Nearest:
-    """The trade taken."""
+class Named:
+    """The trade that a description is about."""
 
     trade: str
-    is_alike: bool
-    """Whether the description shares a word with it; if not, one trade is as good as another."""
-    known: tuple[str, ...]
+    words: tuple[str, ...]
+    """The words of the description that name it, in the singular and in their order."""
 
 
-def nearest_trade(prompt: str) -> Nearest:
-    """The shipped trade whose persona shares the most telling words with the description."""
-    import bm25s
-    from Stemmer import Stemmer
+def named_trade(prompt: str) -> Named | None:
+    """The trade that most words of the description name; None if none of them names any.
 
-    from recall_bench.worlds import shipped
-
-    trades = shipped()
-    stemmer = Stemmer("english")
-    index = bm25s.BM25(method="lucene")
-    index.index(_words([_described(trade) for trade in trades], stemmer), show_progress=False)
-    (asked,) = _words([prompt], stemmer)
-    scores = index.get_scores(asked) if asked else [0.0] * len(trades)
-    best = max(range(len(trades)), key=lambda number: (round(float(scores[number]), 6), -number))
-    return Nearest(trades[best], is_alike=bool(scores[best] > 0), known=trades)
+    Of trades that are named as often, it is the one that is named first: people say who somebody
+    is before they say for whom they work.
+    """
+    found: dict[str, dict[str, None]] = {}
+    for trade, words in _named(prompt):
+        found.setdefault(trade, {})[words] = None
+    if not found:
+        return None
+    trade = max(found, key=lambda each: len(found[each]))
+    return Named(trade, tuple(found[trade]))
 
 
-def _words(texts: list[str], stemmer: "Stemmer") -> list[list[str]]:
-    import bm25s
-
-    found: list[list[str]] = bm25s.tokenize(
-        texts, stopwords="en", stemmer=stemmer, show_progress=False, return_ids=False
-    )
-    return found
+def check_trade(name: str) -> str:
+    """The same name, if the world knows the trade; else UsageError."""
+    if name not in FIELDS:
+        raise UsageError(f"--trade: the world knows no {name!r}; choose one of {in_words()}")
+    return name
 
 
-def _described(trade: str) -> str:
-    """What the trade is about; its cast is left out, as any trade has engineers and counsel."""
-    persona: Any = load_yaml(SOURCES / trade / "persona.yaml")
-    principal = persona.get("principal") or {}
-    parts = [persona.get(key) for key in ("role", "domain", "profile")]
-    parts += [principal.get(key) for key in ("role", "profile")]
-    return " ".join([trade.replace("-", " "), _ALSO.get(trade, ""), *(str(part) for part in parts)])
+def in_words() -> str:
+    """Every trade with what it is about."""
+    return ", ".join(f"{trade} ({field})" for trade, field in FIELDS.items())
+
+
+def _named(prompt: str) -> list[tuple[str, str]]:
+    """Each trade that the description names, and by which words."""
+    trades = {phrase: trade for trade, listed in _NAMED_BY.items() for phrase in listed.split(", ")}
+    phrase = re.compile(rf"\b({'|'.join(trades)})s?\b")
+    words = " ".join(_WORD.findall(prompt.casefold()))
+    return [(trades[found[1]], found[1]) for found in phrase.finditer(words)]

@@ -1,6 +1,7 @@
 """What `create-persona` is asked for."""
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -25,17 +26,25 @@ class CreateRequest(PassRequest):
     days: int = 1000
     """How long the story is."""
     epoch: date | None = None
-    """The calendar date of day 1; None takes the persona's own, else the usual one."""
+    """The calendar date of day 1; None takes the persona's own, else the seed's or the usual."""
     arcs_only: bool = False
     """New arcs for the persona that is there."""
-    seed: int = 0
-    """Which persona the world makes; no model looks at it."""
+    trade: str | None = None
+    """In which of its trades the world makes the persona; None finds it in the prompt."""
+    seed: int | None = None
+    """Which persona of the trade the world makes; None is 0."""
 
     def __post_init__(self) -> None:
         if self.arcs is not None or self.start is not None or self.end is not None:
             raise UsageError("a story is made whole; say how long it is with --days")
         # super() does not find its class here: `slots` makes another one.
         PassRequest.__post_init__(self)
+        given = self._for_the_world
+        if given and self.arcs_only:
+            raise UsageError(
+                f"{given[0]} chooses a persona, and --arcs-only keeps the one that is there; give "
+                "one of them"
+            )
         if self.days > LONGEST:
             raise UsageError(f"--days: {self.days} is too long; a story has at most {LONGEST} days")
         if self.epoch is not None and (date.max - self.epoch).days < self.days:
@@ -44,6 +53,20 @@ class CreateRequest(PassRequest):
                 f"--epoch: {self.days} days from {self.epoch} on leave the calendar; begin by "
                 f"{last} at the latest"
             )
+
+    def check_model(self) -> None:
+        """UsageError if what only the world follows is asked of a model."""
+        if self._for_the_world:
+            raise UsageError(
+                f"{self._for_the_world[0]} is for --model offline alone, no other model follows "
+                "it; leave it out, and say in --prompt whom you want"
+            )
+
+    @property
+    def _for_the_world(self) -> tuple[str, ...]:
+        """The flags that were given and that only the world follows."""
+        flags = {"--trade": self.trade, "--seed": self.seed}
+        return tuple(flag for flag, value in flags.items() if value is not None)
 
     @property
     def story(self) -> Layout:
@@ -77,5 +100,12 @@ class CreateRequest(PassRequest):
 
 
 def slug_of(name: str) -> str:
-    """The id closest to a name."""
-    return "-".join(re.findall(r"[a-z0-9]+", name.lower())) or "my-persona"
+    """The id closest to a name; a name in letters that ids do not have gets another."""
+    plain = "".join(
+        letter
+        for letter in unicodedata.normalize("NFKD", name.casefold())
+        if not unicodedata.combining(letter)
+    )
+    if any(letter.isalnum() and not letter.isascii() for letter in plain):
+        return "my-persona"
+    return "-".join(re.findall(r"[a-z0-9]+", plain)) or "my-persona"

@@ -62,6 +62,7 @@ def standing(request: CreateRequest, log: CallLog | None = None) -> Standing:
 def check(request: CreateRequest) -> Standing:
     """What is there and stays, as far as can be told before any call; else why not to begin."""
     request.check_folder()
+    request.check_model()
     if request.arcs_only:
         _check_persona(request.story)
     elif not request.prompt.strip():
@@ -69,7 +70,9 @@ def check(request: CreateRequest) -> Standing:
             "--prompt is missing; describe whom the persona serves and in which trade, or say "
             "--arcs-only for a persona that is there"
         )
-    return standing(request)
+    there = standing(request)
+    first_day(request, there.persona)
+    return there
 
 
 def remember(request: CreateRequest, text: bytes) -> None:
@@ -91,8 +94,14 @@ def story_unit(request: CreateRequest) -> str:
 
 
 def first_day(request: CreateRequest, persona: Persona | None) -> date:
-    """The calendar date of day 1."""
-    return request.epoch or (persona.epoch if persona else None) or EPOCH
+    """The calendar date of day 1; UsageError if the story would leave the calendar."""
+    epoch = request.epoch or (persona.epoch if persona else None) or EPOCH
+    if (date.max - epoch).days < request.days:
+        raise UsageError(
+            f"{request.story.name(request.story.persona_file)}: {request.days} days from {epoch} "
+            "on leave the calendar; say another first day with --epoch"
+        )
+    return epoch
 
 
 def _replaced(request: CreateRequest, log: CallLog | None) -> Standing:
