@@ -18,6 +18,8 @@ from recall_bench.generate.rounds import Rejected
 from recall_bench.generate.told_days import ToldDay
 from recall_bench.yaml12 import Document
 
+A = '{"question": "a", "answer": "1"}'
+B = '{"question": "b", "answer": "2"}'
 DAY = """\
 ---
 type: daily
@@ -91,11 +93,12 @@ def test_nothing_is_asked_of_groups_or_of_the_past_where_there_is_none() -> None
 @pytest.mark.parametrize(
     "text",
     [
-        '[{"question": "a"}, {"question": "b"}]',
-        '{"questions": [{"question": "a"}, {"question": "b"}]}',
-        'Here are [2] of them:\n```json\n[{"question": "a"}, {"question": "b"}]\n```\nGood luck.',
-        '[{"question": "a"}, {"question": "b"}, {"question": "c", "evidence": [{"day": 3}, {"d',
-        '{"questions": [{"question": "a"}\n{"question": "b"}, {"question": c}]}',
+        f"[{A}, {B}]",
+        f'{{"questions": [{A}, {B}]}}',
+        f'{{"notes": [], "questions": [{A}, {B}], "left_out": [3]}}',
+        f"Here are [2] of them:\n```json\n[{A}, {B}]\n```\nGood luck.",
+        f'[{A}, {B}, {{"question": "c", "evidence": [{{"day": 3}}, {{"d',
+        f'{{"questions": [{A}\n{B}, {{"question": c}}]}}',
     ],
 )
 def test_whole_questions_are_read_from_whatever_is_around_or_behind_them(text: str) -> None:
@@ -107,14 +110,48 @@ def test_whole_questions_are_read_from_whatever_is_around_or_behind_them(text: s
 
 @pytest.mark.parametrize(
     "text",
-    ["", "Sorry.", '["a", "b"]', '[{"question": "a", "evidence": [{"day": 3, "quote": "x"}, {"d'],
+    [
+        "",
+        "Sorry.",
+        '["a", "b"]',
+        '[{"question": "a", "evidence": [{"day": 3, "quote": "x"}, {"d',
+        '{"questions": "none"}',
+        '{"error": "overloaded", "details": []}',
+    ],
 )
 def test_a_reply_without_a_whole_question_is_rejected(text: str) -> None:
-    assert isinstance(read_questions(text), Rejected)
+    found = read_questions(text)
+
+    assert isinstance(found, Rejected)
+    assert "it holds no list of questions" in found.problems[0]
 
 
-def test_an_empty_list_is_an_answer() -> None:
-    assert read_questions('{"questions": []}') == ()
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"role": "user", "content": "Hi"}]',
+        '{"questions": [{}, {"question": " ", "answer": "a"}]}',
+        '{"questions": [{"question": "a"}, {"answer": "b"}]}',
+        '{"questions": [{"question": ["a"], "answer": 3}]}',
+    ],
+)
+def test_a_reply_in_which_nothing_is_a_question_is_rejected(text: str) -> None:
+    found = read_questions(text)
+
+    assert isinstance(found, Rejected)
+    assert "nothing in its list is a question" in found.problems[0]
+
+
+def test_what_is_no_question_beside_one_that_is_goes_on_to_be_noted() -> None:
+    found = read_questions(f'{{"questions": [{{"question": "x"}}, {A}]}}')
+
+    assert not isinstance(found, Rejected)
+    assert [each["question"] for each in found] == ["x", "a"]
+
+
+@pytest.mark.parametrize("text", ['{"questions": []}', "[]", "```json\n[]\n```"])
+def test_an_empty_list_is_an_answer(text: str) -> None:
+    assert read_questions(text) == ()
 
 
 def quoted(quote: str, session: str | None = None) -> list[tuple[str | None, str]]:

@@ -15,7 +15,7 @@ NO_SESSION = ""
 """Where text stands that no session heading precedes."""
 
 _SESSION = re.compile(r"^# session:[ \t]*(\S+)[ \t]*$", re.MULTILINE)
-_FRONT_MATTER = re.compile(r"\A---\s*\n.*?\n---\s*(?:\n|\Z)", re.DOTALL)
+_FRONT_MATTER = re.compile(r"\A---[ \t\r]*\n.*?\n---[ \t\r]*(?:\n|\Z)", re.DOTALL)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from recall_bench.lint.words import plain, topics, words
 Spot = tuple[int, str]
 """A day and one of its sessions."""
 
-_SPELLED = dict(
+SPELLED = dict(
     zip(
         map(str, (*range(1, 21), *range(30, 100, 10))),
         "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
@@ -25,6 +25,7 @@ _SPELLED = dict(
         strict=True,
     )
 )
+"""Numbers as figures and as words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +102,7 @@ class Index:
             found |= {day for day, _ in self._together(atom.words)}
         else:
             found |= {said.day for key in _keys(atom) for _, said in self._said.get(key, ())}
-            found |= {day for day, _ in self._words.get(_SPELLED.get(atom.core, ""), ())}
+            found |= {day for day, _ in self._words.get(SPELLED.get(atom.core, ""), ())}
         return found
 
     def _wanted_in(self, text: str) -> tuple[Atom, ...]:
@@ -142,8 +143,8 @@ def _keys(atom: Atom) -> Iterator[tuple[str, str]]:
 def _words(atom: Atom) -> Iterator[str]:
     if atom.kind in {NAME, QUOTE}:
         yield from atom.words
-    elif atom.core in _SPELLED:
-        yield _SPELLED[atom.core]
+    elif atom.core in SPELLED:
+        yield SPELLED[atom.core]
 
 
 def _is_same(atom: Atom, value: str) -> bool:

@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from recall_bench.datasets.layout import Layout
+from recall_bench.generate.checks.answer_atoms import contradicting
+from recall_bench.generate.checks.answer_kind import unfitting
 from recall_bench.generate.checks.checker import Checker, Examined, Kind, Problem, Repair
 from recall_bench.generate.checks.day_words import DayWords
 from recall_bench.generate.checks.lints import OF_ONE, OF_SEVERAL, linted
@@ -77,6 +79,7 @@ class StoryChecker:
         """Everything wrong with a question whose fields are sound, each once."""
         found = chain(
             undeclared(self.corpus, asked),
+            tuple(contradicting(asked)) or unfitting(self.corpus, asked),
             linted(self.corpus.asking([asked]), OF_ONE),
             unsupported(self.corpus, self._said, asked),
             self._stale(asked),

@@ -16,7 +16,7 @@ from recall_bench.lint.wording import is_dated
 
 _FEWEST = 2
 """Words with content that a question needs to be about something."""
-_NUMBER = r"#?(\d{1,5})(?![\d.,]*\d)"
+_NUMBER = r"#?(\d{1,5})(?![.,]*\d)"
 _TO = r"\s?(?:[-–]|to|through|until)\s?(?:day\s)?"
 _AND = r"\s?(?:,? and|,? or|,)\s?(?:days?\s)?"
 _DAYS = re.compile(

@@ -46,14 +46,18 @@ class Books:
         """
         sweep(self.file.path.parent)
         decided = self.record.unsettled
-        if decided is not None:
+        others = len(self.record.written()) > (0 if decided is None else len(decided.kept))
+        if others and not self.file.path.exists():
+            self._forget()
+        elif decided is not None:
             ids = {entry.get("id") for entry in self.file.entries()}
             if ids.isdisjoint(entry["id"] for entry in decided.kept):
                 self.file.rewrite(decided.removed, decided.kept)
             self._settle()
-        if self.record.written() and not self.file.path.exists():
-            self.told(f"{self.file.name} is gone, so every window is asked about again")
-            self.record.forget()
+
+    def _forget(self) -> None:
+        self.told(f"{self.file.name} is gone, so every window is asked about again")
+        self.record.forget()
 
     def known(self, windows: Sequence[Window]) -> list[Entry]:
         """The questions that stay when these windows are asked about."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from recall_bench.core.question import DIFFICULTIES
 from recall_bench.datasets.fields import is_whole
+from recall_bench.generate.checks.answer_atoms import holds
 from recall_bench.generate.checks.checker import Kind, Problem
 from recall_bench.generate.questions.quoting import Place, Visible, places
 from recall_bench.generate.told_days import ToldDay
@@ -123,7 +124,8 @@ def days_of(raw: Mapping[str, object], days: Collection[int]) -> list[int]:
 
 def atoms_in(raw: Mapping[str, object], answer: str) -> list[str] | None:
     """What every right answer holds: only what the answer itself does."""
-    return [atom for atom in texts_of(raw, "atoms") if atom.lower() in answer.lower()] or None
+    found = (atom for atom in texts_of(raw, "atoms") if atom.lower() in answer.lower())
+    return [atom for atom in found if holds(answer, atom)] or None
 
 
 def aliases_of(raw: Mapping[str, object], answer: str) -> list[str] | None:

@@ -14,7 +14,7 @@ from recall_bench.generate.questions.quoting import Part, Visible, parts
 from recall_bench.generate.told_days import ToldDay
 from recall_bench.lint.day import NO_SESSION
 
-_FRONT_MATTER = re.compile(r"\A\ufeff?---\s*\n.*?\n---\s*(?:\n|\Z)", re.DOTALL)
+_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t\r]*\n.*?\n---[ \t\r]*(?:\n|\Z)", re.DOTALL)
 
 CUT = "[the rest is left out]"
 

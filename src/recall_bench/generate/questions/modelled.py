@@ -92,7 +92,7 @@ class ModelledQuestions:
         found = proof(raw.get("evidence"), days, self._is_visible)
         category = raw.get("category")
         flaws = [*form_flaws(raw, ("question", "answer")), *found.flaws]
-        if category not in RULES:
+        if not isinstance(category, str) or category not in RULES:
             flaws.append(malformed(f"its category is {category!r:.40}, which was not asked for"))
         if not found.days:
             flaws.append(unsupported("no quotation proves it"))

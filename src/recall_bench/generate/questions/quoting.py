@@ -13,7 +13,7 @@ from recall_bench.core.sentences import split
 from recall_bench.lint.day import NO_SESSION
 
 _SESSION = re.compile(r"^# session:[ \t]*(\S+)[ \t]*\r?$", re.MULTILINE)
-_GAP = re.compile(r"\s*(?:…|\.{3,}|\[\s*(?:…|\.{3,})\s*\])\s*")
+_GAP = re.compile(r"…|\.{3,}|\[\s*(?:…|\.{3,})\s*\]")
 _MARK = re.compile(r"(?:[-*+>]|\d{1,3}[.)])\s+|\s+")
 _EDGES = " \t\r\n\"'“”‘’.,;:"
 _LEVEL = str.maketrans(

@@ -70,7 +70,7 @@ class WindowRecord(LineFile):
 
     def __init__(self, persona: Path, suffix: str) -> None:
         path = log_path(persona, "questions", suffix).with_suffix(".windows.jsonl")
-        super().__init__(path, otherwise="stop it first")
+        super().__init__(path, otherwise="stop it first", elsewhere="make the folder writable")
         self._where = path
         self._all: list[Decided] = []
         self._standing: list[Decided] = []
@@ -190,6 +190,7 @@ class WindowRecord(LineFile):
             case Forgotten():
                 self._all.clear()
                 self._standing.clear()
+                self.unsettled = None
 
 
 def _is_superseded(decided: Decided, mode: str, current: int, window: Window) -> bool:

@@ -5,7 +5,7 @@ what was kept before it. What came of a window is on record before `questions.ya
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -100,6 +100,9 @@ class _Pass:
     reasons: Counter[str] = field(default_factory=Counter)
     """Rejected questions, by what was wrong first."""
     missing: list[Missing] = field(default_factory=list)
+    modelled: ModelledWriter | None = None
+    silent: list[Window] = field(default_factory=list)
+    """Those in which the model found nothing to ask."""
 
     def carry_out(self, checker_of: "CheckerOf | None", closing: "Model | None") -> Generated:
         """Write what is owed; a model that is given is closed in the end."""
@@ -133,6 +136,8 @@ class _Pass:
         """Keep what is sound of a window."""
         found = self.books.decide(window, candidates, *how)
         self.written += 1
+        if not candidates and self._was_asked(window):
+            self.silent.append(window)
         self.kept += len(found.kept)
         self.reasons.update(refused.problems[0].kind for refused in found.refused)
         self.told(
@@ -142,9 +147,14 @@ class _Pass:
 
     def failed(self, window: Window, reason: str) -> None:
         """Nothing could be had for a window this time."""
-        unit = f"window {window.number} ({window.name})"
+        unit = _named(window)
         self.missing.append(Missing(unit=unit, reason=reason))
         self.told(f"[questions] {unit} skipped: {reason}")
+
+    def _was_asked(self, window: Window) -> bool:
+        """Whether a model was asked about a window: not if nobody is a stranger to its secrets."""
+        writer = self.modelled
+        return writer is not None and bool(writer.prompts(window, self.amount(window)))
 
     def _begin(self) -> None:
         self.books.recover()
@@ -169,6 +179,7 @@ class _Pass:
             return self._world()
         writer = modelled_writer(self.request, self.prepared.telling, self.caller)
         self._estimate(writer)
+        self.modelled = writer
         return writer
 
     def _world(self) -> QuestionWriter:
@@ -215,7 +226,21 @@ class _Pass:
         if self.reasons:
             why = ", ".join(f"{count} {kind}" for kind, count in self.reasons.most_common())
             told += f" ({why}): see {self.books.rejected}"
-        return (told,)
+        return (told, *self._silence())
+
+    def _silence(self) -> Iterator[str]:
+        for window in self.silent[:1]:
+            named = ", ".join(map(_named, self.silent))
+            instead = "" if self.request.days is None else " in the place of --days"
+            each = "" if len(self.silent) == 1 else ", and so on for each"
+            yield (
+                f"the model found nothing to ask in {named}; to ask again, give the same command "
+                f"with --overwrite --start {window.first} --end {window.last}{instead}{each}"
+            )
+
+
+def _named(window: Window) -> str:
+    return f"window {window.number} ({window.name})"
 
 
 class _Queue:

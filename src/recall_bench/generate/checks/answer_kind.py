@@ -1,0 +1,170 @@
+"""Whether an answer is of the kind that its question's own word asks for.
+
+Only what is plain is said: a sum for a person, no date for a when, a yes for a which.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+
+from recall_bench.generate.checks.checker import Kind, Problem
+from recall_bench.generate.checks.support import holds_back
+from recall_bench.lint.asked import Asked
+from recall_bench.lint.atoms import DATE, MONEY, NUMBER, PERCENT, TIME, Atom, placed_values
+from recall_bench.lint.corpus import Corpus
+from recall_bench.lint.index import SPELLED
+from recall_bench.lint.words import CALENDAR, EMPTY, plain, words
+
+_NEGATIVE = "negative-recall"
+_DATED = frozenset({DATE})
+_COUNTED = frozenset({MONEY, PERCENT, NUMBER})
+_HELPER = r"(?:am|are|can|could|did|do|does|had|has|have|is|may|must|should|was|were|will|would)\b"
+_OPENING = re.compile(
+    r"\W*(?P<before>(?:according|across|added|after|among|as|at|before|between|by|during"
+    r"|following|for|from|in|of|on|over|since|taken|throughout|to|under|until|upon|when|with"
+    r"|within)\b[^,;:?]*,\s)?"
+    r"(?:"
+    r"(?P<count>(?:(?:after|by|for|from|in|of|on|to|with|within)\s)?how\s(?:many|much)\b)"
+    r"|(?P<date>(?:(?:as\sof|by|for|from|in|on|since|to|until)\s)?"
+    rf"(?:what|which)\s(?:calendar\s)?(?:date|day|month|weekday|year)(?=\W*$|\s(?:of\b|{_HELPER})))"
+    rf"|(?P<when>when(?=\s{_HELPER})|(?:by|from|since|until)\swhen\b)"
+    r"|(?P<who>(?:(?:about|before|by|for|from|of|on|to|with)\swhom|who|whom)\b)"
+    r"|(?P<other>(?:(?:about|after|at|by|for|from|in|of|on|to|under|with)\s)?"
+    r"(?:(?:what|how)(?!\sabout)|which|whose|where|why)\b|(?:describe|explain|give|list|name|put)\b)"
+    r")(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_WHETHER = re.compile(rf"(?:[,;:?]|\s-)\s(?:(?:and|or|if\sso|so),?\s)?{_HELPER}", re.IGNORECASE)
+"""A second question that may be answered with yes or no."""
+_IGNORANCE = re.compile(
+    r"\W*(?:"
+    r"(?:i|we)\s(?:do\snot|don't|cannot|can\snot|can't)\s(?:know|recall|remember)\b"
+    r"|(?:i'm|i\sam|we're|we\sare)\s(?:not\ssure|unsure|not\scertain)\b"
+    r"|(?:(?:i|we)\s(?:cannot|can\snot|can't)\s(?:say|tell)|(?:(?:i|we)\shave\s)?no\sidea"
+    r"|do\snot\sknow|don't\sknow|not\ssure|unsure|unknown|not\sknown|n/a)\W*$"
+    r")",
+    re.IGNORECASE,
+)
+_NEGATION = frozenset(
+    "no not none never nothing neither nobody nowhere nor cannot without t".split()
+)
+_AMOUNTS = frozenset(SPELLED.values()) | frozenset(
+    "a all almost an barely billion both completely considerably couple double dozen dozens each"
+    " enough entire entirely every everybody everyone everything few free fully greatly half"
+    " hundred hundreds less little lot lots majority many million minority more most much nearly"
+    " nil once one pair partly plenty quarter quarters same several significantly single slightly"
+    " some somewhat third thirds thousand thousands treble triple twice whole zero".split()
+)
+_LIST = re.compile(r"[,;]|\band\b", re.IGNORECASE)
+"""Things that are listed can be counted."""
+_TIMES = (
+    CALENDAR
+    | frozenset(SPELLED.values())
+    | frozenset(
+        "afternoon always anniversary autumn birthday christmas clock dawn day days dusk earlier"
+        " easter eve evening fifth first fortnight fourth holiday hour hours hrs immediately last"
+        " later midday midnight midsummer minute minutes month months morning next night noon now"
+        " past quarter season second seconds soon spring summer sunrise sunset term third today"
+        " tomorrow tonight week weekend weekends weeks winter year years yesterday".split()
+    )
+)
+_EVENTS = frozenset(
+    "after as at before by during following from if in moment on once since till unless until upon"
+    " when whenever while with within".split()
+)
+"""What an answer to a when ties itself to something by."""
+
+
+def unfitting(corpus: Corpus, asked: Asked) -> Iterator[Problem]:
+    """An answer of another kind than the question asks for, or one that does not know."""
+    if holds_back(asked):
+        return
+    answer = plain(asked.reference)
+    if is_ignorant(answer):
+        if asked.category != _NEGATIVE and not _is_said(corpus, asked, answer):
+            yield _problem(
+                f"the answer “{asked.reference:.60}” does not know, and the question expects one "
+                "that does; write what the days say, or take the question out"
+            )
+        return
+    kind = _asked_for(asked.item.text)
+    wanted = None if kind is None else _lacking(kind, answer)
+    if wanted is not None:
+        yield _problem(
+            f"the answer “{asked.reference:.60}” is {wanted}; correct the question or the answer"
+        )
+
+
+def is_ignorant(answer: str) -> bool:
+    """Whether an answer says no more than that it does not know."""
+    return _IGNORANCE.match(plain(answer)) is not None
+
+
+def _is_bare(answer: str) -> bool:
+    """Whether an answer is a sum, a plain number, a date or a time, and nothing else."""
+    level = plain(answer)
+    found = [(start, end) for start, end, atom in placed_values(level) if _is_plain(atom)]
+    for start, end in reversed(found):
+        level = level[:start] + level[end:]
+    return bool(found) and all(word in EMPTY or word in CALENDAR for word in words(level))
+
+
+def _is_plain(atom: Atom) -> bool:
+    """Whether a value is no code, and counts nothing that is named."""
+    if atom.kind == NUMBER:
+        return atom.value == atom.core
+    return atom.kind in {MONEY, PERCENT, DATE, TIME}
+
+
+def _asked_for(question: str) -> str | None:
+    """Which kind of answer the question's word asks for; None where that is not plain."""
+    level = plain(question)
+    match = _OPENING.match(level)
+    if match is None or _WHETHER.search(level):
+        return None
+    # After an opening clause, a second comma may end what `who` or `which` only explains.
+    if match["before"] and "," in match["rest"]:
+        return None
+    return next(kind for kind in ("count", "date", "when", "who", "other") if match[kind])
+
+
+def _lacking(kind: str, answer: str) -> str | None:
+    """What an answer is instead of the kind asked for; None if it may be of that kind."""
+    said = words(answer)
+    if said in (["yes"], ["no"]):
+        return "a yes or a no to a question that asks for more"
+    if kind == "who":
+        return "a bare value to a question that asks who" if _is_bare(answer) else None
+    if kind == "other" or not _NEGATION.isdisjoint(said):
+        return None
+    if kind == "count":
+        is_told = _has_figure(answer, _DATED) or not _AMOUNTS.isdisjoint(said)
+        is_told = is_told or _LIST.search(answer) is not None
+        return None if is_told else "no number, and the question asks how many or how much"
+    ties = _TIMES | _EVENTS if kind == "when" else _TIMES
+    is_told = _has_figure(answer, _COUNTED) or not ties.isdisjoint(said)
+    return None if is_told else "no date, and the question asks when"
+
+
+def _has_figure(answer: str, other: Collection[str]) -> bool:
+    """Whether a figure is left of an answer without values of other kinds."""
+    left = answer
+    for start, end, atom in reversed(list(placed_values(answer))):
+        if atom.kind in other and not _may_be_date(atom):
+            left = left[:start] + left[end:]
+    return any(char.isdigit() for char in left)
+
+
+def _may_be_date(atom: Atom) -> bool:
+    """Whether a number counts nothing that is named, or is a year."""
+    is_year = re.fullmatch(r"(?:19|20)\d\d", atom.core) is not None
+    return atom.kind == NUMBER and (is_year or atom.value == atom.core)
+
+
+def _is_said(corpus: Corpus, asked: Asked, answer: str) -> bool:
+    """Whether a relevant day says the very words: then somebody else did not know."""
+    row = " ".join(words(answer))
+    return any(row in " ".join(words(plain(corpus.by_number[day].text))) for day in asked.days)
+
+
+def _problem(message: str) -> Problem:
+    return Problem(kind=Kind.SUPPORT, message=message, is_grave=True)
