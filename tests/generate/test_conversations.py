@@ -1,6 +1,7 @@
 """Pass 2: days as dialogues, by a model or without one."""
 
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -136,6 +137,18 @@ def test_what_is_wrong_with_a_reply_is_said(persona: Path, spoil: object, proble
 
     assert problem in done.missing[0].reason
     assert not list((persona / "conversations-30d").glob("*"))
+
+
+def test_a_day_that_was_written_anew_since_is_named(persona: Path) -> None:
+    generate_conversations(ConversationsRequest(persona=persona, days=5))
+    conversation = persona / "conversations-30d" / "conv-0003.md"
+    day = persona / "memories-30d" / "day-0003.md"
+    os.utime(day, ns=(0, conversation.stat().st_mtime_ns + 10**9))
+    again = generate_conversations(ConversationsRequest(persona=persona, days=5))
+
+    assert again.notes == (
+        "the logs of day 3 were written after these conversations; --overwrite writes them anew",
+    )
 
 
 def test_without_days_it_says_what_writes_them(persona: Path) -> None:

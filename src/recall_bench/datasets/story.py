@@ -102,6 +102,9 @@ def parse_story(
     sessions = _merged(persona.sessions if persona else (), fields, warnings)
     has_gaps = fields.flag("gaps")
     arcs = tuple(_arcs(fields, warnings))
+    last = max((arc.end_day for arc in arcs), default=1)
+    if last > (date.max - epoch).days:
+        fields.note(f"its day {last} is no date any more, counted from {epoch}; correct either")
     if not fields.is_sound:
         return None
     return Story(epoch=epoch, sessions=sessions, arcs=arcs, has_gaps=has_gaps)

@@ -57,7 +57,7 @@ class CallLog(LineFile):
     """The replies of a pass. Open it with `with`; one process at a time can."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, otherwise="stop it first")
+        super().__init__(path, otherwise="stop it first", elsewhere="make the folder writable")
         self._log = path
         self._replies: dict[str, Reply] = {}
         self._replaced: set[str] = set()
@@ -65,6 +65,10 @@ class CallLog(LineFile):
         self._is_overwriting = False
         self.spent = Usage()
         """What every call on record cost, of this run and of those before it."""
+        self.dearest: dict[str, float] = {}
+        """The most that one call on record cost, by the model's name; only where it is known."""
+        self.unpriced: set[str] = set()
+        """The models with a call on record whose price nobody knows."""
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -122,7 +126,7 @@ class CallLog(LineFile):
                 self._replies[entry.key] = Reply(
                     text=entry.text, usage=Usage(cached=1), finish=entry.finish
                 )
-                self.spent += entry.usage
+                self._count(entry.model, entry.usage)
             case Overwriting():
                 self._round, self._is_overwriting = entry.round, True
                 self._replaced.clear()
@@ -131,6 +135,13 @@ class CallLog(LineFile):
             case Overwritten():
                 self._is_overwriting = False
                 self._replaced.clear()
+
+    def _count(self, model: str, usage: Usage) -> None:
+        self.spent += usage
+        if usage.unpriced:
+            self.unpriced.add(model)
+        else:
+            self.dearest[model] = max(self.dearest.get(model, 0.0), usage.cost_usd)
 
 
 def log_path(persona: Path, what: str, suffix: str) -> Path:

@@ -1,5 +1,6 @@
 """One model, asked on behalf of one pass: so many calls at once, none paid twice, none endless."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import anyio
@@ -32,8 +33,10 @@ class Caller:
         self._limit = anyio.CapacityLimiter(at_once)
         self._timeout_s = timeout_s
         self._max_cost_usd = max_cost_usd
-        self._dearest = 0.0
+        self._under_way = 0
+        self._came = anyio.Event()
         self._silent = 0
+        self._useless = 0
         self._patience = max(FEWEST_SILENT, 2 * at_once)
         self.usage = Usage()
         """What this run has spent, and how many replies it found on record."""
@@ -66,7 +69,7 @@ class Caller:
             self.usage += known.usage
             return known, False
         async with self._limit:
-            self._check_budget()
+            await self._money()
             reply = await self._asked(prompt)
             self._log.keep(
                 Call(
@@ -80,10 +83,34 @@ class Caller:
                 )
             )
         self.usage += reply.usage
-        self._dearest = max(self._dearest, reply.usage.cost_usd)
         return reply, True
 
+    def was_useful(self) -> None:
+        """Something that the model replied was accepted."""
+        self._useless = 0
+
+    def was_useless(self, reason: str) -> None:
+        """All that it replied to one request was rejected; ModelGone if it always is."""
+        self._useless += 1
+        if self._useless >= self._patience:
+            raise ModelGone(
+                f"{self.model.name}: nothing it replied to {self._useless} requests in a row could "
+                f"be used (the last: {reason:.200}); name another model, or see to its settings: "
+                "the same command goes on"
+            )
+
     async def _asked(self, prompt: Prompt) -> Reply:
+        self._under_way += 1
+        try:
+            reply = await self._patiently(prompt)
+        finally:
+            self._under_way -= 1
+            self._came.set()
+            self._came = anyio.Event()
+        # Half of a surrogate pair, which JSON can spell, cannot be put on record.
+        return replace(reply, text=reply.text.encode("utf-8", "backslashreplace").decode())
+
+    async def _patiently(self, prompt: Prompt) -> Reply:
         overrun = ModelFault(
             f"{self.model.name}: no reply within {self._timeout_s:g} s; allow more with --timeout"
         )
@@ -104,20 +131,37 @@ class Caller:
         self._silent = 0
         return reply
 
-    def _check_budget(self) -> None:
-        most = self._max_cost_usd
+    async def _money(self) -> None:
+        """Return when there is money for one more call; BudgetSpent if there is none.
+
+        Calls under way are paid for and may cost less than feared, so what they reply is waited
+        for: the end would cut them off, and they would be paid for again.
+        """
+        while (why := self._why_not_pay()) is not None:
+            if not self._under_way:
+                raise BudgetSpent(why)
+            await self._came.wait()
+
+    def _why_not_pay(self) -> str | None:
+        most, name = self._max_cost_usd, self.model.name
         if most is None:
-            return
-        spent = self._log.spent
-        if spent.unpriced:
-            raise BudgetSpent(
-                f"--max-cost: {self.model.name} does not say how many tokens a call took, so the "
-                "limit cannot be kept; the same command without it goes on"
+            return None
+        if name in self._log.unpriced:
+            return (
+                f"--max-cost: {name} does not say how many tokens a call took, so the limit "
+                "cannot be kept; the same command without it goes on"
             )
-        # Calls under way will cost about as much as the dearest one so far.
-        committed = spent.cost_usd + self._dearest * self._limit.borrowed_tokens
-        if committed > most or spent.cost_usd >= most:
-            raise BudgetSpent(
-                f"the calls so far cost {spent.cost_usd:.2f} USD and the next could exceed the "
-                f"{most:.2f} allowed; the same command with a higher --max-cost goes on"
-            )
+        spent = self._log.spent.cost_usd
+        dearest = self._log.dearest.get(name)
+        # Each call will cost about as much as the dearest one so far. The first goes alone.
+        too_many = (
+            bool(self._under_way)
+            if dearest is None
+            else spent + dearest * (self._under_way + 1) > most
+        )
+        if not too_many and spent < most:
+            return None
+        return (
+            f"the calls so far cost {spent:.2f} USD and the next could exceed the "
+            f"{most:.2f} allowed; the same command with a higher --max-cost goes on"
+        )

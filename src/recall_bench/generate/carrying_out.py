@@ -6,14 +6,22 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from recall_bench.errors import BenchError, BudgetSpent, Interrupted, JournalLost, ModelGone
+from recall_bench.errors import (
+    BenchError,
+    BudgetSpent,
+    Interrupted,
+    JournalLost,
+    ModelGone,
+    UsageError,
+)
 from recall_bench.generate.outcome import Stopped
 from recall_bench.interruption import cancelled_by_signals
 
 if TYPE_CHECKING:
     from recall_bench.models.model import Model
 
-_ENDS = (BudgetSpent, Interrupted, JournalLost, ModelGone)
+_ENDS = (BudgetSpent, Interrupted, JournalLost, ModelGone, UsageError)
+"""The last is a file that cannot be written: the request was found sound before the work began."""
 
 
 def carried_out(

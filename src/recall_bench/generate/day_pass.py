@@ -1,6 +1,6 @@
 """A pass that retells every day of a story in another form, one file a day."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Protocol
 import anyio.lowlevel
 
 from recall_bench.core.usage import Usage
-from recall_bench.datasets.days import DayFile
+from recall_bench.datasets.days import DayFile, spelled
 from recall_bench.datasets.identity import Persona, read_persona
 from recall_bench.datasets.layout import Layout
 from recall_bench.datasets.story import Story, read_story
-from recall_bench.errors import ModelFault, ModelGone
+from recall_bench.errors import BenchError, Malformed, ModelFault, ModelGone, Problems
 from recall_bench.generate.call_log import CallLog, log_path
 from recall_bench.generate.caller import Caller
 from recall_bench.generate.carrying_out import carried_out
@@ -126,6 +126,7 @@ class _Retelling:
         sweep(folder)
         owed = [file for file in self.days if not self._is_there(file.day)]
         kept = len(self.days) - len(owed)
+        _check_readable(owed)
         if owed and self.caller is not None:
             sample = self.form.asking(self.persona, read_day(owed[0], self.story))
             self.told(estimate(self.request.model, len(owed), sample, self.form.usual_tokens))
@@ -145,7 +146,7 @@ class _Retelling:
             written=self.written,
             kept=kept,
             missing=tuple(sorted(self.missing, key=lambda each: each.day or 0)),
-            notes=self._notes(),
+            notes=tuple(self._notes()),
             fill=self.request.again,
             usage=self.caller.usage if self.caller else Usage(),
             spent=self.log.spent,
@@ -156,28 +157,36 @@ class _Retelling:
         return self.form.paths(self.layout, day)
 
     def _is_there(self, day: int) -> bool:
-        if self.request.overwrite:
-            return self.log.is_replaced(f"day {day}")
+        if self.request.overwrite and not self.log.is_replaced(f"day {day}"):
+            return False
         return any(path.exists() for path in self._paths(day))
 
-    def _notes(self) -> tuple[str, ...]:
-        if not self.stated:
-            return ()
-        told = (
-            f"{self.held:,} of the {self.stated:,} exact values that these days state are in what "
-            f"was written ({self.held / self.stated:.0%})"
-        )
-        return (told,)
+    def _notes(self) -> Iterator[str]:
+        if self.stated:
+            yield (
+                f"{self.held:,} of the {self.stated:,} exact values that these days state are in "
+                f"what was written ({self.held / self.stated:.0%})"
+            )
+        if older := [file.day for file in self.days if self._is_older(file)]:
+            yield (
+                f"the logs of {spelled(older)} were written after these {self.form.what}; "
+                "--overwrite writes them anew"
+            )
+
+    def _is_older(self, file: DayFile) -> bool:
+        """Whether a day was written anew since it was retold."""
+        told = [path.stat().st_mtime for path in self._paths(file.day) if path.exists()]
+        return bool(told) and max(told) < file.path.stat().st_mtime
 
     async def _one(self, file: DayFile, kept: int) -> None:
         # Offline nobody is ever waited for: without this nobody could interrupt it.
         await anyio.lowlevel.checkpoint()
-        day = read_day(file, self.story)
         try:
+            day = read_day(file, self.story)
             retold = await self._retold(day)
         except ModelGone:
             raise
-        except (Unwritten, ModelFault) as fault:
+        except (Malformed, Unwritten, ModelFault) as fault:
             self.missing.append(Missing(unit=f"day {file.day}", reason=str(fault), day=file.day))
             self.told(f"[{self.form.what}] day={file.day} skipped: {fault}")
             return
@@ -202,3 +211,15 @@ class _Retelling:
             self.form.asking(self.persona, day),
             lambda reply: self.form.read(reply, self.persona, day),
         )
+
+
+def _check_readable(files: Sequence[DayFile]) -> None:
+    """Problems, before anything is paid for, if a day's log cannot be read."""
+    problems: list[BenchError] = []
+    for file in files:
+        try:
+            file.read()
+        except Malformed as problem:
+            problems.append(problem)
+    if problems:
+        raise Problems(problems)

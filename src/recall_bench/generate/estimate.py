@@ -1,6 +1,7 @@
 """What a pass will take, said before the first call."""
 
 from recall_bench.core.tokens import tokens
+from recall_bench.generate.outcome import counted
 from recall_bench.models.model import Prompt
 
 
@@ -15,8 +16,8 @@ def estimate(target: str, calls: int, sample: Prompt, output_tokens: int) -> str
     tokens_in = calls * (tokens(sample.system) + tokens(sample.user))
     tokens_out = calls * output_tokens
     cost = expected_cost(target, input_tokens=tokens_in, output_tokens=tokens_out, calls=calls)
-    price = "nobody knows the price" if cost is None else f"about {cost:.2f} USD"
+    price = "at a price nobody knows" if cost is None else f"about {cost:.2f} USD"
     return (
-        f"about {calls:,} calls, {tokens_in:,} tokens in and {tokens_out:,} out: {price}, "
-        "more where replies have to be mended"
+        f"about {counted(calls, 'call', 'calls')}, {tokens_in:,} tokens in and {tokens_out:,} out, "
+        f"{price}; replies that have to be mended come on top"
     )

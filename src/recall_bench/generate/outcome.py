@@ -61,8 +61,10 @@ class Generated(Record, frozen=True, kw_only=True, omit_defaults=True):
         """What there is now, what is missing, and what to do about it; several lines."""
         there = self.written + self.kept
         lines = [f"{there} of {self.wanted} {self.what} are in {self.folder}"]
+        if not self.wanted:
+            lines = [f"no {self.what} are to be written for what was asked"]
         if self.kept:
-            lines[0] += f" ({self.written} new, {self.kept} were there)"
+            lines[0] += f" ({self.written} new, {self.kept} there before)"
         lines += self.notes
         if self.missing:
             lines.append(f"missing: {_listed(self.missing)}")
@@ -82,12 +84,21 @@ def _listed(missing: tuple[Missing, ...]) -> str:
 
 
 def _money(usage: Usage, spent: Usage) -> str:
-    told = f"{usage.calls} calls, {_tokens(usage)}, {_dollars(usage)}"
+    told = _spent(usage) if usage.calls else "no calls"
     if usage.cached:
-        told += f"; {usage.cached} replies were on record"
+        told += f"; {counted(usage.cached, 'reply', 'replies')} on record"
     if spent.calls > usage.calls:
-        told += f"; with earlier runs {spent.calls} calls, {_tokens(spent)}, {_dollars(spent)}"
+        told += f"; with earlier runs {_spent(spent)}"
     return told
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """So many of something, in words."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _spent(usage: Usage) -> str:
+    return f"{counted(usage.calls, 'call', 'calls')}, {_tokens(usage)}, {_dollars(usage)}"
 
 
 def _tokens(usage: Usage) -> str:
@@ -98,4 +109,4 @@ def _dollars(usage: Usage) -> str:
     if usage.unpriced == usage.calls:
         return "price unknown"
     known = f"{usage.cost_usd:.4f} USD"
-    return f"{known} and {usage.unpriced} calls of unknown price" if usage.unpriced else known
+    return f"{known}, {usage.unpriced} of unknown price" if usage.unpriced else known

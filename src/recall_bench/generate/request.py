@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
-from recall_bench.datasets.layout import Layout
+from recall_bench.datasets.layout import Layout, persona_ids
 from recall_bench.errors import UsageError
 
 OFFLINE = "offline"
@@ -60,6 +60,12 @@ class PassRequest:
                 f"--persona: there is no folder {self.persona}; `recall-bench create-persona` "
                 "makes one"
             )
+        if not (self.persona / "persona.yaml").is_file():
+            within = ", ".join(str(self.persona / name) for name in persona_ids(self.persona))
+            instead = (
+                f"name one of {within}" if within else "`recall-bench create-persona` makes one"
+            )
+            raise UsageError(f"--persona: {self.persona} holds no persona.yaml; {instead}")
         return Layout(self.persona, story_in(self.persona, self.arcs).arcs)
 
     def span(self, last: int) -> range:

@@ -15,6 +15,8 @@ ATTEMPTS = 3
 """How many new calls a run spends on one thing."""
 
 _MOST_SHOWN = 12
+_MOST_QUOTED = 60_000
+"""Characters of a rejected reply that go back; no sound one is longer."""
 _ENDS = {
     Finish.LENGTH: "the reply was cut off at the most tokens allowed; write less",
     Finish.FILTERED: "the reply was withheld by the content filter; word it otherwise",
@@ -50,6 +52,7 @@ async def accepted(
     """
     asking, spent, number = prompt, 0, 0
     reason = "it was not asked"
+    last: Reply | None = None
     while spent < attempts:
         try:
             reply, is_new = await caller.reply(asking, unit, number)
@@ -63,10 +66,20 @@ async def accepted(
         number += 1
         found = _read(reply, read, reads_cut=reads_cut)
         if not isinstance(found, Rejected):
+            caller.was_useful()
             return found
-        reason = "; ".join(found.problems)
+        reason, last = "; ".join(found.problems), reply
         asking = mended(prompt, reply.text, found)
-    raise Unwritten(reason)
+    caller.was_useless(reason)
+    raise Unwritten(reason if last is None else f"{reason}{_quoted(last)}")
+
+
+def _quoted(reply: Reply) -> str:
+    """How the reply that was rejected last began, for whoever wonders what the model is doing."""
+    if reply.finish is Finish.LENGTH:
+        return " (a higher --max-tokens allows more)"
+    text = " ".join(reply.text.split())
+    return f" (it said {text!r:.60})" if text else " (it said nothing)"
 
 
 def _read(reply: Reply, read: Callable[[str], T | Rejected], *, reads_cut: bool) -> T | Rejected:
@@ -77,7 +90,7 @@ def _read(reply: Reply, read: Callable[[str], T | Rejected], *, reads_cut: bool)
 
 def mended(prompt: Prompt, reply: str, rejected: Rejected) -> Prompt:
     """The same request with the reply that was rejected and what is wrong with it."""
-    blocks = fenced({"rejected reply": reply})
+    blocks = fenced({"rejected reply": reply[:_MOST_QUOTED]})
     problems = "\n".join(f"- {problem}" for problem in rejected.problems[:_MOST_SHOWN])
     more = len(rejected.problems) - _MOST_SHOWN
     if more > 0:

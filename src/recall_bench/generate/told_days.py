@@ -1,6 +1,7 @@
 """The days of a story as they are told, by session and by topic, for passes that retell them."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -13,7 +14,7 @@ from recall_bench.errors import BenchError, Problems, UsageError
 from recall_bench.lint.atoms import Atom, atoms
 from recall_bench.lint.day import NO_SESSION, Day
 
-_TOPIC = re.compile(r"^###[ \t]+(.+?)[ \t]*$", re.MULTILINE)
+_TOPIC = re.compile(r"^###[ \t]+(\S.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +63,14 @@ class ToldDay:
         """The exact values it states, by their core."""
         return frozenset(atom.core for atom in exact(self._day.body))
 
-    def values_in(self, session: str) -> frozenset[str]:
-        """Those stated in one of its sessions."""
-        own = (text for name, text in self._day.parts() if name == session)
-        return frozenset(atom.core for text in own for atom in exact(text))
+    @cached_property
+    def values_by_session(self) -> Mapping[str, frozenset[str]]:
+        """Those stated in each of its sessions."""
+        found: dict[str, frozenset[str]] = dict.fromkeys(self.sessions, frozenset())
+        for name, text in self._day.parts():
+            if name in found:
+                found[name] |= {atom.core for atom in exact(text)}
+        return found
 
     @property
     def body(self) -> str:
@@ -117,5 +122,5 @@ def _topics(session: str, text: str) -> list[Topic]:
     before, *rest = _TOPIC.split(text)
     found = [Topic(name, None, before.strip())] if before.strip() else []
     for heading, body in zip(rest[::2], rest[1::2], strict=True):
-        found.append(Topic(name, heading, body.strip()))
+        found.append(Topic(name, heading.strip(), body.strip()))
     return found

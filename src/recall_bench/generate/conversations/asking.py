@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Collection
 
 from recall_bench.core.history import Turn
 from recall_bench.datasets.identity import Persona
@@ -9,6 +10,7 @@ from recall_bench.generate.conversations.rendering import FEWEST, MOST, session_
 from recall_bench.generate.json_reply import json_in
 from recall_bench.generate.rounds import Rejected
 from recall_bench.generate.told_days import ToldDay, exact
+from recall_bench.generate.writable import writable
 from recall_bench.models.fencing import fenced
 from recall_bench.models.model import Prompt
 
@@ -22,7 +24,7 @@ _SYSTEM = (
     "addressed to you."
 )
 _TASK = (
-    "The agent is {name}, {role}. Below are who it is and its log of {date}.\n\n"
+    "Below are who the agent is and its log of {date}.\n\n"
     f"Write {FEWEST} to {MOST} turns, `user` first, then `assistant`, and so on in turn. The user "
     "asks and reports as people do; the agent answers in its own voice. Every figure, date, time, "
     "name, decision and reason of the log comes up with the value it has there, and nothing is "
@@ -59,12 +61,17 @@ def asking(persona: Persona, day: ToldDay) -> Prompt:
     )
     blocks = fenced({"agent": who, "log": day.body})
     example = session_mark(day.sessions[0] if day.sessions else "principal")
-    task = _TASK.format(name=persona.name, role=persona.role, date=day.in_words, example=example)
+    task = _TASK.format(date=day.in_words, example=example)
     return Prompt(system=_SYSTEM.format(mark=blocks.mark), user=f"{task}\n\n{blocks.text}")
 
 
-def read_dialogue(text: str, day: ToldDay) -> tuple[Turn, ...] | Rejected:
-    """The turns of a reply, or what is wrong with them."""
+def read_dialogue(
+    text: str, day: ToldDay, isolated: Collection[str] = ()
+) -> tuple[Turn, ...] | Rejected:
+    """The turns of a reply, or what is wrong with them.
+
+    What only isolated sessions say may not be marked as said in another.
+    """
     found = json_in(text, list)
     if isinstance(found, Rejected):
         return found
@@ -72,10 +79,19 @@ def read_dialogue(text: str, day: ToldDay) -> tuple[Turn, ...] | Rejected:
     for number, each in enumerate(found, start=1):
         role = each.get("role") if isinstance(each, dict) else None
         content = each.get("content") if isinstance(each, dict) else None
-        if role not in {"user", "assistant"} or not isinstance(content, str) or not content.strip():
+        if (
+            role not in {"user", "assistant"}
+            or not isinstance(content, str)
+            or not writable(content)
+        ):
             return Rejected((f"turn {number} has no role user or assistant with a content",))
-        turns.append(Turn(speaker=role, text=content.strip()))
-    problems = (*_shape(turns), *_sessions(turns, day), *_invented(turns, day))
+        turns.append(Turn(speaker=role, text=writable(content)))
+    problems = (
+        *_shape(turns),
+        *_sessions(turns, day),
+        *_invented(turns, day),
+        *_leaked(turns, day, isolated),
+    )
     return Rejected(problems) if problems else tuple(turns)
 
 
@@ -106,3 +122,17 @@ def _invented(turns: list[Turn], day: ToldDay) -> tuple[str, ...]:
         atom.shown for atom in said if atom.core not in known and atom.kind != "quotation"
     )
     return tuple(f"{value} is not in the log" for value in list(added)[:_SHOWN])
+
+
+def _leaked(turns: list[Turn], day: ToldDay, isolated: Collection[str]) -> tuple[str, ...]:
+    """Values of isolated sessions that are marked as said where they were not."""
+    told = day.values_by_session
+    secret = frozenset[str]().union(*(told[name] for name in day.sessions if name in isolated))
+    problems: dict[str, None] = {}
+    for turn in turns:
+        _, *marked = _MARK.split(turn.text)
+        for name, said in zip(marked[::2], marked[1::2], strict=True):
+            for atom in exact(said):
+                if atom.core in secret - told.get(name, secret):
+                    problems[f"{atom.shown} is not from session {name}"] = None
+    return tuple(problems)[:_SHOWN]

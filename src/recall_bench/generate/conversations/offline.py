@@ -11,12 +11,12 @@ from recall_bench.generate.conversations.rendering import FEWEST, MOST, session_
 from recall_bench.generate.told_days import ToldDay, Topic
 
 _OPENINGS = (
-    "What is in the log for {date}?",
-    "Walk me through {date}, please.",
-    "Take me through what happened on {date}.",
-    "I was away from the desk. What did {date} bring?",
-    "Give me {date} in order.",
-    "Let us go over {date}.",
+    "What do you have for me today?",
+    "Walk me through the day, please.",
+    "Take me through what happened.",
+    "I was away from the desk. What came in?",
+    "Give me the day in order.",
+    "Let us go over it.",
 )
 _NEXT = (
     "And {about}?",
@@ -40,7 +40,7 @@ def dialogue(day: ToldDay) -> tuple[Turn, ...]:
     turns: list[Turn] = []
     for number, group in enumerate(groups):
         asked = (
-            _OPENINGS[day.number % len(_OPENINGS)].format(date=day.in_words)
+            _OPENINGS[day.number % len(_OPENINGS)]
             if number == 0
             else _NEXT[(day.number + number) % len(_NEXT)].format(about=_about(group))
         )
@@ -78,5 +78,5 @@ def _told(group: Sequence[Topic]) -> str:
         if topic.session is not None and topic.session != session:
             parts.append(session_mark(topic.session))
             session = topic.session
-        parts.append(f"{topic.heading}\n{topic.text}" if topic.heading else topic.text)
+        parts.append(f"{topic.heading}: {topic.text}" if topic.heading else topic.text)
     return "\n\n".join(parts)

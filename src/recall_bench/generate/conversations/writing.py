@@ -48,8 +48,9 @@ class _Dialogues:
     def asking(self, persona: Persona, day: ToldDay) -> "Prompt":
         return asking(persona, day)
 
-    def read(self, reply: str, persona: Persona, day: ToldDay) -> Retold | Rejected:  # noqa: ARG002
-        turns = read_dialogue(reply, day)
+    def read(self, reply: str, persona: Persona, day: ToldDay) -> Retold | Rejected:
+        isolated = {session.id for session in persona.sessions if session.isolated}
+        turns = read_dialogue(reply, day, isolated)
         return turns if isinstance(turns, Rejected) else self._retold(turns)
 
     def _retold(self, turns: tuple[Turn, ...]) -> Retold:

@@ -4,14 +4,14 @@ import re
 
 from recall_bench.generate.rounds import Rejected
 
-_FENCED = re.compile(
-    r"\A(?:(?!#)[^\n]*\n+){0,2}(?P<fence>`{3,}|~{3,})[\w-]*[ \t]*\n"
-    r"(?P<inside>.*?)\n(?P=fence)\s*\Z",
-    re.DOTALL,
-)
+_FENCE = re.compile(r"(`{3,}|~{3,})[\w-]*[ \t]*")
+_MOST_ANNOUNCING = 2
+"""Lines that may stand before a fence."""
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?:[\w-]+:[^\n]*\n)*---[ \t]*(?:\n|\Z)")
-_SESSION = re.compile(r"^#{1,6}[ \t]*session:[ \t]*(.*?)[ \t#]*$", re.IGNORECASE | re.MULTILINE)
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*\Z")
+_SESSION = re.compile(r"^#{1,6}[ \t]*session:(.*)$", re.IGNORECASE | re.MULTILINE)
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*)\Z")
+_EDGES = " \t#"
+"""What a heading does not end with; in the patterns it would be tried at every length."""
 _LEVEL = 3
 
 
@@ -24,10 +24,10 @@ def cleaned(reply: str, session: str) -> str | Rejected:
     if "\0" in reply or any("\ud800" <= char <= "\udfff" for char in reply):
         return Rejected(("it holds characters that are no text; write plain text",))
     text = reply.replace("\r\n", "\n").replace("\r", "\n").strip("\ufeff \t\n")
-    if match := _FENCED.match(text):
-        text = match["inside"].strip()
+    text = _unfenced(text)
     text = _FRONT_MATTER.sub("", text, count=1)
-    strange = [name for name in _SESSION.findall(text) if name != session]
+    named = (name.lstrip(" \t").rstrip(_EDGES) for name in _SESSION.findall(text))
+    strange = [name for name in named if name != session]
     if strange:
         problem = (
             f"it has a heading for the session {strange[0]}; write the entry of {session} alone"
@@ -42,6 +42,20 @@ def cleaned(reply: str, session: str) -> str | Rejected:
     return "\n\n".join(f"### {name}\n{body}" for name, body in told)
 
 
+def _unfenced(text: str) -> str:
+    """What stands in a fence around everything but a line or two that announce it."""
+    lines = text.split("\n")
+    before = 0
+    for place, line in enumerate(lines[:-1]):
+        if opening := _FENCE.fullmatch(line):
+            is_closed = lines[-1] == opening[1]
+            return "\n".join(lines[place + 1 : -1]).strip() if is_closed else text
+        before += bool(line)
+        if line.startswith("#") or before > _MOST_ANNOUNCING:
+            break
+    return text
+
+
 def _topics(text: str) -> list[tuple[str, str]]:
     """Each topic's heading and body; what stands before the first is under no heading."""
     found: list[tuple[str, list[str]]] = [("", [])]
@@ -50,10 +64,11 @@ def _topics(text: str) -> list[tuple[str, str]]:
         if line.lstrip().startswith(("```", "~~~")):
             is_code = not is_code
         heading = None if is_code else _HEADING.match(line)
-        if heading is None or len(heading[1]) > _LEVEL or not heading[2]:
-            found[-1][1].append(line.rstrip())
+        name = heading[2].rstrip(_EDGES) if heading and len(heading[1]) <= _LEVEL else ""
+        if name:
+            found.append((name, []))
         else:
-            found.append((heading[2], []))
+            found[-1][1].append(line.rstrip())
     return [(name, "\n".join(lines).strip()) for name, lines in found]
 
 

@@ -1,6 +1,8 @@
 """The days that are on disk, by session: what later days look back on."""
 
 import re
+from bisect import bisect_right, insort
+from functools import lru_cache
 
 from anyio import to_thread
 
@@ -8,9 +10,10 @@ from recall_bench.datasets.days import day_name, list_days
 from recall_bench.datasets.layout import Layout
 from recall_bench.errors import BenchError, Problems
 from recall_bench.lint.day import Day
+from recall_bench.lint.words import topics
 from recall_bench.replacement import replace_file
 
-_TOPIC = re.compile(r"^###[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_TOPIC = re.compile(r"^###[ \t]+(\S.*)$", re.MULTILINE)
 
 
 class Diary:
@@ -19,6 +22,7 @@ class Diary:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._parts: dict[int, dict[str, str]] = {}
+        self._told: dict[str, list[int]] = {}
         if not layout.memories.is_dir():
             return
         problems: list[BenchError] = []
@@ -43,9 +47,14 @@ class Diary:
         """What a session tells on a day; None if it tells nothing or the day is missing."""
         return self._parts.get(day, {}).get(session)
 
-    def headings(self, day: int, session: str) -> tuple[str, ...]:
-        """The topics of a session on a day."""
-        return tuple(_TOPIC.findall(self.entry(day, session) or ""))
+    def told(self, session: str, last: int) -> list[int]:
+        """The days up to the last on which a session tells something, in story order."""
+        days = self._told.get(session, [])
+        return days[: bisect_right(days, last)]
+
+    def headings(self, day: int, session: str) -> tuple[tuple[str, frozenset[str]], ...]:
+        """The topics of a session on a day, each with the words that it is about."""
+        return _headings(self.entry(day, session) or "")
 
     async def write(self, day: int, text: str) -> None:
         """Put a day on disk, whole; others can go on while the disk is waited for."""
@@ -60,7 +69,20 @@ class Diary:
 
     def _note(self, day: int, text: str) -> None:
         told = Day(day, day_name(day), text)
-        self._parts[day] = {session: part.strip() for session, part in told.parts()}
+        for session in self._parts.get(day, ()):
+            self._told[session].remove(day)
+        self._parts[day] = {
+            session: stripped for session, part in told.parts() if (stripped := part.strip())
+        }
+        for session in self._parts[day]:
+            insort(self._told.setdefault(session, []), day)
+
+
+@lru_cache(maxsize=100_000)
+def _headings(entry: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Kept, because every later day looks at them again."""
+    found = (heading.rstrip(" \t#") for heading in _TOPIC.findall(entry))
+    return tuple((heading, topics(heading)) for heading in found if heading)
 
 
 def day_text(entries: dict[str, str]) -> str:

@@ -4,6 +4,7 @@ A day sees the text of days that stand the lag or more before it in the plan, so
 between can be written at the same time; of those it is told what was planned for them.
 """
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from datetime import date
 
@@ -42,19 +43,15 @@ class Hindsight:
         self._epoch = epoch
         self._lag = lag
         self._window = window
-        planned = {each.day for each in plan}
-        self._others = tuple(sorted(diary.days - planned))
 
     def of(self, planned: PlannedDay, telling: Telling) -> LookBack:
         """What the author of this entry sees."""
-        seen_up_to = planned.place - self._lag
-        older = [each.day for each in self._plan[: max(0, seen_up_to + 1)]]
-        if older:
-            older = sorted({*older, *(day for day in self._others if day < older[-1])})
         session = telling.session.id
-        told = [day for day in older if self._diary.entry(day, session)]
+        seen_up_to = planned.place - self._lag
+        # Days that somebody else wrote, and that the plan does not have, are seen as well.
+        told = self._diary.told(session, self._plan[seen_up_to].day) if seen_up_to >= 0 else []
         shown = told[-self._window :] if self._window else []
-        rest = frozenset(told[: len(told) - len(shown)])
+        rest = told[: len(told) - len(shown)]
         return LookBack(
             entries=tuple(self._entry(day, session) for day in shown),
             headings=tuple(
@@ -68,16 +65,14 @@ class Hindsight:
         text = _trimmed(self._diary.entry(day, session) or "")
         return f"{self._date(day)}\n\n{text}"
 
-    def _headings(
-        self, arc: Arc, today: int, session: str, days: frozenset[int]
-    ) -> tuple[str, ...]:
+    def _headings(self, arc: Arc, today: int, session: str, days: list[int]) -> tuple[str, ...]:
         about = topics(" ".join(_named(arc, today)))
+        during = days[bisect_left(days, arc.start_day) : bisect_right(days, arc.end_day)]
         found = [
             f"{self._date(day)}: {heading}"
-            for day in sorted(days)
-            if arc.is_active(day)
-            for heading in self._diary.headings(day, session)
-            if about & topics(heading)
+            for day in during
+            for heading, words in self._diary.headings(day, session)
+            if about & words
         ]
         return tuple(found[-_MOST_HEADINGS:])
 

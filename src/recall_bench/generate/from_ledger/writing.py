@@ -84,6 +84,8 @@ class _Writer:
     caller: Caller
     told: Told
     written: int = 0
+    unique: int = 0
+    """How many days have a file."""
     missing: list[Missing] = field(default_factory=list)
     planted: dict[str, str] = field(default_factory=dict)
     """Every planted string so far, and the session that alone may hold it."""
@@ -91,6 +93,7 @@ class _Writer:
     def run(self) -> Generated:
         """Play the world, then write what is not there."""
         sweep(self.layout.memories)
+        self.unique = sum(1 for _ in self.layout.memories.glob("day-*.md"))
         wanted = self.request.span(self.world.days)
         pages = []
         for played in self.world.played():
@@ -122,8 +125,8 @@ class _Writer:
         )
 
     def _is_there(self, day: int) -> bool:
-        if self.request.overwrite:
-            return self.log.is_replaced(f"day {day}")
+        if self.request.overwrite and not self.log.is_replaced(f"day {day}"):
+            return False
         return (self.layout.memories / day_name(day)).exists()
 
     def _notes(self, page: Page) -> tuple[Notes, ...]:
@@ -166,11 +169,12 @@ class _Writer:
             self.told(f"[generator] arc={self._arcs(day)} day={day} skipped: {reason}")
             return
         ordered = {name: entries[name] for name in self.world.play.sessions if name in entries}
-        replace_file(self.layout.memories / day_name(day), day_text(ordered).encode())
+        path = self.layout.memories / day_name(day)
+        self.unique += not path.exists()
+        replace_file(path, day_text(ordered).encode())
         self.log.replaced(f"day {day}")
         self.written += 1
-        there = len(list(self.layout.memories.glob("day-*.md")))
-        self.told(f"Generated day {day}/{self.world.days} ({there} unique)")
+        self.told(f"Generated day {day}/{self.world.days} ({self.unique} unique)")
 
     async def _entry(self, notes: Notes) -> str:
         date = self._date(notes.day)

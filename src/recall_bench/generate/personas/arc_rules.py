@@ -58,7 +58,7 @@ def _rooms(story: Story, arc: Arc) -> Iterator[str]:
     for name in arc.referenced_sessions:
         if name == primary:
             yield f"arc {arc.id}: {name} is its primarySession; do not reference it as well"
-        elif name in rooms and not any(_is_open(rooms[name], day) for day in _span(arc)):
+        elif name in rooms and not _meet(rooms[name], arc):
             yield f"arc {arc.id}: session {name} is closed on all its days; do not reference it"
     told = {primary, *arc.referenced_sessions}
     for name in arc.forbidden_sessions:
@@ -83,8 +83,11 @@ def _is_open(session: Session, day: int) -> bool:
     return (session.first_day or 1) <= day and (session.last_day is None or day <= session.last_day)
 
 
-def _span(arc: Arc) -> range:
-    return range(arc.start_day, arc.end_day + 1)
+def _meet(session: Session, arc: Arc) -> bool:
+    """Whether the session is open on any day of the arc, which may be said to last for ever."""
+    first = max(session.first_day or 1, arc.start_day)
+    last = arc.end_day if session.last_day is None else min(session.last_day, arc.end_day)
+    return first <= last
 
 
 def _people(persona: Persona, story: Story, arc: Arc) -> Iterator[str]:

@@ -11,13 +11,11 @@ from textwrap import wrap
 
 from recall_bench.datasets.identity import Persona, Session
 from recall_bench.datasets.story import Arc, Story
+from recall_bench.generate.writable import writable
 from recall_bench.world.plain_yaml import scalar
 from recall_bench.yaml12 import Document
 
 _WIDTH = 96
-_UNWRITABLE = re.compile(
-    "[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
-)
 _PLAIN = re.compile(r"[A-Za-z][\w .,;'’()/&%+$€£–—-]*")
 
 
@@ -128,7 +126,7 @@ def _mapping(content: Mapping[str, object]) -> Iterator[str]:
 
 def _list(key: str, values: list[object]) -> Iterator[str]:
     if all(isinstance(value, str) for value in values):
-        texts = [scalar(_clean(str(value))) for value in values]
+        texts = [scalar(writable(str(value))) for value in values]
         if len(key) + sum(len(text) + 2 for text in texts) < _WIDTH:
             yield f"{key}: [{', '.join(texts)}]"
             return
@@ -146,7 +144,7 @@ def _text(key: str, value: object) -> Iterator[str]:
     if not isinstance(value, str):
         yield f"{key}: {scalar(value)}"
         return
-    text = _clean(value)
+    text = writable(value)
     line = f"{key}: {text if _is_plain(text) else scalar(text)}"
     folded = _folded(text) if len(line) > _WIDTH else None
     if folded is None:
@@ -173,7 +171,3 @@ def _is_plain(text: str) -> bool:
     if not _PLAIN.fullmatch(text) or text != text.strip():
         return False
     return Document("", f"key: {text}").content == {"key": text}
-
-
-def _clean(text: str) -> str:
-    return _UNWRITABLE.sub(" ", text.replace("\r\n", "\n")).strip()

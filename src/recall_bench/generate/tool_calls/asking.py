@@ -8,6 +8,7 @@ from recall_bench.generate.json_reply import json_in
 from recall_bench.generate.rounds import Rejected
 from recall_bench.generate.told_days import ToldDay, exact
 from recall_bench.generate.tool_calls.rendering import INTERNAL, SAVE
+from recall_bench.generate.writable import writable
 from recall_bench.models.fencing import fenced
 from recall_bench.models.model import Prompt
 
@@ -21,7 +22,7 @@ _SYSTEM = (
     "you."
 )
 _TASK = (
-    "The agent is {name}, {role}. Below are who it works with and its log of {date}, kept by "
+    "Below are who the agent is and works with, and its log of {date}, kept by "
     f"session.\n\nList the calls of its tool `{SAVE}`: usually 8 to 18 on a full day, fewer on a "
     "quiet one. Each holds one thing worth remembering in one to three sentences that can be "
     "understood alone: who, what, which figure, why, and the date {iso} where it matters. "
@@ -36,12 +37,16 @@ def asking(persona: Persona, day: ToldDay) -> Prompt:
     """To list what was saved of a day."""
     cast = [f"{member.name}, {member.role}" for member in persona.cast[:_MOST_CAST]]
     people = json.dumps(
-        {"cast": cast, "known everywhere": persona.shared_knowledge}, ensure_ascii=False
+        {
+            "agent": persona.name,
+            "role": persona.role,
+            "cast": cast,
+            "known everywhere": persona.shared_knowledge,
+        },
+        ensure_ascii=False,
     )
     blocks = fenced({"people": people, "log": day.body})
-    task = _TASK.format(
-        name=persona.name, role=persona.role, date=day.in_words, iso=day.date.isoformat()
-    )
+    task = _TASK.format(date=day.in_words, iso=day.date.isoformat())
     return Prompt(system=_SYSTEM.format(mark=blocks.mark), user=f"{task}\n\n{blocks.text}")
 
 
@@ -57,9 +62,9 @@ def read_calls(text: str, day: ToldDay) -> tuple[ToolCall, ...] | Rejected:
     for number, each in enumerate(listed, start=1):
         session = each.get("session") if isinstance(each, dict) else None
         content = each.get("content") if isinstance(each, dict) else None
-        if not isinstance(session, str) or not isinstance(content, str) or not content.strip():
+        if not isinstance(session, str) or not isinstance(content, str) or not writable(content):
             return Rejected((f"call {number} has no session with a content",))
-        calls.append(ToolCall(session=session, tool=SAVE, content=content.strip()))
+        calls.append(ToolCall(session=session, tool=SAVE, content=writable(content)))
     problems = (*_sessions(calls, day), *_misfiled(calls, day))
     return Rejected(problems) if problems else tuple(calls)
 
@@ -82,7 +87,7 @@ def _misfiled(calls: list[ToolCall], day: ToldDay) -> tuple[str, ...]:
     problems: dict[str, None] = {}
     for call in calls:
         inside = call.session in day.sessions
-        known = dated | (day.values_in(call.session) if inside else day.values)
+        known = dated | (day.values_by_session[call.session] if inside else day.values)
         for atom in exact(call.content):
             if atom.core in known or atom.kind == "quotation":
                 continue

@@ -19,5 +19,11 @@ def calls_of(day: ToldDay) -> tuple[ToolCall, ...]:
 
 def _content(day: ToldDay, topic: Topic, paragraph: str) -> str:
     """Dated and headed, so that it can be understood alone."""
-    about = f"{day.date.isoformat()}, {topic.heading}" if topic.heading else day.date.isoformat()
+    dated = day.date.isoformat()
+    if topic.heading is None:
+        about = dated
+    elif str(day.date.year) in topic.heading:
+        about = topic.heading
+    else:
+        about = f"{dated}, {topic.heading}"
     return f"{about}: {paragraph.strip()}"

@@ -1,0 +1,200 @@
+"""Folders that change, break or fill up under a pass: the numbers stay true, nothing is lost."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from recall_bench.datasets.identity import read_persona
+from recall_bench.datasets.layout import Layout
+from recall_bench.datasets.story import read_story
+from recall_bench.errors import Problems, UsageError
+from recall_bench.generate import day_pass
+from recall_bench.generate.conversations.request import ConversationsRequest
+from recall_bench.generate.conversations.writing import generate_conversations
+from recall_bench.generate.days import diary
+from recall_bench.generate.days.looking_back import Hindsight
+from recall_bench.generate.days.plan import plan_days
+from recall_bench.generate.days.request import DaysRequest
+from recall_bench.generate.days.writing import generate_days
+from recall_bench.generate.from_ledger.writing import write_from_ledger
+from recall_bench.generate.questions.request import QuestionsRequest
+from recall_bench.generate.questions.window_record import WindowRecord
+from recall_bench.generate.questions.writer import Window
+from recall_bench.generate.questions.writing import generate_questions
+from recall_bench.lint.words import topics
+from recall_bench.models.model import Prompt
+from recall_bench.replacement import replace_file
+from recall_bench.shipped import SOURCES
+from tests.generate.days_scripted import ARCS as DAYS_ARCS
+from tests.generate.days_scripted import Scripted, nursery
+from tests.generate.scripted import ScriptedModel
+from tests.generate.test_conversations import by_the_log
+from tests.generate.test_from_ledger import by_the_notes
+
+ARCS = "arcs-30d.yaml"
+
+
+@pytest.fixture
+def persona(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(SOURCES / "harbour-office", tmp_path / "harbour-office"))
+
+
+def request(persona: Path, **fields: object) -> ConversationsRequest:
+    usual = {"persona": persona, "model": "m", "days": 6, "parallelism": 1}
+    return ConversationsRequest(**{**usual, **fields})  # type: ignore[arg-type]
+
+
+def test_a_file_taken_away_in_the_middle_of_overwriting_is_written_again(persona: Path) -> None:
+    generate_conversations(request(persona), model=ScriptedModel(by_the_log))
+    asked = 0
+
+    def three_times(prompt: Prompt) -> str:
+        nonlocal asked
+        asked += 1
+        return by_the_log(prompt) if asked <= 3 else "no"
+
+    cut = generate_conversations(request(persona, overwrite=True), model=ScriptedModel(three_times))
+    assert len(cut.missing) == 3
+    taken = Layout(persona, ARCS).conversations / "conv-0002.md"
+    taken.unlink()
+    model = ScriptedModel(by_the_log)
+    done = generate_conversations(request(persona, overwrite=True), model=model)
+
+    assert taken.exists()
+    assert (done.exit_code, done.written, done.kept) == (0, 4, 2)
+    # The reply for the file that was taken away is on record.
+    assert len(model.asked) == 3
+
+
+def test_a_day_that_cannot_be_read_is_said_before_anything_is_paid_for(persona: Path) -> None:
+    model = ScriptedModel(by_the_log)
+    (Layout(persona, ARCS).memories / "day-0005.md").write_bytes(b"caf\xe9\n")
+    with pytest.raises(Problems, match=r"day-0005\.md, line 1: byte 0xe9"):
+        generate_conversations(request(persona), model=model)
+    assert model.asked == []
+
+
+def test_a_day_that_goes_while_others_are_retold_costs_only_itself(persona: Path) -> None:
+    gone = Layout(persona, ARCS).memories / "day-0004.md"
+
+    def taking(prompt: Prompt) -> str:
+        gone.unlink(missing_ok=True)
+        return by_the_log(prompt)
+
+    done = generate_conversations(request(persona), model=ScriptedModel(taking))
+
+    assert (done.exit_code, done.written) == (10, 5)
+    assert [each.day for each in done.missing] == [4]
+    assert "day-0004.md: cannot be read" in done.missing[0].reason
+
+
+def test_a_disk_that_is_full_stops_in_good_order(
+    persona: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, content: bytes) -> None:
+        if path.name == "conv-0003.md":
+            raise UsageError(f"{path}: cannot be written (No space left on device)")
+        replace_file(path, content)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(day_pass, "replace_file", full)
+        stopped = generate_conversations(
+            request(persona, again="the command"), model=ScriptedModel(by_the_log)
+        )
+    assert stopped.stopped is not None
+    assert "No space left" in stopped.stopped.reason
+    assert (stopped.exit_code, stopped.written) == (2, 2)
+    assert "to fill them: the command" in stopped.in_words
+    model = ScriptedModel(by_the_log)
+    done = generate_conversations(request(persona), model=model)
+
+    assert (done.exit_code, done.written, done.kept) == (0, 4, 2)
+    # What was replied before the disk was full is on record.
+    assert len(model.asked) == 3
+
+
+def test_a_day_of_the_world_taken_away_in_the_middle_of_overwriting_is_written_again(
+    tmp_path: Path,
+) -> None:
+    persona = Path(shutil.copytree(SOURCES / "er-physician", tmp_path / "er-physician"))
+    wanted = DaysRequest(persona=persona, model="m", days=3, from_ledger=True, overwrite=True)
+    dates: list[str] = []
+
+    def first_day(prompt: Prompt) -> str:
+        dates.append(prompt.user.partition("the notes of ")[2].partition(" for the")[0])
+        return by_the_notes(prompt) if dates[-1] == dates[0] else "no"
+
+    cut = write_from_ledger(wanted, model=ScriptedModel(first_day))
+    assert cut.missing
+    there = sorted((persona / "memories-1000d").glob("day-*.md"))
+    assert len(there) == cut.written > 0
+    there[0].unlink()
+    lines: list[str] = []
+    done = write_from_ledger(wanted, lines.append, ScriptedModel(by_the_notes))
+
+    assert there[0].exists()
+    assert (done.exit_code, done.written + done.kept) == (0, done.wanted)
+    assert lines[-1].endswith(f"({done.wanted} unique)")
+
+
+def test_what_was_told_before_is_looked_at_once_however_long_the_story(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = nursery(tmp_path)
+    generate_days(DaysRequest(persona=folder, model="command:x"), model=Scripted())
+    layout = Layout(folder, DAYS_ARCS)
+    persona, story = read_persona(folder), read_story(folder, DAYS_ARCS)
+    looked_at: list[str] = []
+
+    def counted(text: str) -> frozenset[str]:
+        looked_at.append(text)
+        return topics(text)
+
+    monkeypatch.setattr(diary, "topics", counted)
+    kept = diary.Diary(layout)
+    plan = plan_days(persona, story)
+    hindsight = Hindsight(kept, plan.days, story.epoch, lag=8, window=3)
+    seen = [hindsight.of(planned, telling) for planned in plan.days for telling in planned.tellings]
+    assert any(each.headings for each in seen)
+    entries = [kept.entry(day, name) for day in kept.days for name in ("crew", "principal")]
+    told = sum((entry or "").count("### ") for entry in entries)
+    assert len(looked_at) <= told
+
+
+def test_questions_taken_away_after_a_kill_are_all_asked_for_again(persona: Path) -> None:
+    asking = QuestionsRequest(persona=persona, model="m", days=14)
+    file = Layout(persona, ARCS).questions_file
+    file.unlink()
+    with WindowRecord(persona, "30d") as record:
+        for number in (1, 2):
+            window = Window(number=number, first=7 * number - 6, last=7 * number)
+            kept: tuple[dict[str, object], ...] = (
+                {"id": f"harbour-office-q00{number}", "question": "Who?"},
+            )
+            record.decide("standard", window, "m", kept=kept, refused=(), anew=False)
+            if number == 1:
+                record.settle()
+    model = ScriptedModel(lambda _: '{"questions": []}')
+    lines: list[str] = []
+    done = generate_questions(asking, lines.append, model)
+
+    assert (done.written, done.kept) == (2, 0)
+    assert lines[0].endswith("is gone, so every window is asked about again")
+    assert not file.exists()
+    assert generate_questions(asking, model=model).kept == 2
+
+
+def test_the_only_window_that_was_decided_before_a_kill_is_written(persona: Path) -> None:
+    asking = QuestionsRequest(persona=persona, model="m", days=7)
+    Layout(persona, ARCS).questions_file.unlink()
+    with WindowRecord(persona, "30d") as record:
+        kept: tuple[dict[str, object], ...] = ({"id": "harbour-office-q001", "question": "Who?"},)
+        window = Window(number=1, first=1, last=7)
+        record.decide("standard", window, "m", kept=kept, refused=(), anew=False)
+    model = ScriptedModel(lambda _: '{"questions": []}')
+
+    assert generate_questions(asking, model=model).kept == 1
+    text = Layout(persona, ARCS).questions_file.read_text(encoding="utf-8")
+    assert "harbour-office-q001" in text
+    assert model.asked == []
