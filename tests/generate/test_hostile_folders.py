@@ -122,7 +122,7 @@ def test_a_day_of_the_world_taken_away_in_the_middle_of_overwriting_is_written_a
     dates: list[str] = []
 
     def first_day(prompt: Prompt) -> str:
-        dates.append(prompt.user.partition("the notes of ")[2].partition(" for the")[0])
+        dates.append(prompt.user.partition("the notes of ")[2].partition(" for one")[0])
         return by_the_notes(prompt) if dates[-1] == dates[0] else "no"
 
     cut = write_from_ledger(wanted, model=ScriptedModel(first_day))
