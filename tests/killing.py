@@ -3,23 +3,20 @@
 Forked from one warm process, so that a hundred deaths take seconds.
 """
 
-import io
 import os
 import re
 import signal
-import sys
 from collections import Counter
-from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 
 from recall_bench import job, plugins
-from recall_bench.cli.main import main
 from recall_bench.core.event import Answered, Event, Judged, NotAnswered
 from recall_bench.journal import Journal, read
 from recall_bench.judging.offline.calibration import weighing
 from recall_bench.judging.offline.rules import rules_digest
+from tests.forking import end_with
 
 _HEAVY = ("bm25s", "numpy.typing", "Stemmer", "yaml", "anyio._backends._asyncio", "anyio.to_thread")
 _WHOLE = ("cli", "core", "datasets", "judging.offline", "reporting", "resolve", "running")
@@ -50,24 +47,16 @@ _WALL = re.compile(
 def in_child(words: list[str], *, events: int | None = None, seconds: float | None = None) -> int:
     """Run the command in a fork; kill -9 after so many events or seconds. Its wait status."""
     child = os.fork()
-    if child:
-        return os.waitpid(child, 0)[1]
-    setattr(job, "code_digest", lambda: _CODE)  # noqa: B010 - mypy forbids the plain assignment
-    setattr(plugins, "installed", _INSTALLED.__getitem__)  # noqa: B010 - as above
-    if events is not None:
-        _kill_after(events)
-    if seconds is not None:
-        signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-    sys.argv = ["recall-bench", *words]
-    code = 99
-    try:
-        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            main()
-    except SystemExit as ended:
-        code = ended.code if isinstance(ended.code, int) else 98
-    finally:
-        os._exit(code)
+    if child == 0:
+        setattr(job, "code_digest", lambda: _CODE)  # noqa: B010 - mypy forbids plain assignment
+        setattr(plugins, "installed", _INSTALLED.__getitem__)  # noqa: B010 - as above
+        if events is not None:
+            _kill_after(events)
+        if seconds is not None:
+            signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+        end_with(words)
+    return os.waitpid(child, 0)[1]
 
 
 def _kill_after(events: int) -> None:

@@ -3,20 +3,17 @@
 Forked from one warm process, so that hundreds of deaths take seconds.
 """
 
-import io
 import os
 import signal
-import sys
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 
 from recall_bench.appending import LineFile
-from recall_bench.cli.main import main
 from recall_bench.generate.call_log import FOLDER
 from recall_bench.replacement import Replacement
+from tests.forking import end_with
 
 for _package in ("cli", "generate", "lint", "models", "world", "datasets"):
     _found = import_module(f"recall_bench.{_package}")
@@ -31,20 +28,12 @@ def in_child(words: list[str], moment: int | None = None) -> int | None:
     Moments are those around every line and every file that is written.
     """
     child = os.fork()
-    if child:
-        status = os.waitpid(child, 0)[1]
-        return None if os.WIFSIGNALED(status) else os.waitstatus_to_exitcode(status)
-    if moment is not None:
-        _die_at(moment)
-    sys.argv = ["recall-bench", *words]
-    code = 99
-    try:
-        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            main()
-    except SystemExit as ended:
-        code = ended.code if isinstance(ended.code, int) else 98
-    finally:
-        os._exit(code)
+    if child == 0:
+        if moment is not None:
+            _die_at(moment)
+        end_with(words)
+    status = os.waitpid(child, 0)[1]
+    return None if os.WIFSIGNALED(status) else os.waitstatus_to_exitcode(status)
 
 
 def _die_at(moment: int) -> None:

@@ -25,8 +25,19 @@ async def ask_all(caller: Caller, numbers: range) -> None:
             tasks.start_soon(caller.reply, prompt(number), "unit")
 
 
+class Uneven(ScriptedModel):
+    """Takes a while for every fourth reply, so that others come before it."""
+
+    async def complete(self, prompt: Prompt) -> Reply:
+        """Ask once."""
+        self.asked.append(prompt)
+        await anyio.sleep(0.002 if int(prompt.user) % 4 else 0.05)
+        usage = Usage(calls=1, input_tokens=100, output_tokens=50, cost_usd=0.1)
+        return Reply(text="x", usage=usage)
+
+
 def test_the_end_of_the_money_cuts_off_no_call_that_is_under_way(tmp_path: Path) -> None:
-    model = ScriptedModel(lambda _: "x", cost_usd=0.1, wait_s=0.01)
+    model = Uneven(lambda _: "x", cost_usd=0.1)
 
     async def run() -> int:
         with CallLog(tmp_path / "log.jsonl") as log:

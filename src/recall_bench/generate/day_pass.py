@@ -82,8 +82,9 @@ def retell(
     persona = read_persona(layout.folder)
     story = read_story(layout.folder, layout.arcs)
     days = told_days(layout, request.span(_LAST))
+    closing = None
     if model is None and not request.is_offline:
-        model = open_model(request, usual_temperature=form.usual_temperature)
+        closing = model = open_model(request, usual_temperature=form.usual_temperature)
     name = form.what.replace(" ", "-")
     with CallLog(log_path(layout.folder, name, layout.suffix)) as log:
         log.begin(overwrite=request.overwrite)
@@ -97,6 +98,7 @@ def retell(
             days=days,
             log=log,
             caller=caller,
+            closing=closing,
             told=told,
         ).run()
 
@@ -113,6 +115,8 @@ class _Retelling:
     days: Sequence[DayFile]
     log: CallLog
     caller: Caller | None
+    closing: "Model | None"
+    """A model that was opened here, and not given by somebody who may ask it more."""
     told: Told
     written: int = 0
     missing: list[Missing] = field(default_factory=list)
@@ -136,7 +140,7 @@ class _Retelling:
                 owed, lambda file: self._one(file, kept), at_once=self.request.parallelism
             )
 
-        stopped = carried_out(work, self.caller.model if self.caller else None)
+        stopped = carried_out(work, self.closing)
         if stopped is None and not self.missing:
             self.log.end()
         return Generated(

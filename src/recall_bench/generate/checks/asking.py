@@ -1,6 +1,6 @@
 """Every question of a file put to a model, side by side, nothing paid for twice."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -81,24 +81,12 @@ def ask_about(
                 at_once=request.parallelism,
             )
 
-        answers.stopped = carried_out(lambda: _closing(work, asked if model is None else None))
+        answers.stopped = carried_out(work, closing=asked if model is None else None)
         if answers.stopped is None and not answers.missing:
             log.end()
         answers.usage, answers.spent = caller.usage, log.spent
     answers.missing.sort(key=lambda each: each.unit)
     return answers
-
-
-async def _closing(work: Callable[[], Awaitable[None]], model: "Model | None") -> None:
-    """Do the work, and close the model however it ends."""
-    from anyio import CancelScope
-
-    try:
-        await work()
-    finally:
-        if model is not None:
-            with CancelScope(shield=True):
-                await model.close()
 
 
 def _units(corpus: Corpus, checked: Sequence[Checked]) -> list[_Unit]:

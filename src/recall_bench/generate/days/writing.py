@@ -102,21 +102,14 @@ class _Writing:
             return self._outcome(len(there), None, None)
         for note in self.plan.notes:
             self.told(f"[generator] {note}")
-        is_own = model is None
         asked = open_model(self.request) if model is None else model
         self.log.begin(overwrite=self.request.overwrite)
         caller = Caller.of(self.request, asked, self.log)
         self._estimate(owed)
 
-        async def work() -> None:
-            try:
-                await self._write(caller, there)
-            finally:
-                if is_own:
-                    with anyio.CancelScope(shield=True):
-                        await asked.close()
-
-        stopped = carried_out(work)
+        stopped = carried_out(
+            lambda: self._write(caller, there), closing=asked if model is None else None
+        )
         if self.request.overwrite and stopped is None and not self.missing:
             self.log.end()
         return self._outcome(len(there), caller, stopped)

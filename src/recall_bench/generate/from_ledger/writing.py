@@ -53,8 +53,9 @@ def write_from_ledger(
             "`recall-bench create-persona --model offline`, or leave --from-ledger out"
         )
     persona, story = read_persona(layout.folder), read_story(layout.folder, layout.arcs)
+    closing = None
     if model is None:
-        model = open_model(request)
+        closing = model = open_model(request)
     with CallLog(log_path(layout.folder, "days", layout.suffix)) as log:
         log.begin(overwrite=request.overwrite)
         caller = Caller.of(request, model, log)
@@ -66,6 +67,7 @@ def write_from_ledger(
             world=world,
             log=log,
             caller=caller,
+            closing=closing,
             told=told,
         )
         return writer.run()
@@ -82,6 +84,8 @@ class _Writer:
     world: WorldFolder
     log: CallLog
     caller: Caller
+    closing: "Model | None"
+    """A model that was opened here, and not given by somebody who may ask it more."""
     told: Told
     written: int = 0
     unique: int = 0
@@ -108,7 +112,7 @@ class _Writer:
         async def work() -> None:
             await side_by_side(owed, self._day, at_once=self.request.parallelism)
 
-        stopped = carried_out(work, self.caller.model)
+        stopped = carried_out(work, self.closing)
         if stopped is None and not self.missing:
             self.log.end()
         return Generated(

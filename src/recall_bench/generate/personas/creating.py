@@ -4,8 +4,6 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-import anyio
-
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.identity import Persona, read_persona
 from recall_bench.datasets.story import Story, read_story
@@ -63,27 +61,18 @@ def create_persona(
     there = check(request)
     if there.persona is not None and there.story is not None:
         return _Creation(request, told, there).outcome(None)
-    is_own = model is None
+    closing = None
     if model is None:
         from recall_bench.generate.opening import open_model
 
-        model = open_model(request)
+        closing = model = open_model(request)
     with CallLog(log_path(request.persona, "create-persona", "")) as log:
         for folder in (request.persona, request.persona / FOLDER):
             sweep(folder)
         log.begin(overwrite=request.overwrite)
         creation = _Creation(request, told, standing(request, log))
         caller = Caller.of(request, model, log)
-
-        async def work() -> None:
-            try:
-                await creation.carry_out(caller, log)
-            finally:
-                if is_own:
-                    with anyio.CancelScope(shield=True):
-                        await model.close()
-
-        stopped = carried_out(work)
+        stopped = carried_out(lambda: creation.carry_out(caller, log), closing)
         if stopped is None and not creation.missing:
             log.end()
         return creation.outcome(caller, stopped)

@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import anyio
 import anyio.lowlevel
 
 from recall_bench.core.usage import Usage
@@ -114,14 +113,9 @@ class _Pass:
         queue = _Queue(self, writer, self._checker(checker_of))
 
         async def work() -> None:
-            try:
-                await side_by_side(self.owed, queue.write, at_once=self.request.parallelism)
-            finally:
-                if closing is not None:
-                    with anyio.CancelScope(shield=True):
-                        await closing.close()
+            await side_by_side(self.owed, queue.write, at_once=self.request.parallelism)
 
-        stopped = carried_out(work)
+        stopped = carried_out(work, closing)
         self._end(stopped)
         return self._outcome(stopped)
 
