@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import msgspec
+
 from recall_bench.core.diagnosis import Complaint, Diagnosis, Health
 from recall_bench.core.event import Answered, Metered
 from recall_bench.core.memory import Answer, Asker, Clock, SystemCard
@@ -30,7 +32,7 @@ def delivered(name: str, seconds: float, **delivery: int) -> Answered:
         trial=trial(name),
         answer=Answer(text="x"),
         seconds=seconds,
-        delivery=Delivery(**delivery),
+        delivery=msgspec.convert(delivery, Delivery),
     )
 
 

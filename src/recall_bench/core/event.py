@@ -62,6 +62,17 @@ class Settled(_Event, frozen=True, kw_only=True, tag="settled"):
     seconds: float
 
 
+class Inspected(_Event, frozen=True, kw_only=True, tag="inspected"):
+    """The memory was looked into before it was asked at a checkpoint."""
+
+    scenario: str
+    checkpoint: str
+    lost: tuple[int, ...] | None = None
+    """Days it was fed and holds nothing of; None if it does not say what it holds."""
+    bytes: int | None = None
+    """How large it is; None if it does not say."""
+
+
 class FeedFailed(_Event, frozen=True, kw_only=True, tag="feed_failed"):
     """The system could not be opened, fed or settled; what it owed from here on stays open."""
 
@@ -166,6 +177,7 @@ Event = (
     | Declared
     | Ingested
     | Settled
+    | Inspected
     | FeedFailed
     | Metered
     | Answered

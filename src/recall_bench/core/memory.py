@@ -170,6 +170,24 @@ class Attesting(Protocol):
         ...
 
 
+class Holdings(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What a memory says it holds; None where it does not say."""
+
+    days: tuple[int, ...] | None = None
+    """The story days of which it holds anything."""
+    bytes: int | None = None
+    """What it takes to keep them, index and all."""
+
+
+@runtime_checkable
+class Inspectable(Protocol):
+    """A memory that can be looked into: what it still holds, and how large it has become."""
+
+    async def holdings(self) -> Holdings:
+        """What is in it now. Called at every checkpoint, after `settle`."""
+        ...
+
+
 @runtime_checkable
 class Metering(Protocol):
     """A system whose spending on language models is counted by us."""

@@ -1,0 +1,68 @@
+"""What the six views of hallucination say, as numbers.
+
+The first, the row under the heatmap, is part of the heatmap; canaries have a file of their own.
+"""
+
+from enum import StrEnum
+
+from recall_bench.core.record import Record
+from recall_bench.statistics.estimate import Estimate
+from recall_bench.statistics.trend import Trend
+
+
+class Pattern(StrEnum):
+    """What happens to hallucination while recall changes with corpus size."""
+
+    HEALTHY = "healthy"
+    """Recall falls, and hallucination does not rise with it: what is lost is said to be lost."""
+    PATHOLOGICAL = "pathological"
+    """Recall falls and hallucination rises: what is lost is made up."""
+    INVENTING = "inventing"
+    """Recall holds, and hallucination rises all the same."""
+    STEADY = "steady"
+    """Neither changes further than chance explains."""
+    UNKNOWN = "unknown"
+    """There are not two sizes to compare, or nothing was judged."""
+
+
+class Rate(Record, frozen=True, kw_only=True):
+    """How often one group of answers made something up."""
+
+    name: str
+    rate: Estimate | None
+    """None where none of its answers was judged."""
+
+
+class Moment(Record, frozen=True, kw_only=True):
+    """Recall beside hallucination at one checkpoint."""
+
+    checkpoint: str
+    days: int
+    recall: Estimate | None
+    """Points for correctness and completeness, as a share of all there are."""
+    hallucination: Estimate | None
+
+
+class Course(Record, frozen=True, kw_only=True):
+    """How recall and hallucination go with corpus size, for one persona or all."""
+
+    name: str | None
+    """None for all personas together."""
+    rate: Estimate | None
+    moments: tuple[Moment, ...]
+    hallucination: Trend | None
+    """Intercept, slope, and what they predict for sizes not seen."""
+    recall: Trend | None
+    pattern: Pattern
+    reason: str
+    """The rule as it applied, in one sentence with its figures."""
+
+
+class HallucinationViews(Record, frozen=True, kw_only=True):
+    """Rates by category, the course over corpus size, and both by persona."""
+
+    categories: tuple[Rate, ...]
+    """Negative recall and synthesis first, where they are asked."""
+    overall: Course
+    personas: tuple[Course, ...]
+    """One a persona where there are several, else none."""
