@@ -1,21 +1,18 @@
 """A comparison for people: who, the conclusion, and the tables behind it, in a hundred columns."""
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from recall_bench.analysis.conclusion import interval_words, is_told, p_words, signed
 from recall_bench.analysis.contrasts import Contrast, Part, Report, RunCard, View
 from recall_bench.core.diagnosis import Health
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.reporting.facts import NO_DATA, percent
+from recall_bench.reporting.facts import percent
+from recall_bench.reporting.lines import NO_DATA, WIDTH, fact, plain, selection, wrapped
 from recall_bench.reporting.summary import Status
 from recall_bench.reporting.text import STUB_WARNING
 from recall_bench.statistics.comparison import Comparison
 from recall_bench.statistics.estimate import FEW_QUESTIONS, Estimate, Method
 
-_WIDTH = 100
-_LABEL = 13
-_HARD_SPACE = "\xa0"
 _NAME = 26
 _LEFT = 65
 """The columns of a table without its tests."""
@@ -31,7 +28,7 @@ def text_of(report: Report) -> str:
         lines.append(STUB_WARNING)
     lines.append("")
     for run in report.runs:
-        lines += _fact(run.letter, _run_card(run))
+        lines += fact(run.letter, _run_card(run))
     if report.ranking:
         lines += ["", *_ranking(report)]
     for contrast, conclusion in zip(report.contrasts, report.conclusions, strict=True):
@@ -70,7 +67,7 @@ def _ranking(report: Report) -> Iterator[str]:
     yield f"By the mean over the {trials:,} trials that all runs have a mark for"
     yield f"{'':<4}{'run':<{_NAME + 4}}{'of 6':>6}{'95 % interval':>17}{'to A':>9}{'p adj.':>10}"
     for place, rank in enumerate(report.ranking, start=1):
-        name = _plain(f"{rank.letter} {systems[rank.letter]}")[: _NAME + 3]
+        name = plain(f"{rank.letter} {systems[rank.letter]}")[: _NAME + 3]
         against = found.get(rank.letter)
         interval = _within(rank.mean).strip(" ()") or NO_DATA
         yield (
@@ -88,17 +85,17 @@ def _contrast(contrast: Contrast, conclusion: str) -> Iterator[str]:
     title = f"{contrast.letter} against A"
     yield title
     yield "─" * len(title)
-    yield from _wrapped(f"{conclusion[0].upper()}{conclusion[1:]}.")
+    yield from wrapped(f"{conclusion[0].upper()}{conclusion[1:]}.")
     yield ""
-    yield from _fact("Pairs", _pairs(contrast))
+    yield from fact("Pairs", _pairs(contrast))
     for each in contrast.dropped:
         count = f"{each.first:,} of A and {each.second:,} of {contrast.letter}"
-        yield from _fact("Dropped", f"{count}: trials {each.reason}")
+        yield from fact("Dropped", f"{count}: trials {each.reason}")
     for unlike in contrast.unlike:
-        yield from _fact("Differs", str(unlike))
+        yield from fact("Differs", str(unlike))
     if contrast.is_identical:
         return
-    yield from _fact("Effect", _effect(contrast))
+    yield from fact("Effect", _effect(contrast))
     yield ""
     yield from _parts(contrast)
     yield from _rates(contrast)
@@ -132,7 +129,7 @@ def _effect(contrast: Contrast) -> str:
 
 def _parts(contrast: Contrast) -> Iterator[str]:
     yield _tested_head("points of 6", contrast.letter)
-    yield "─" * _WIDTH
+    yield "─" * WIDTH
     yield _row(contrast.overall)
     for part in contrast.categories:
         yield _row(part)
@@ -143,7 +140,7 @@ def _rates(contrast: Contrast) -> Iterator[str]:
     if rates:
         yield ""
         yield _tested_head("% of answers", contrast.letter)
-        yield "─" * _WIDTH
+        yield "─" * WIDTH
     for part in rates:
         yield _row(part, scale=100, digits=1)
 
@@ -152,7 +149,7 @@ def _views(kind: str, views: Sequence[View], letter: str) -> Iterator[str]:
     yield ""
     yield _head(f"by {kind}", letter)
     yield "─" * _LEFT
-    shown = _selection(len(views), _ROWS)
+    shown = selection(len(views), _ROWS)
     for view in (views[place] for place in shown):
         yield _figures(view, view.difference)
     if len(shown) < len(views):
@@ -182,7 +179,7 @@ def _figures(part: Part | View, difference: Estimate, scale: float = 1, digits: 
     count = f"{difference.questions}{'!' if difference.is_small else ''}"
     interval = interval_words(difference, digits, scale) or NO_DATA
     return (
-        f"{_plain(part.name)[: _NAME - 1]:<{_NAME}}{count:>5}"
+        f"{plain(part.name)[: _NAME - 1]:<{_NAME}}{count:>5}"
         f"{scale * part.first:>6.{digits}f}{scale * part.second:>6.{digits}f}"
         f"{signed(scale * difference.value, digits):>7}{interval:>15}"
     )
@@ -191,50 +188,22 @@ def _figures(part: Part | View, difference: Estimate, scale: float = 1, digits: 
 def _notes(report: Report) -> Iterator[str]:
     parts = [part for each in report.contrasts for part in (each.overall, *each.categories)]
     drawn = {part.comparison.difference.method for part in parts}
-    yield from _wrapped(
+    yield from wrapped(
         "n: different questions; each is one piece of evidence, however often it was put. +/=/−: "
         "questions whose figure went up, stayed and went down. seen: the smallest true difference "
         "that data like these show four times in five."
     )
     several = "categories" if len(report.contrasts) == 1 else "runs, and over all their categories"
-    yield from _wrapped(
+    yield from wrapped(
         f"p adj.: by Holm's steps over {several}; *: at most 0.05. Checkpoints and personas are "
         "there to look at, without a correction: of twenty such intervals one misses by chance."
     )
     if any(part.comparison.difference.is_small for part in parts):
-        yield from _wrapped(
+        yield from wrapped(
             f"!: fewer than {FEW_QUESTIONS} questions; the interval holds less often than it says."
         )
     if Method.PERSONAS in drawn:
-        yield from _wrapped(
+        yield from wrapped(
             "Intervals over five personas or more are for other personas like these; p-values are "
             "for other questions to these."
         )
-
-
-def _fact(label: str, words: str) -> list[str]:
-    return _wrapped(words, initial=f"{label:{_LABEL}}", subsequent=" " * _LABEL)
-
-
-def _wrapped(words: str, *, initial: str = "", subsequent: str = "") -> list[str]:
-    """In lines that part no number from its unit."""
-    lines = textwrap.wrap(
-        _plain(words).replace(" %", f"{_HARD_SPACE}%"),
-        width=_WIDTH,
-        initial_indent=initial,
-        subsequent_indent=subsequent,
-        break_on_hyphens=False,
-    )
-    return [line.replace(_HARD_SPACE, " ") for line in lines]
-
-
-def _selection(count: int, room: int) -> list[int]:
-    """At most `room` of `count` places, evenly spread, both ends among them."""
-    if count <= room:
-        return list(range(count))
-    return [round(place * (count - 1) / (room - 1)) for place in range(room)]
-
-
-def _plain(words: str) -> str:
-    """Names and messages come from elsewhere: nothing in them may steer a terminal."""
-    return "".join(mark if mark.isprintable() else " " for mark in words)
