@@ -24,9 +24,8 @@ def find_stories(plan: Plan, data: Path | None, building: Building | None) -> di
 
 
 def _found(card: ScenarioCard, plan: Plan, data: Path | None, building: Building | None) -> Found:
-    candidates = _below(data, card) if data is not None else _shipped(card, building)
     seen: list[Inspection] = []
-    for story in candidates:
+    for story in candidates(card, data, building):
         found = inspect(
             story.folder,
             arcs=story.arcs,
@@ -41,6 +40,13 @@ def _found(card: ScenarioCard, plan: Plan, data: Path | None, building: Building
             return story, asked
         seen.append(found)
     raise DataError(_difference(card, seen, "the package" if data is None else str(data)))
+
+
+def candidates(
+    card: ScenarioCard, data: Path | None, building: Building | None
+) -> Iterator[StoryFolder]:
+    """Where the story may be; UsageError if it is nowhere."""
+    return _below(data, card) if data is not None else _shipped(card, building)
 
 
 def _below(data: Path, card: ScenarioCard) -> Iterator[StoryFolder]:
