@@ -14,9 +14,12 @@ class Measure(StrEnum):
     QUERY_P50 = "query-seconds-p50"
     QUERY_P95 = "query-seconds-p95"
     TOKENS = "tokens-an-answer"
-    """Tokens into models, and tokens of passages delivered to a reader, for one answer."""
+    """Tokens into models, and tokens of passages delivered to a reader, for one answer. Where the
+    reader is a model, what it was given holds the passages already."""
     MONEY = "dollars-a-thousand-answers"
+    """All the system and the reader spent, on feeding too; judges are no part of it."""
     BYTES = "index-bytes"
+    """At the last checkpoint, all personas together."""
 
 
 class CostPoint(Record, frozen=True, kw_only=True):
@@ -24,10 +27,12 @@ class CostPoint(Record, frozen=True, kw_only=True):
 
     checkpoint: str
     days: int
+    """Story days told by then to the persona that was told most: `full` is no number of days."""
     ingest_s_a_day: float | None
-    """Feeding and settling, for each day fed for this checkpoint."""
+    """Feeding and settling, for each day fed for this checkpoint, all personas together."""
     query_p50_s: float | None
     query_p95_s: float | None
+    """How long the system took for half of its answers, and for 95 in 100, at most."""
     delivered_tokens: float | None
     """Of passages, for each answer that came with some."""
     ingest_usage: Usage | None
@@ -57,6 +62,9 @@ class Contender(Record, frozen=True, kw_only=True):
     cost: float
     dominated_by: tuple[str, ...]
     """The names of those that score at least as much for at most as much, and better in one."""
+    in_doubt: tuple[str, ...] = ()
+    """Those of them whose interval of the score overlaps this one's, or who have none: that they
+    score more may be chance."""
 
 
 class Pareto(Record, frozen=True, kw_only=True):

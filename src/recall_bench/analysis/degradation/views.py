@@ -16,7 +16,7 @@ class By(StrEnum):
     AGE = "age"
     """How old the fact was when it was first asked about."""
     REVISIONS = "revisions"
-    """How often what it says has been changed."""
+    """How often the thing was revised since it was first told: superseded values of the truth."""
 
 
 class CurvePoint(Record, frozen=True, kw_only=True):
@@ -24,6 +24,7 @@ class CurvePoint(Record, frozen=True, kw_only=True):
 
     checkpoint: str
     days: int
+    """Story days told by then to the persona that was told most: `full` is no number of days."""
     mean: Estimate | None
 
 
@@ -58,9 +59,14 @@ class Degradation(Record, frozen=True, kw_only=True):
     fixed_trend: Trend | None
     cohort: CohortCard | None
     survivals: tuple[Survived, ...]
+    """Each as far as enough facts were followed."""
     never_known: int
-    """Facts no answer was ever right about: they cannot be lost."""
+    """Facts no answer was ever right about: they cannot be lost. Each repeat counts."""
     failures: int
     """A fact is lost at the first of so many wrong answers in a row."""
     reason: str | None
     """Why there is no fixed view, or no survival; None where there are both."""
+    unfollowed: int = 0
+    """Facts that were known and then not asked often enough to tell whether they were lost."""
+    notes: tuple[str, ...] = ()
+    """Which groups are left out, and what keeps the rest from saying more."""

@@ -1,0 +1,165 @@
+"""What a run took: by corpus size, and in all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from recall_bench.analysis.costs.spending import Spending, Usages, spending_of
+from recall_bench.analysis.costs.views import CostPoint, Costs, Measure
+from recall_bench.analysis.trials import Table, TrialRow
+from recall_bench.core.plan import Lifecycle
+from recall_bench.core.standing import State
+from recall_bench.core.usage import Usage
+from recall_bench.reporting.folder import RunFolder
+
+
+def costs(folder: RunFolder, table: Table) -> Costs:
+    """The costs of the system and its reader; what judges cost is not among them.
+
+    Personas are taken together: seconds and days are summed before one is divided by the other,
+    answers are ranked in one list, and sizes are added up.
+    """
+    run = _Run(folder, table, spending_of(folder, table.rows))
+    parts: dict[str, list[TrialRow]] = {}
+    for row in table.rows:
+        parts.setdefault(row.trial.checkpoint, []).append(row)
+    points = tuple(
+        run.point(each.label, parts[each.label])
+        for each in table.plan.checkpoints
+        if each.label in parts
+    )
+    return Costs(points=points, measures=run.measures(points), notes=tuple(run.notes(points)))
+
+
+def nearest_rank(values: Sequence[float], share: float) -> float | None:
+    """The smallest value that this share of all does not exceed; None where there is none."""
+    ranked = sorted(values)
+    return ranked[max(0, ceil(share * len(ranked)) - 1)] if ranked else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    folder: RunFolder
+    table: Table
+    spending: Spending
+
+    def point(self, label: str, rows: Sequence[TrialRow]) -> CostPoint:
+        answered = _seconds(rows)
+        spent = self.spending
+        return CostPoint(
+            checkpoint=label,
+            days=max(row.cutoff for row in rows),
+            ingest_s_a_day=self._ingest((label,)),
+            query_p50_s=nearest_rank(answered, 0.5),
+            query_p95_s=nearest_rank(answered, 0.95),
+            delivered_tokens=_delivered(rows),
+            ingest_usage=None if spent.ingest is None else spent.ingest.get(label, Usage()),
+            query_usage=None if spent.query is None else spent.query.get(label, Usage()),
+            index_bytes=self._bytes(label, rows),
+        )
+
+    def measures(self, points: Sequence[CostPoint]) -> dict[Measure, float]:
+        """The whole run by each measure that is known."""
+        answered = _seconds(self.table.rows)
+        found = {
+            Measure.INGEST: self._ingest(tuple(point.checkpoint for point in points)),
+            Measure.QUERY_P50: nearest_rank(answered, 0.5),
+            Measure.QUERY_P95: nearest_rank(answered, 0.95),
+            Measure.TOKENS: self._tokens(),
+            Measure.MONEY: self._money(len(answered)),
+            Measure.BYTES: points[-1].index_bytes if points else None,
+        }
+        return {measure: float(cost) for measure, cost in found.items() if cost is not None}
+
+    def notes(self, points: Sequence[CostPoint]) -> list[str]:
+        """What is not known, and what would make it known."""
+        spent, notes = self.spending, []
+        if spent.query is None:
+            notes.append(
+                "nobody says what the system spends on models; --endpoint counts what it spends "
+                "there, or its answers can say so (usage)"
+            )
+        elif spent.is_reader_alone:
+            notes.append(
+                "tokens and money of answers are the reader's alone; what the system spends "
+                "itself, --endpoint counts"
+            )
+        if spent.query is not None and spent.ingest is None:
+            notes.append("nobody says what feeding spends on models; --endpoint counts it")
+        if spent.silent:
+            notes.append(
+                "tokens and money of an answer are not known: of those answered, so many do not "
+                f"say what was spent on them: {spent.silent:,}"
+            )
+        if self.table.plan.lifecycle is Lifecycle.FRESH and _is_anything(spent.ingest):
+            notes.append(
+                "each checkpoint was fed from the first day (fresh), and money counts every time"
+            )
+        if spent.total.unpriced:
+            notes.append(
+                f"money is not known: nobody knows the price of {spent.total.unpriced:,} calls"
+            )
+        if not points or points[-1].index_bytes is None:
+            notes.append(
+                "the size of the index is not known at the last checkpoint; the system, or its "
+                "adapter, can say it (stored_bytes)"
+            )
+        return notes
+
+    def _ingest(self, labels: Sequence[str]) -> float | None:
+        clocks = [
+            standing.clocks[standing.row[label]]
+            for standing in self.folder.standings.scenarios.values()
+            for label in labels
+            if label in standing.row
+        ]
+        days = sum(clock.days_fed for clock in clocks)
+        seconds = sum(clock.ingest_s + clock.settle_s for clock in clocks)
+        return seconds / days if days else None
+
+    @property
+    def _is_partly_known(self) -> bool:
+        return self.spending.is_reader_alone or self.spending.silent > 0
+
+    def _tokens(self) -> float | None:
+        """Of models and of passages, for one answer; None unless what models read is known."""
+        spent, reader = self.spending.query, self.table.plan.reader
+        answers = len(_seconds(self.table.rows))
+        if spent is None or self._is_partly_known or not answers:
+            return None
+        read = sum(usage.input_tokens for usage in spent.values())
+        if reader is None or reader.model is None:
+            read += sum(row.delivery.tokens for row in self.table.rows if row.delivery is not None)
+        return read / answers
+
+    def _money(self, answers: int) -> float | None:
+        spent = self.spending
+        is_known = spent.query is not None and spent.ingest is not None
+        if not is_known or self._is_partly_known or spent.total.unpriced or not answers:
+            return None
+        return 1000 * spent.total.cost_usd / answers
+
+    def _bytes(self, label: str, rows: Sequence[TrialRow]) -> int | None:
+        """All personas together; None unless each of them says."""
+        told = self.spending.bytes.get(label, {})
+        sizes = [told.get(name) for name in dict.fromkeys(row.trial.scenario for row in rows)]
+        known = [size for size in sizes if size is not None]
+        return sum(known) if len(known) == len(sizes) else None
+
+
+def _is_anything(usages: Usages | None) -> bool:
+    return any(usage.calls for usage in (usages or {}).values())
+
+
+def _seconds(rows: Sequence[TrialRow]) -> list[float]:
+    """How long each answer took; a failure is none, whether it came at once or timed out."""
+    return [
+        row.seconds
+        for row in rows
+        if row.seconds is not None and row.state is not State.NOT_ANSWERED
+    ]
+
+
+def _delivered(rows: Sequence[TrialRow]) -> float | None:
+    tokens = [row.delivery.tokens for row in rows if row.delivery is not None]
+    return sum(tokens) / len(tokens) if tokens else None

@@ -1,0 +1,85 @@
+"""Means and lines over corpus size: of whatever was asked, and of the same questions throughout."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from recall_bench.analysis.degradation.stretch import Stretch
+from recall_bench.analysis.degradation.views import CohortCard, CurvePoint
+from recall_bench.analysis.trials import TrialRow
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.statistics.estimate import Estimate, mean_estimate
+from recall_bench.statistics.trend import Trend, trend
+
+LIMITS = (0.0, float(FULL_MARKS))
+
+POINT_RESAMPLES: Final = 1000
+"""As many draws for the mean at one checkpoint: its ends are then off by a twentieth of what they
+are apart from it, and a curve of 143 checkpoints takes a second."""
+
+
+def curve(
+    rows: Iterable[TrialRow], sizes: Mapping[str, int], *, seed: int, resamples: int
+) -> tuple[CurvePoint, ...]:
+    """The mean of the trials of each checkpoint; None where none has points yet."""
+    draws = min(resamples, POINT_RESAMPLES)
+    parts: dict[str, list[TrialRow]] = {label: [] for label in sizes}
+    for row in rows:
+        parts[row.trial.checkpoint].append(row)
+    return tuple(
+        CurvePoint(
+            checkpoint=label, days=days, mean=_mean(parts[label], seed=seed, resamples=draws)
+        )
+        for label, days in sizes.items()
+    )
+
+
+def line(rows: Iterable[TrialRow], *, seed: int, resamples: int) -> Trend | None:
+    """The line through the trials, each at the days its own persona had been told."""
+    counted = [(float(points), row) for row in rows if (points := row.points) is not None]
+    return trend(
+        [points for points, _ in counted],
+        [float(row.cutoff) for _, row in counted],
+        [row.trial.item for _, row in counted],
+        [row.trial.scenario for _, row in counted],
+        seed=seed,
+        limits=LIMITS,
+        resamples=resamples,
+    )
+
+
+def within(rows: Iterable[TrialRow], stretch: Stretch) -> list[TrialRow]:
+    """The trials of the questions that are followed, over the checkpoints they are followed."""
+    labels = frozenset(stretch.labels)
+    return [
+        row
+        for row in rows
+        if row.trial.checkpoint in labels
+        and (row.trial.scenario, row.trial.item) in stretch.questions
+    ]
+
+
+def card_of(stretch: Stretch, rows: Sequence[TrialRow]) -> CohortCard:
+    """What is followed, and how much else was asked meanwhile."""
+    labels = frozenset(stretch.labels)
+    asked = {(row.trial.scenario, row.trial.item) for row in rows if row.trial.checkpoint in labels}
+    return CohortCard(
+        first=stretch.labels[0],
+        last=stretch.labels[-1],
+        checkpoints=len(stretch.labels),
+        questions=len(stretch.questions),
+        personas=len({persona for persona, _ in stretch.questions}),
+        left_out=len(asked - stretch.questions),
+    )
+
+
+def _mean(rows: Sequence[TrialRow], *, seed: int, resamples: int) -> Estimate | None:
+    counted = [(float(points), row.trial) for row in rows if (points := row.points) is not None]
+    return mean_estimate(
+        [points for points, _ in counted],
+        [trial.item for _, trial in counted],
+        [trial.scenario for _, trial in counted],
+        seed=seed,
+        missing=len(rows) - len(counted),
+        limits=LIMITS,
+        resamples=resamples,
+    )

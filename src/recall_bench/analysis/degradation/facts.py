@@ -1,0 +1,196 @@
+"""How long each fact stayed known, and which groups facts are compared in.
+
+A fact is a question that wants an answer: one that a system passes by denying, or by keeping
+silent, cannot be lost. Its clock is its age, the days told since the story first supported it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from recall_bench.analysis.degradation.grid import on_grid
+from recall_bench.analysis.degradation.horizon import believed
+from recall_bench.analysis.degradation.views import By, Survived
+from recall_bench.analysis.trials import TrialRow
+from recall_bench.core.question import CATEGORIES, Expects, Item
+from recall_bench.core.standing import Standing, State
+from recall_bench.core.verdict import Verdict
+from recall_bench.statistics.estimate import FEW_QUESTIONS
+from recall_bench.statistics.lifetimes import Lifetime, Series, cohort
+from recall_bench.statistics.survival import survival, survival_by
+
+Question = tuple[str, str]
+
+MANY_REVISIONS = 3
+"""From so many on, revisions are one group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Every fact a run followed."""
+
+    lifetimes: tuple[Lifetime, ...]
+    """Of those that were asked often enough after they were known."""
+    unfollowed: int
+    never_known: int
+    items: Mapping[Question, Item]
+    ages: Mapping[Question, int]
+    """How old each was when it was first asked about."""
+
+
+def passed(row: TrialRow) -> bool | None:
+    """Whether the system knew: no failure by its verdict; None where there is none.
+
+    A verdict is a failure by the rule that sends it to an appellate judge: fewer than 4 of 6
+    points, something made up, or nothing right. A question not answered is failed.
+    """
+    match row.state:
+        case State.JUDGED:
+            return not _is_failure(row.standing)
+        case State.NOT_ANSWERED:
+            return False
+        case State.MEASURED if row.score is not None:
+            return not Verdict(score=row.score).is_failure
+        case _:
+            return None
+
+
+def facts_of(rows: Iterable[TrialRow], *, failures: int) -> Facts:
+    """The lifetime of each fact in each repeat; lost at the first of so many failures in a row.
+
+    No two trials of a repeat may be of one question at one age.
+    """
+    asks: dict[tuple[Question, int], list[tuple[float, bool]]] = {}
+    items: dict[Question, Item] = {}
+    ages: dict[Question, int] = {}
+    for row in rows:
+        known = passed(row)
+        if row.item.truth.expects is not Expects.ANSWER or known is None:
+            continue
+        question = row.trial.scenario, row.trial.item
+        age = row.cutoff - row.item.known_from
+        items[question] = row.item
+        ages.setdefault(question, age)
+        asks.setdefault((question, row.trial.repeat), []).append((age, known))
+    found = cohort(
+        (
+            Series(persona=persona, question=name, asks=answers)
+            for ((persona, name), _), answers in asks.items()
+        ),
+        failures=failures,
+    )
+    followed = tuple(
+        each for each in on_grid(found.lifetimes) if each.known_for > 0 or each.lost_by is not None
+    )
+    return Facts(
+        lifetimes=followed,
+        unfollowed=len(found.lifetimes) - len(followed),
+        never_known=found.never_known,
+        items=items,
+        ages=ages,
+    )
+
+
+def survivals(facts: Facts, *, seed: int, resamples: int) -> tuple[list[Survived], list[str]]:
+    """All facts, then each group that is large enough; and a note for what is left out."""
+    whole = survival(facts.lifetimes, seed=seed, resamples=resamples)
+    if whole is None or (known := believed(whole)) is None:
+        return [], []
+    found, notes = [Survived(by=By.ALL, name="all", survival=known)], []
+    for by, names in _groupings(facts):
+        if len(set(names.values())) < 2:
+            notes.append(f"survival is not told apart by {by.value}: {_ALONE[by]}")
+            continue
+        large, small = _by_size(facts, names)
+        parts = survival_by(large, _namer(names), seed=seed, resamples=resamples)
+        found += [
+            Survived(by=by, name=name, survival=each)
+            for name in dict.fromkeys(names.values())
+            if name in parts and (each := believed(parts[name])) is not None
+        ]
+        if small:
+            notes.append(
+                f"survival by {by.value} leaves out {_listed(small)}: with fewer than "
+                f"{FEW_QUESTIONS} questions followed a curve says little"
+            )
+    return found, notes
+
+
+_ALONE = {
+    By.CATEGORY: "all facts followed are of one",
+    By.AGE: "all were as old when first asked about",
+    By.REVISIONS: "no question followed, or every one, lists superseded values (stale) alike",
+}
+
+
+@cache
+def _is_failure(standing: Standing) -> bool:
+    return Verdict.of(standing.correctness, standing.completeness, standing.grounded).is_failure
+
+
+def _groupings(facts: Facts) -> Iterable[tuple[By, Mapping[Question, str]]]:
+    """For each way to group, the group of each question followed, in the order they are told."""
+    followed = sorted({(each.persona, each.question) for each in facts.lifetimes})
+    items, ages = facts.items, facts.ages
+    rank = {name: place for place, name in enumerate(CATEGORIES)}
+    yield (
+        By.CATEGORY,
+        _named(
+            followed,
+            lambda each: items[each].truth.category,
+            lambda each: rank.get(items[each].truth.category, len(rank)),
+        ),
+    )
+    thirds = _thirds([ages[each] for each in followed])
+    yield By.AGE, _named(followed, lambda each: thirds[ages[each]], lambda each: ages[each])
+    yield (
+        By.REVISIONS,
+        _named(
+            followed,
+            lambda each: _revisions(items[each]),
+            lambda each: len(items[each].truth.stale),
+        ),
+    )
+
+
+def _named(
+    questions: Sequence[Question], name: Callable[[Question], str], rank: Callable[[Question], int]
+) -> dict[Question, str]:
+    return {each: name(each) for each in sorted(questions, key=lambda each: (rank(each), each))}
+
+
+def _revisions(item: Item) -> str:
+    count = len(item.truth.stale)
+    return f"{count}" if count < MANY_REVISIONS else f"{MANY_REVISIONS} or more"
+
+
+def _thirds(ages: Sequence[int]) -> dict[int, str]:
+    """For each age the name of its third: as many questions in each as equal ages allow."""
+    ranked = sorted(ages)
+    cuts = ranked[len(ranked) // 3], ranked[2 * len(ranked) // 3]
+    parts: dict[int, list[int]] = {}
+    for age in ranked:
+        parts.setdefault(sum(age >= cut for cut in cuts), []).append(age)
+    return {age: _span(part[0], part[-1]) for part in parts.values() for age in part}
+
+
+def _span(first: int, last: int) -> str:
+    return f"{first} days" if first == last else f"{first}–{last} days"
+
+
+def _by_size(facts: Facts, names: Mapping[Question, str]) -> tuple[list[Lifetime], dict[str, int]]:
+    """The lifetimes of groups that are large enough, and how many questions the others have."""
+    counts: dict[str, int] = {}
+    for name in names.values():
+        counts[name] = counts.get(name, 0) + 1
+    small = {name: count for name, count in counts.items() if count < FEW_QUESTIONS}
+    namer = _namer(names)
+    return [each for each in facts.lifetimes if namer(each) not in small], small
+
+
+def _namer(names: Mapping[Question, str]) -> Callable[[Lifetime], str]:
+    return lambda each: names[each.persona, each.question]
+
+
+def _listed(small: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in small.items())

@@ -1,0 +1,76 @@
+"""Runs in memory whose answers follow a rule that is known."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from numpy.random import Generator
+
+from recall_bench.analysis.trials import Table, TrialRow
+from recall_bench.core.plan import Checkpoint, Trial
+from recall_bench.core.question import Item
+from recall_bench.core.schedule import sheets
+from recall_bench.core.standing import Standing, State
+from tests.reporting.conftest import plan_of, question
+
+RIGHT = Standing(State.JUDGED, 3, 2, 1)
+WRONG = Standing(State.JUDGED, 1, 0, 1)
+
+Rule = Callable[[str, Item, int, int], Standing]
+"""By persona, question, days told and repeat, how the trial stands."""
+
+
+def table_of(
+    personas: Mapping[str, Sequence[Item]],
+    days: Sequence[int],
+    rule: Rule,
+    *,
+    ends: Mapping[str, int] | None = None,
+    **settings: object,
+) -> Table:
+    """A run that asked at these days; a story is as long as it is said to be."""
+    marks = tuple(Checkpoint(label=f"{day}d", days=day) for day in days)
+    plan = plan_of(dict(personas), checkpoints=marks, **settings)
+    rows = []
+    for persona, items in personas.items():
+        for sheet in sheets(items, (ends or {}).get(persona, max(days)), plan):
+            for repeat in range(plan.repeats):
+                for number in sheet.asked:
+                    item = items[number]
+                    rows.append(
+                        TrialRow(
+                            trial=Trial(
+                                scenario=persona,
+                                item=item.id,
+                                checkpoint=sheet.checkpoint.label,
+                                repeat=repeat,
+                            ),
+                            item=item,
+                            days=sheet.checkpoint.days,
+                            cutoff=sheet.cutoff,
+                            standing=rule(persona, item, sheet.cutoff, repeat),
+                        )
+                    )
+    return Table(plan=plan, rows=tuple(rows), items={k: tuple(v) for k, v in personas.items()})
+
+
+def facts(
+    count: int, *, until: int, chance: Generator, category: str = "factual-recall"
+) -> tuple[Item, ...]:
+    """As many facts, told all along."""
+    return tuple(
+        question(f"{category}-{number}", category, known_from=int(chance.integers(1, until)))
+        for number in range(count)
+    )
+
+
+def forgetting(half_life: float, chance: Generator) -> Rule:
+    """Every fact is lost at a steady rate from the day it is told, and never comes back."""
+    lives: dict[tuple[str, str], float] = {}
+
+    def rule(persona: str, item: Item, told: int, repeat: int) -> Standing:
+        place = persona, item.id
+        if place not in lives:
+            lives[place] = -half_life * math.log2(1 - chance.random())
+        return RIGHT if told - item.known_from < lives[place] else WRONG
+
+    return rule
