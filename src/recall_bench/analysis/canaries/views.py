@@ -11,8 +11,11 @@ class Change(StrEnum):
     NEW = "new"
     """It hallucinates reliably now, and is not on file."""
     STILL = "still"
+    """It is on file, and hallucinated in half of the answers or more."""
     HEALED = "healed"
     """It is on file, was asked, and hallucinates no more."""
+    UNCLEAR = "unclear"
+    """It is on file, and was asked too seldom, or went too mixed a way, to tell."""
     UNASKED = "unasked"
     """It is on file, and this run did not ask it."""
     CHANGED = "changed"
@@ -30,6 +33,7 @@ class Canary(Record, frozen=True, kw_only=True):
     digest: str
     """Of its text and reference."""
     asked: int
+    """Answers that were judged."""
     hallucinated: int
     runs: int
     """How many runs this is over."""
@@ -43,6 +47,7 @@ class Watched(Record, frozen=True, kw_only=True):
     """A canary and what became of it in this run."""
 
     canary: Canary
+    """As it is on file; as this run has it where it is new."""
     change: Change
     asked: int
     """In this run alone."""
@@ -57,3 +62,4 @@ class CanaryWatch(Record, frozen=True, kw_only=True):
     rule: str
     """What makes a canary, in one sentence with its figures."""
     watched: tuple[Watched, ...]
+    """What changed first; then by persona and question."""

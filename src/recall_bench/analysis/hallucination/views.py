@@ -18,11 +18,12 @@ class Pattern(StrEnum):
     PATHOLOGICAL = "pathological"
     """Recall falls and hallucination rises: what is lost is made up."""
     INVENTING = "inventing"
-    """Recall holds, and hallucination rises all the same."""
+    """Hallucination rises, and recall is not shown to fall."""
     STEADY = "steady"
-    """Neither changes further than chance explains."""
+    """Neither is shown to get worse. With few questions that says little."""
     UNKNOWN = "unknown"
-    """There are not two sizes to compare, or nothing was judged."""
+    """There are not two sizes to compare, nothing was judged, or recall falls and it cannot be
+    told whether hallucination rises with it."""
 
 
 class Rate(Record, frozen=True, kw_only=True):
@@ -38,6 +39,7 @@ class Moment(Record, frozen=True, kw_only=True):
 
     checkpoint: str
     days: int
+    """Story days there were to feed by then; the most of any persona, where they differ."""
     recall: Estimate | None
     """Points for correctness and completeness, as a share of all there are."""
     hallucination: Estimate | None

@@ -1,0 +1,105 @@
+"""The rule that tells a memory that loses what it knew from one that makes up what it lost.
+
+Recall *falls* where the whole 95 % interval of its slope is below zero; hallucination *rises* where
+the whole interval of its slope is above zero. Then
+
+* pathological: recall falls and hallucination rises;
+* inventing: hallucination rises, and recall does not fall;
+* healthy: recall falls, hallucination does not rise, and the upper end of its slope is less than
+  half of what recall loses: most of what is lost is not made up, whatever chance did;
+* unknown: recall falls, hallucination does not rise, and its upper end is not as low as that;
+* steady: neither falls nor rises. That is "not shown", and never "shown not to".
+
+The chance that steady data are called anything else is that of two intervals each missing on one
+side: about one in twenty.
+"""
+
+from typing import Final
+
+from recall_bench.analysis.hallucination.views import Pattern
+from recall_bench.statistics.estimate import Estimate, Method
+from recall_bench.statistics.trend import Coefficient, Trend
+
+MOST: Final = 0.5
+"""A loss of which more than this share may be made up is not called healthy."""
+
+_ROUNDING = 1e-9
+"""A line that changes less than this over all its days is level."""
+
+
+def pattern_of(
+    recall: Trend | None, hallucination: Trend | None, rate: Estimate | None
+) -> tuple[Pattern, str]:
+    """Which pattern two lines over the same sizes show, and why, in a sentence."""
+    if rate is None:
+        return Pattern.UNKNOWN, "no answer was judged"
+    if recall is None or hallucination is None:
+        return Pattern.UNKNOWN, "there are not two corpus sizes to compare"
+    if recall.slope.high is None or hallucination.slope.low is None:
+        return Pattern.UNKNOWN, "so few questions were asked that the slopes have no interval"
+    if _changes(recall, below=True):
+        return _falling(recall, hallucination, rate)
+    if _changes(hallucination, below=False):
+        return Pattern.INVENTING, (
+            f"hallucination rises, {_figures(hallucination.slope)}, and recall is not shown to "
+            f"fall, {_figures(recall.slope, unit='')}"
+        )
+    return Pattern.STEADY, (
+        f"recall is not shown to fall, {_figures(recall.slope)}, nor hallucination to rise, "
+        f"{_figures(hallucination.slope, unit='')}; what lies within these bounds would not have "
+        "been noticed"
+    )
+
+
+def _falling(recall: Trend, hallucination: Trend, rate: Estimate) -> tuple[Pattern, str]:
+    """Recall falls; whether hallucination rises with it, or is known not to."""
+    fall, rise = -recall.slope.value, hallucination.slope.value
+    lost, made_up = _figures(recall.slope), _figures(hallucination.slope, unit="")
+    if _changes(hallucination, below=False):
+        return Pattern.PATHOLOGICAL, (
+            f"recall falls, {lost}, and hallucination rises, {made_up}: "
+            f"{100 * rise / fall:.0f} made up for every 100 points lost"
+        )
+    possible = _possible_rise(hallucination, rate)
+    told = f"recall falls, {lost}, and hallucination is not shown to rise, {made_up}"
+    share = f"{100 * possible / fall:.0f} made up for every 100 points lost"
+    if possible < MOST * fall:
+        return Pattern.HEALTHY, f"{told}: at most {share}"
+    return Pattern.UNKNOWN, (
+        f"{told}; but up to {share} could have gone unnoticed, and from {100 * MOST:.0f} on that "
+        "is not called healthy: ask more questions"
+    )
+
+
+def _possible_rise(hallucination: Trend, rate: Estimate) -> float:
+    """The steepest rise that the data leave possible.
+
+    Where all questions agree, every draw has the same line. Then as many of them could turn as the
+    interval of the rate allows, between the first day and the last.
+    """
+    high = hallucination.slope.high or 0.0
+    if rate.method is Method.AGREEMENT and rate.high is not None:
+        span = hallucination.last_day - hallucination.first_day
+        return max(high, (rate.high - rate.value) / span, 0.0)
+    return max(high, 0.0)
+
+
+def _changes(line: Trend, *, below: bool) -> bool:
+    """Whether the whole interval of the slope is on that side of zero."""
+    span = line.last_day - line.first_day
+    end = line.slope.high if below else line.slope.low
+    if end is None:
+        return False
+    return end * span < -_ROUNDING if below else end * span > _ROUNDING
+
+
+def _figures(slope: Coefficient, *, unit: str = " points of 100 in 100 days") -> str:
+    """What a hundred days change, in points of a hundred, with its interval."""
+    low, high = slope.low or 0.0, slope.high or 0.0
+    value, *ends = (_signed(1e4 * each) for each in (slope.value, low, high))
+    return f"{value}{unit} ({ends[0]} to {ends[1]})"
+
+
+def _signed(number: float) -> str:
+    words = f"{number:+.2f}"
+    return "0.00" if float(words) == 0 else words

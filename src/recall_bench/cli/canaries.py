@@ -1,0 +1,93 @@
+"""`canaries`: questions that hallucinate reliably, kept in a file and watched on every run."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recall_bench.cli.answer import json_text
+from recall_bench.cli.options import PATH
+from recall_bench.errors import UsageError
+
+if TYPE_CHECKING:
+    from recall_bench.analysis.canaries.views import CanaryWatch
+    from recall_bench.analysis.trials import Table
+
+_FILE = click.option(
+    "--file",
+    type=PATH,
+    default=Path("canaries.json"),
+    show_default=True,
+    help="The file that canaries are kept in.",
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+
+
+@click.group("canaries")
+def canaries_command() -> None:
+    """Keep the questions that hallucinate reliably, and watch what becomes of them."""
+
+
+@canaries_command.command("update")
+@click.argument("runs", type=PATH, nargs=-1, required=True)
+@_FILE
+@_JSON
+def update_command(runs: tuple[Path, ...], *, file: Path, as_json: bool) -> None:
+    """Find the canaries of RUNS, taken together, and keep them in the file.
+
+    Of those on file already, the healed and those whose question has changed are taken out; those
+    that the runs did not ask, or too seldom to tell, stay.
+    """
+    from recall_bench.analysis.canaries.keeping import read_canaries, write_canaries
+    from recall_bench.analysis.canaries.watching import still_kept, watched_in
+
+    kept = read_canaries(file) if file.exists() else ()
+    tables = _read(runs)
+    now = still_kept(kept, tables)
+    write_canaries(file, now, tables)
+    _say(watched_in(tables, kept, file=str(file)), as_json=as_json)
+    click.echo(f"{file}: {len(now):,} kept", err=True)
+
+
+@canaries_command.command("check")
+@click.argument("run", type=PATH)
+@_FILE
+@_JSON
+def check_command(run: Path, *, file: Path, as_json: bool) -> None:
+    """Name the canaries that are new in RUN, healed or changed. The file stays as it is."""
+    from recall_bench.analysis.canaries.watching import watch
+
+    (table,) = _read([run])
+    _say(watch(table, file), as_json=as_json)
+
+
+def _read(paths: Sequence[Path]) -> "list[Table]":
+    """The runs; UsageError for one that is named twice, or that nobody graded."""
+    from recall_bench.analysis.trials import read_trials
+    from recall_bench.reporting.folder import RunFolder
+    from recall_bench.reporting.summary import STUB
+
+    first: dict[object, Path] = {}
+    tables = []
+    for path in paths:
+        folder = RunFolder.open(path)
+        # The same answers taken twice would pass for evidence over two runs.
+        run = folder.plan.digest, folder.started
+        if run in first:
+            raise UsageError(f"{first[run]} and {path} are the same run; name it once")
+        first[run] = path
+        table = read_trials(folder)
+        if folder.plan.judge.name == STUB or not table.hallucinations:
+            raise UsageError(
+                f"{path}: none of its answers was judged for what it makes up; judge them with "
+                "`recall-bench rejudge`"
+            )
+        tables.append(table)
+    return tables
+
+
+def _say(watch: "CanaryWatch", *, as_json: bool) -> None:
+    from recall_bench.analysis.canaries.text import text_of
+
+    click.echo(json_text(watch) if as_json else text_of(watch))

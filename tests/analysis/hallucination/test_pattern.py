@@ -1,0 +1,159 @@
+"""A memory that says what it lost and one that makes it up are told apart by a stated rule."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from recall_bench.analysis.hallucination.pattern import pattern_of
+from recall_bench.analysis.hallucination.viewing import hallucination_views
+from recall_bench.analysis.hallucination.views import Pattern
+from recall_bench.statistics.clusters import Drawn
+from recall_bench.statistics.estimate import Estimate, Method, mean_estimate
+from recall_bench.statistics.trend import Coefficient, Trend, trend
+from tests.analysis.hallucination.tables import asked, table_of
+
+RATE = Estimate(
+    value=0.1,
+    low=0.05,
+    high=0.2,
+    level=0.95,
+    method=Method.QUESTIONS,
+    questions=40,
+    personas=1,
+    trials=400,
+    missing=0,
+)
+
+
+def line(value: float, low: float | None, high: float | None) -> Trend:
+    """A line between days 100 and 1,100, its slope in points of 100 in 100 days."""
+    ends = [None if each is None else each / 1e4 for each in (low, high)]
+    return Trend(
+        intercept=Coefficient(value=0.5, low=None, high=None),
+        slope=Coefficient(value=value / 1e4, low=ends[0], high=ends[1]),
+        predictions=(),
+        level=0.95,
+        drawn=Drawn.QUESTIONS,
+        first_day=100,
+        last_day=1100,
+        questions=40,
+        personas=1,
+        trials=400,
+    )
+
+
+FALLS = line(-1.2, -1.8, -0.6)
+LEVEL = line(-0.1, -0.5, 0.3)
+RISES = line(0.4, 0.1, 0.7)
+
+
+@pytest.mark.parametrize(
+    ("recall", "hallucination", "pattern"),
+    [
+        pytest.param(FALLS, RISES, Pattern.PATHOLOGICAL, id="lost and made up"),
+        pytest.param(FALLS, line(0.2, -0.1, 0.59), Pattern.HEALTHY, id="lost, most not made up"),
+        pytest.param(FALLS, line(0.2, -0.1, 0.61), Pattern.UNKNOWN, id="lost, may be made up"),
+        pytest.param(FALLS, line(-0.4, -0.7, -0.1), Pattern.HEALTHY, id="lost, less made up"),
+        pytest.param(LEVEL, RISES, Pattern.INVENTING, id="made up without a loss"),
+        pytest.param(LEVEL, LEVEL, Pattern.STEADY, id="neither"),
+        pytest.param(RISES, LEVEL, Pattern.STEADY, id="better"),
+        pytest.param(RISES, RISES, Pattern.INVENTING, id="better and worse"),
+        pytest.param(line(-1, -2, 0), RISES, Pattern.INVENTING, id="to zero is not below it"),
+        pytest.param(FALLS, line(1, 0, 2), Pattern.UNKNOWN, id="from zero is not above it"),
+        pytest.param(None, RISES, Pattern.UNKNOWN, id="one size"),
+        pytest.param(FALLS, None, Pattern.UNKNOWN, id="one size of judged answers"),
+        pytest.param(line(-1, None, None), RISES, Pattern.UNKNOWN, id="no interval"),
+    ],
+)
+def test_the_rule(recall: Trend | None, hallucination: Trend | None, pattern: Pattern) -> None:
+    assert pattern_of(recall, hallucination, RATE)[0] is pattern
+
+
+def test_the_reason_has_the_figures_it_goes_by() -> None:
+    _, pathological = pattern_of(FALLS, RISES, RATE)
+    _, healthy = pattern_of(FALLS, line(0.0, -0.1, 0.12), RATE)
+    _, steady = pattern_of(LEVEL, LEVEL, RATE)
+
+    assert pathological == (
+        "recall falls, -1.20 points of 100 in 100 days (-1.80 to -0.60), and hallucination rises, "
+        "+0.40 (+0.10 to +0.70): 33 made up for every 100 points lost"
+    )
+    assert "not shown to rise, 0.00 (-0.10 to +0.12): at most 10 made up for every" in healthy
+    assert "what lies within these bounds would not have been noticed" in steady
+
+
+@pytest.mark.parametrize(("questions", "pattern"), [(8, "unknown"), (300, "healthy")])
+def test_a_few_questions_without_a_hallucination_do_not_prove_health(
+    questions: int, pattern: str
+) -> None:
+    """Where none hallucinates all draws agree, and the interval of the slope is a point."""
+    rows = [
+        asked(f"q{n}", (3, 2, 1) if n % 2 or days == 100 else (1, 0, 1), days=days)
+        for n in range(questions)
+        for days in (100, 200)
+    ]
+
+    found = hallucination_views(table_of(rows), resamples=300).overall
+
+    assert found.hallucination is not None
+    assert found.hallucination.slope == Coefficient(value=0.0, low=0.0, high=0.0)
+    assert found.recall is not None
+    assert found.recall.slope.high is not None
+    assert found.recall.slope.high < 0
+    assert found.pattern.value == pattern, found.reason
+
+
+def test_what_a_rounding_moves_is_level() -> None:
+    """Three fifths everywhere: sums of them differ in the last digit."""
+    rows = [asked(f"q{n}", (2, 1, 1), days=days) for n in range(30) for days in (70, 130, 370)]
+
+    found = hallucination_views(table_of(rows), resamples=300).overall
+
+    assert found.pattern is Pattern.STEADY
+
+
+def patterns(lost: float, made_up: float, *, worlds: int, seed: int) -> Counter[Pattern]:
+    """What is said of runs in which both change so much over all sizes, each with its own luck.
+
+    Sixty questions at five sizes; each has its own ease, and its own proneness to make things up.
+    """
+    chance = np.random.default_rng(seed)
+    sizes, questions = np.linspace(0.0, 1.0, 5), 60
+    names = [f"q{n}" for n in range(questions) for _ in sizes]
+    days = [100 + 900 * float(size) for _ in range(questions) for size in sizes]
+    personas = ["ada"] * len(names)
+    found: Counter[Pattern] = Counter()
+    for _ in range(worlds):
+        ease = 0.05 + 0.9 * chance.beta(2, 1, (questions, 1))
+        prone = chance.beta(0.3, 2.7, (questions, 1))
+        points = chance.binomial(5, np.clip(ease - lost * sizes, 0, 1)).reshape(-1)
+        invented = (chance.random((questions, 5)) < prone + made_up * sizes).reshape(-1)
+        recall, rates = list(points / 5), list(invented.astype(float))
+        rate = mean_estimate(rates, names, personas, seed=1, limits=(0, 1), resamples=100)
+        lines = [
+            trend(values, days, names, personas, seed=1, limits=(0, 1), resamples=400)
+            for values in (recall, rates)
+        ]
+        found[pattern_of(lines[0], lines[1], rate)[0]] += 1
+    return found
+
+
+def test_steady_runs_are_seldom_called_anything_else() -> None:
+    """One in twenty is what the intervals promise; 200 runs may come to twice that by chance."""
+    found = patterns(0.0, 0.0, worlds=200, seed=3)
+
+    assert found[Pattern.STEADY] >= 180
+    assert found[Pattern.PATHOLOGICAL] <= 2
+
+
+def test_planted_patterns_are_found() -> None:
+    assert patterns(0.3, 0.3, worlds=50, seed=4)[Pattern.PATHOLOGICAL] >= 45
+    assert patterns(0.0, 0.3, worlds=50, seed=6)[Pattern.INVENTING] >= 45
+
+
+def test_a_planted_healthy_run_is_hardly_ever_called_pathological() -> None:
+    found = patterns(0.3, 0.0, worlds=50, seed=5)
+
+    assert found[Pattern.HEALTHY] >= 40
+    assert found[Pattern.PATHOLOGICAL] <= 5
