@@ -93,8 +93,37 @@ async def test_a_system_is_told_how_many_passages_count_and_no_more_are_kept(
     assert told == [1, 1]
     assert [len(shown) for shown in reader.shown] == [1, 1]
     assert [event.delivery for event in answered(rehearsal)] == [
-        Delivery(offered=2, kept=1, tokens=2, traced=1),
-        Delivery(offered=3, kept=1, tokens=5, traced=1),
+        Delivery(offered=2, kept=1, tokens=2, traced=1, cut_days=(1,)),
+        Delivery(offered=3, kept=1, tokens=5, traced=1, cut_days=(1, 2)),
+    ]
+
+
+@pytest.mark.anyio
+async def test_the_days_of_what_the_budget_cut_off_are_those_of_its_text(
+    rehearsal: Rehearsal,
+) -> None:
+    def find(lived: Sequence[Episode], _: Question) -> Found:
+        claimed = Passage(text=lived[0].text, day=2)
+        return Found(passages=(*passages("Rain.", "The cat is now Plum."), claimed, claimed))
+
+    await rehearsal.run(Finder(find), reader=ScriptedReader(latest_word), max_context_tokens=2)
+
+    deliveries = [event.delivery for event in answered(rehearsal)]
+    assert [each.kept for each in deliveries if each] == [1, 1]
+    assert [each.cut_days for each in deliveries if each] == [(1,), (1, 3)]
+
+
+@pytest.mark.anyio
+async def test_what_is_cut_off_far_below_the_budget_is_not_traced(rehearsal: Rehearsal) -> None:
+    def find(lived: Sequence[Episode], _: Question) -> Found:
+        strangers = passages(*(f"stranger {n}" for n in range(desk.CUT_TRACED)))
+        return Found(passages=(*strangers, *passages(lived[1].text, lived[0].text)))
+
+    await rehearsal.run(Finder(find), reader=ScriptedReader(latest_word), top_k=1)
+
+    assert [event.delivery.cut_days for event in answered(rehearsal) if event.delivery] == [
+        (2,),
+        (2,),
     ]
 
 

@@ -59,6 +59,7 @@ REQUESTS: dict[str, wire.Request] = {
         top_k=3,
     ),
     "attest": wire.AttestRequest(memory="m/1"),
+    "inspect": wire.InspectRequest(memory="m/1"),
     "save": wire.SaveRequest(memory="m/1"),
     "restore": wire.RestoreRequest(snapshot="/tmp/s 1"),
     "drop": wire.DropRequest(snapshot="/tmp/s 1"),
@@ -74,6 +75,7 @@ REPLIES: dict[str, wire.Reply] = {
         usage=wire.WireUsage(calls=1, input_tokens=2, output_tokens=3, cost_usd=0.25),
     ),
     "attest": wire.Attested(days=9),
+    "inspect": wire.Inspected(days=(1, 9), bytes=2**40),
     "save": wire.Saved(snapshot="/tmp/s 1"),
     "restore": wire.Opened(memory="copy"),
 }

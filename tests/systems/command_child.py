@@ -14,6 +14,7 @@ question; the environment's FAULTS may name more, so that the command stays the 
     heir:N    ends at once and leaves the reply to a child
     close:N   closes its output    spawn     starts a child that outlives it, if it may
     deaf      ignores the end of its standard input, and SIGTERM
+    tells     is no fault: it says what it holds
 """
 
 import json
@@ -40,7 +41,12 @@ class Program:
         return f"m{self.names}"
 
     def health(self, body: dict[str, Any]) -> dict[str, Any]:
-        return {"name": "child", "version": "1", "snapshots": True, "max_concurrency": 4}
+        told = {"name": "child", "version": "1", "snapshots": True, "max_concurrency": 4}
+        return {**told, "inspects": True} if ("tells", 0) in self.faults else told
+
+    def inspect(self, body: dict[str, Any]) -> dict[str, Any]:
+        days = self.memories[body["memory"]]
+        return {"days": [*range(1, len(days) + 1)], "bytes": sum(map(len, days))}
 
     def open(self, body: dict[str, Any]) -> dict[str, Any]:
         name = self.name()

@@ -12,7 +12,16 @@ from typing import Any
 import grpc
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Asker, Clock, Found, Memory, Passage, SystemCard
+from recall_bench.core.memory import (
+    Answer,
+    Asker,
+    Clock,
+    Found,
+    Holdings,
+    Memory,
+    Passage,
+    SystemCard,
+)
 from recall_bench.core.question import Question
 from recall_bench.core.usage import Usage
 from recall_bench.serving.grpc_server import Certificate, serving_grpc
@@ -159,6 +168,9 @@ class Drawer:
 
     async def attest(self) -> int | None:
         return len(self.lived)
+
+    async def holdings(self) -> Holdings:
+        return Holdings(days=tuple(each.day for each in self.lived), bytes=2**40)
 
     async def close(self) -> None:
         self.cabinet.closed.append(self)

@@ -24,6 +24,7 @@ FULL: list[wire.Message] = [
         answers=False,
         snapshots=True,
         attests=True,
+        inspects=True,
     ),
     wire.OpenRequest(scenario="ada"),
     wire.Opened(memory="m"),
@@ -59,6 +60,8 @@ FULL: list[wire.Message] = [
     ),
     wire.AttestRequest(memory="m"),
     wire.Attested(days=0),
+    wire.InspectRequest(memory="m"),
+    wire.Inspected(days=(1, 3), bytes=2**40),
     wire.SaveRequest(memory="m"),
     wire.Saved(snapshot="s"),
     wire.RestoreRequest(snapshot="s"),
@@ -73,6 +76,9 @@ BARE: list[wire.Message] = [
     wire.Told(answer=""),
     wire.Told(usage=wire.WireUsage()),
     wire.Attested(),
+    wire.Inspected(),
+    wire.Inspected(days=()),
+    wire.Inspected(bytes=0),
 ]
 
 
@@ -92,7 +98,8 @@ def test_every_field_was_put_to_that_test(message: wire.Message) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", [wire.Health, wire.Opened, wire.Told, wire.Attested, wire.Saved, wire.Done]
+    "reply",
+    [wire.Health, wire.Opened, wire.Told, wire.Attested, wire.Inspected, wire.Saved, wire.Done],
 )
 def test_what_a_server_leaves_out_takes_the_default_of_the_wire(reply: type[wire.Reply]) -> None:
     required: dict[str, Any] = {

@@ -7,12 +7,13 @@ import anyio.lowlevel
 import pytest
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Asker, Clock, Found, Memory, Passage
+from recall_bench.core.memory import Answer, Asker, Clock, Found, Holdings, Memory, Passage
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemFault
 from recall_bench.systems.python.system import system_from
 from recall_bench.testing import (
     CopiesInMemory,
+    DropsWrites,
     Honest,
     LeaksSessions,
     Outcome,
@@ -290,3 +291,84 @@ async def test_a_memory_that_fails_while_it_is_empty_may_still_be_reset() -> Non
     reset, _ = await result(scripted(reply), "reset")
 
     assert (empty, reset) == (Outcome.FAILED, Outcome.PASSED)
+
+
+class Tells(ScriptedMemory):
+    """Says of itself what the test says, by the days it was told."""
+
+    def __init__(self, told: Callable[[list[int]], Holdings]) -> None:
+        super().__init__(everything)
+        self._told = told
+
+    async def holdings(self) -> Holdings:
+        return self._told([day.day for day in self.lived])
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        pytest.param(
+            lambda days: Holdings(days=(0, *days)),
+            "hold nothing yet, but it says that it holds day 0",
+            id="days before it was told any",
+        ),
+        pytest.param(
+            lambda days: Holdings(days=tuple(day + 1 for day in days)),
+            "days 1–5 and no others, but it says that it holds day 6",
+            id="days it was not told",
+        ),
+        pytest.param(
+            lambda days: Holdings(days=tuple(days[:-1])),
+            "tells what was told on day 5 and says that it does not hold it",
+            id="less than it knows",
+        ),
+        pytest.param(
+            lambda days: Holdings(bytes=-len(days)),
+            "in which 0 days can be kept, but it says -5",
+            id="fewer bytes than none",
+        ),
+        pytest.param(
+            lambda days: Holdings(days=tuple(days), bytes=0),
+            "in which 5 days can be kept, but it says 0",
+            id="days in no bytes",
+        ),
+    ],
+)
+async def test_a_memory_is_noticed_that_says_it_holds(
+    told: Callable[[list[int]], Holdings], said: str
+) -> None:
+    outcome, message = await result(Custom(lambda: Tells(told)), "holdings")
+
+    assert outcome is Outcome.FAILED
+    assert said in message
+
+
+@pytest.mark.parametrize(
+    ("told", "expected", "said"),
+    [
+        (lambda days: Holdings(days=tuple(days), bytes=9), "passed", "5 of the 5 days it was told"),
+        (lambda days: Holdings(bytes=2000), "passed", "holds something, in 2,000 bytes"),
+        (lambda days: Holdings(), "not-applicable", "does not say what it holds"),
+    ],
+    ids=["days and bytes", "bytes alone", "nothing"],
+)
+async def test_a_memory_may_say_of_what_it_holds(
+    told: Callable[[list[int]], Holdings], expected: str, said: str
+) -> None:
+    outcome, message = await result(Custom(lambda: Tells(told)), "holdings")
+
+    assert outcome == expected
+    assert said in message
+
+
+async def test_a_memory_that_cannot_be_looked_into_is_asked_for_nothing() -> None:
+    outcome, _ = await result(scripted(everything), "holdings")
+
+    assert outcome is Outcome.NOT_APPLICABLE
+
+
+async def test_days_that_are_gone_are_only_reported_where_the_memory_admits_it() -> None:
+    outcome, message = await result(system_from(DropsWrites), "holdings")
+
+    assert outcome is Outcome.PASSED
+    assert "2 of the 5 days it was told and lacks days 1–2, 5" in message

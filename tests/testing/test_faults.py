@@ -1,11 +1,15 @@
 """Every adapter that is broken on purpose is caught by the check named for it; the honest one by
-none."""
+none.
+
+Where the misses of a run land that a fault costs is tested with the attribution of misses.
+"""
 
 import pytest
 
 import recall_bench.testing
+from recall_bench.analysis.attribution.views import Leaf
 from recall_bench.systems.python.system import system_from
-from recall_bench.testing import CHECKS, FAULTS, Faulty, Honest, Outcome, check_system
+from recall_bench.testing import CHECKS, FAULTS, Faulty, Honest, Outcome, check_system, faults
 
 NAMES = [check.name for check in CHECKS]
 CAUGHT = [(fault, name) for fault in FAULTS for name in fault.caught_by]
@@ -45,16 +49,13 @@ async def test_three_writes_in_ten_are_missed_whatever_the_lot(seed: int) -> Non
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
-    ("fault", "config"),
-    [(recall_bench.testing.SlowsDown, {"step_s": 0.0}), (recall_bench.testing.Hallucinates, {})],
-    ids=["SlowsDown", "Hallucinates"],
+    "fault", [fault for fault in FAULTS if fault.battery != "contract"], ids=lambda f: f.__name__
 )
-async def test_what_only_doctor_can_see_breaks_no_clause(
-    fault: type[Faulty], config: dict[str, object]
-) -> None:
+async def test_what_only_doctor_or_a_run_can_see_breaks_no_clause(fault: type[Faulty]) -> None:
+    config = {"step_s": 0.0} if fault is recall_bench.testing.SlowsDown else {}
+
     found = await outcomes(fault, *set(NAMES) - {"large-day"}, **config)
 
-    assert fault.battery == "doctor"
     assert set(found.values()) == {Outcome.PASSED}
 
 
@@ -63,7 +64,19 @@ def test_a_fault_says_who_catches_it(fault: type[Faulty]) -> None:
     assert bool(fault.caught_by) == (fault.battery == "contract")
     assert set(fault.caught_by) <= set(NAMES)
     assert fault.name == fault.__name__
-    assert getattr(recall_bench.testing, fault.__name__) is fault
+    assert getattr(faults, fault.__name__) is fault
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_a_fault_says_in_which_leaf_its_misses_land(fault: type[Faulty]) -> None:
+    costs_nothing = {"SlowsDown", "AnswersErrors", "CountsWrong"}
+
+    assert (fault.lands_in is None) == (fault.__name__ in costs_nothing)
+    assert fault.lands_in is None or fault.lands_in in set(Leaf)
+
+
+def test_every_leaf_but_the_unknown_one_has_a_fault_that_lands_there() -> None:
+    assert {fault.lands_in for fault in FAULTS if fault.lands_in} == set(Leaf) - {Leaf.UNTRACED}
 
 
 @pytest.mark.anyio

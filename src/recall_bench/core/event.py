@@ -63,14 +63,16 @@ class Settled(_Event, frozen=True, kw_only=True, tag="settled"):
 
 
 class Inspected(_Event, frozen=True, kw_only=True, tag="inspected"):
-    """The memory was looked into before it was asked at a checkpoint."""
+    """The memory was looked into before it was asked at a checkpoint. The last word counts."""
 
     scenario: str
     checkpoint: str
     lost: tuple[int, ...] | None = None
-    """Days it was fed and holds nothing of; None if it does not say what it holds."""
+    """Days it was fed and holds nothing of, ascending; None if it does not say what it holds."""
     bytes: int | None = None
-    """How large it is; None if it does not say."""
+    """How large it is, as it says; None if it does not."""
+    fault: str | None = None
+    """Why it could not be looked into, which costs it no trial."""
 
 
 class FeedFailed(_Event, frozen=True, kw_only=True, tag="feed_failed"):

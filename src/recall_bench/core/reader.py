@@ -49,4 +49,5 @@ class Delivery(Record, frozen=True, kw_only=True, omit_defaults=True):
     traced: int
     """How many of those kept could be traced to an episode."""
     cut_days: tuple[int, ...] = ()
-    """The story days of those cut off, as far as they could be traced; each once, ascending."""
+    """The story days of the first hundred cut off, as far as they could be traced; each once,
+    ascending."""

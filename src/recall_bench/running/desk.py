@@ -21,6 +21,10 @@ _UNPRICED = (
     "and --max-cost cannot be kept; the same command without it goes on, and pays for nothing twice"
 )
 
+CUT_TRACED = 100
+"""So many passages beyond the budget are traced: a paraphrase takes milliseconds each, systems may
+return thousands, and what stands further below what anybody read was hardly found."""
+
 
 @dataclass(frozen=True, slots=True)
 class Handled:
@@ -60,11 +64,11 @@ class Desk:
         A ReaderFault if there is nobody to read it, or if reading fails; `told` hears of each
         time that the reader was busy.
         """
+        offered = reply.passages
         kept = tuple(
-            self._tracer.trace(passage, until)
-            for passage in within_budget(reply.passages, self._plan)
+            self._tracer.trace(passage, until) for passage in within_budget(offered, self._plan)
         )
-        delivery = _delivery(reply.passages, kept)
+        delivery = _delivery(offered, kept, self._days(offered[len(kept) :], until))
         if isinstance(reply, Answer) and (self._reader is None or not kept):
             return Handled(_with(reply, kept), delivery)
         if self._reader is None and self._plan.unjudged:
@@ -82,6 +86,10 @@ class Desk:
             text=read.text, passages=kept, tool_calls=reply.tool_calls, usage=reply.usage
         )
         return Handled(answer, delivery, seconds, read.usage)
+
+    def _days(self, cut: Sequence[Passage], until: int) -> tuple[int, ...]:
+        traced = (self._tracer.trace(passage, until).day for passage in cut[:CUT_TRACED])
+        return tuple(sorted({day for day in traced if day is not None}))
 
     async def _read(
         self,
@@ -140,7 +148,9 @@ def _cut(text: str, characters: int) -> str:
     return whole[0] if len(whole) == 2 else start
 
 
-def _delivery(offered: Sequence[Passage], kept: Sequence[Passage]) -> Delivery | None:
+def _delivery(
+    offered: Sequence[Passage], kept: Sequence[Passage], cut_days: tuple[int, ...]
+) -> Delivery | None:
     if not offered:
         return None
     return Delivery(
@@ -148,6 +158,7 @@ def _delivery(offered: Sequence[Passage], kept: Sequence[Passage]) -> Delivery |
         kept=len(kept),
         tokens=sum(tokens(passage.text) for passage in kept),
         traced=sum(passage.day is not None for passage in kept),
+        cut_days=cut_days,
     )
 
 

@@ -1,7 +1,7 @@
 """One scenario put to one system: what every step of asking needs to know."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from recall_bench.core.event import Event, Metered
@@ -38,6 +38,8 @@ class Examination:
     parallelism: int = 1
     skip_catchup: bool = False
     """Trust a system that attests what it has lived, instead of feeding it again."""
+    inspected: set[str] = field(default_factory=set)
+    """The checkpoints at which no memory is looked into any more, by label."""
 
     def read_meter(self, sheet: Sheet, stage: str) -> None:
         """Put on record what the system spent on language models at this stage, if anything."""

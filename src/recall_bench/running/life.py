@@ -16,6 +16,7 @@ from recall_bench.core.memory import Memory, Streaming
 from recall_bench.core.schedule import Sheet
 from recall_bench.errors import SystemFault, SystemGone, SystemTimeout
 from recall_bench.running.examination import Examination
+from recall_bench.running.inspection import inspect
 from recall_bench.running.patience import persistently, within
 
 T = TypeVar("T")
@@ -79,18 +80,39 @@ class Life:
         self._fed = fed
 
     async def live_until(self, sheet: Sheet) -> None:
-        """Feed every day up to the sheet's checkpoint, then let the memory settle.
+        """Feed every day up to the sheet's checkpoint, let the memory settle, and look into it.
 
         Once the court has adjourned it stops between two days and raises why.
         """
+        exam = self._exam
         try:
-            if isinstance(self.memory, Streaming):
-                await self._stream(self.memory, sheet)
-            else:
-                await self._feed(sheet)
-            await self._settle(sheet)
+            await self._live(sheet)
+            fed = exam.scenario.fed[: self._fed]
+            if not await inspect(self.memory, fed, exam=exam, sheet=sheet):
+                await self._recover(sheet)
         finally:
-            self._exam.read_meter(sheet, INGEST)
+            exam.read_meter(sheet, INGEST)
+
+    async def _live(self, sheet: Sheet) -> None:
+        if isinstance(self.memory, Streaming):
+            await self._stream(self.memory, sheet)
+        else:
+            await self._feed(sheet)
+        await self._settle(sheet)
+
+    async def _recover(self, sheet: Sheet) -> None:
+        """Go on with a memory that hung while it was looked into, or live all of it in another.
+
+        Looking into a memory must cost no trial. Settling again changes nothing, so a memory that
+        can do it is as it was.
+        """
+        exam = self._exam
+        try:
+            await bounded("settle", self.memory.settle, exam=exam, sheet=sheet)
+        except FeedFault:
+            await close(self.memory, exam, sheet)
+            self.memory, self._fed = (await begin(exam, sheet)).memory, 0
+            await self._live(sheet)
 
     def _due(self, sheet: Sheet) -> Sequence[Episode]:
         """What the checkpoint still wants to have been fed, in story order."""

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 from recall_bench.core.history import Episode, Turn
-from recall_bench.core.memory import Answer, Attesting, Found, Memory, MemorySystem
+from recall_bench.core.memory import Answer, Attesting, Found, Inspectable, Memory, MemorySystem
 from recall_bench.core.question import Question
 from recall_bench.errors import (
     BenchError,
@@ -34,6 +34,7 @@ class Host:
             wire.SettleRequest: self._settle,
             wire.AskRequest: self._ask,
             wire.AttestRequest: self._attest,
+            wire.InspectRequest: self._inspect,
             wire.SaveRequest: self._save,
             wire.RestoreRequest: self._restore,
             wire.DropRequest: self._drop,
@@ -64,6 +65,7 @@ class Host:
             answers=card.answers,
             snapshots=self.system.snapshots is not None,
             attests=True,
+            inspects=True,
         )
 
     async def _open(self, request: wire.OpenRequest) -> wire.Opened:
@@ -85,6 +87,13 @@ class Host:
     async def _attest(self, request: wire.AttestRequest) -> wire.Attested:
         memory, _ = self._held(request.memory)
         return wire.Attested(days=await memory.attest() if isinstance(memory, Attesting) else None)
+
+    async def _inspect(self, request: wire.InspectRequest) -> wire.Inspected:
+        memory, _ = self._held(request.memory)
+        if not isinstance(memory, Inspectable):
+            return wire.Inspected()
+        held = await memory.holdings()
+        return wire.Inspected(days=held.days, bytes=held.bytes)
 
     async def _save(self, request: wire.SaveRequest) -> wire.Saved:
         memory, scenario = self._held(request.memory)

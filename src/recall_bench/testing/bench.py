@@ -10,7 +10,17 @@ from typing import TypeVar
 import anyio
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Asker, Attesting, Clock, Found, Memory, MemorySystem
+from recall_bench.core.memory import (
+    Answer,
+    Asker,
+    Attesting,
+    Clock,
+    Found,
+    Holdings,
+    Inspectable,
+    Memory,
+    MemorySystem,
+)
 from recall_bench.core.question import PRINCIPAL, Question, opaque_id
 from recall_bench.errors import BenchError, SystemBusy
 from recall_bench.testing.report import Seen
@@ -261,6 +271,12 @@ class Subject:
         if not isinstance(self.memory, Attesting):
             return None
         return await self._bench.call("counting its days", self.memory.attest)
+
+    async def holdings(self) -> Holdings:
+        """What it says it holds; nothing if it does not say."""
+        if not isinstance(self.memory, Inspectable):
+            return Holdings()
+        return await self._bench.call("saying what it holds", self.memory.holdings)
 
     async def close(self) -> None:
         """Release the memory."""

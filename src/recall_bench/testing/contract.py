@@ -14,6 +14,7 @@ from recall_bench.errors import SystemFault, SystemGone, UsageError
 from recall_bench.testing.bench import Bench, Broken, DoesNotApply, Sight
 from recall_bench.testing.checks.copies import snapshots
 from recall_bench.testing.checks.dates import dates
+from recall_bench.testing.checks.holdings import holdings
 from recall_bench.testing.checks.recall import large_day, order, round_trip, scripts
 from recall_bench.testing.checks.resilience import errors
 from recall_bench.testing.checks.separation import empty_memory, isolation, reset, sessions
@@ -48,6 +49,7 @@ CHECKS = (
     Check("finalize", finalize),
     Check("asking", asking),
     Check("count", count, rests_on_recall=False),
+    Check("holdings", holdings, rests_on_recall=False),
     Check("concurrency", concurrency),
     Check("dates", dates),
     Check("sessions", sessions),

@@ -116,6 +116,14 @@ class Honest:
         """How many days it was told."""
         return self.days
 
+    def stored_days(self) -> Iterable[int]:
+        """The days it has a line of."""
+        return {line.day for line in self.lines if line.day}
+
+    def stored_bytes(self) -> int:
+        """What the lines take."""
+        return sum(len(line.text.encode("utf-8", "surrogatepass")) for line in self.lines)
+
     def teardown(self) -> None:
         """Nothing to release."""
 

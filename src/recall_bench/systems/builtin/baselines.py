@@ -131,7 +131,7 @@ class Oracle(StorySystem):
         def read(shelf: Shelf, question: Question) -> Answer:
             return Knowing(self._evidence.get(scenario, {}))(shelf, question)
 
-        return StoryMemory(Catalogue(has_text=False), read)
+        return StoryMemory(Catalogue(has_text=False), read, is_confided=True)
 
 
 def _hybrid(read: HybridOptions, window: int | None = None) -> StoryMemory:

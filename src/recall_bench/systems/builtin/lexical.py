@@ -8,7 +8,7 @@ on is computed from them in one expression. A test holds it equal to the one bm2
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,15 @@ _WORD = r"(?u)\b(?:\w\w+|\d)\b"
 
 _ASKING = frozenset("also could many may might much must shall us whose would".split())
 """Words of questions that the stop words of bm25s lack."""
+
+
+_NUMBER_BYTES = 4
+"""What a word's number takes."""
+
+
+def utf8(texts: Iterable[str]) -> int:
+    """Bytes that the texts take in UTF-8."""
+    return sum(len(text) if text.isascii() else len(text.encode()) for text in texts)
 
 
 def stop_words() -> frozenset[str]:
@@ -70,6 +79,14 @@ class Vocabulary:
         self._stemmer = Stemmer.Stemmer("english")
         self._tokenizer = Tokenizer(splitter=_WORD, stopwords=None, stemmer=self._stemmer)
         self._stop_words = stop_words()
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes to keep every word, its stem and the numbers of both."""
+        known = self._tokenizer
+        numbered = len(known.word_to_id) + len(known.stem_to_sid)
+        texts = utf8(known.word_to_id) + utf8(known.stem_to_sid)
+        return texts + _NUMBER_BYTES * numbered
 
     def count(self, texts: Sequence[str]) -> Counts:
         """Count the terms of some passages, numbering the new ones."""
@@ -191,6 +208,12 @@ class WordIndex:
             "indptr": postings.starts,
             "num_docs": len(lengths),
         }
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes beside the postings it is made from."""
+        scores: NDArray[np.float32] = self._engine.scores["data"]
+        return self._idf.nbytes + scores.nbytes
 
     def scores(self, query: Query) -> NDArray[np.float32]:
         """Each passage's BM25 score, as shares of what a passage made of the question would have.

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Memory, SystemCard
+from recall_bench.core.memory import Answer, Holdings, Memory, SystemCard
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemFault
+from recall_bench.systems.builtin.holdings import days_on, size_of
 from recall_bench.systems.builtin.shelf import Catalogue, Prepared, Shelf
 
 Reader = Callable[[Shelf, Question], Answer]
@@ -13,10 +14,22 @@ Reader = Callable[[Shelf, Question], Answer]
 
 
 class StoryMemory:
-    """Keeps a story as a catalogue prepares it, and answers as its reader reads it."""
+    """Keeps a story as a catalogue prepares it, and answers as its reader reads it.
 
-    def __init__(self, catalogue: Catalogue, reader: Reader, *, window: int | None = None) -> None:
+    The reader of one that is confided in knows the texts itself, and of the story needs to know no
+    more than which days were lived.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        reader: Reader,
+        *,
+        window: int | None = None,
+        is_confided: bool = False,
+    ) -> None:
         self._catalogue = catalogue
+        self._is_confided = is_confided
         self._reader = reader
         self._window = window
         self._shelf = Shelf()
@@ -42,13 +55,25 @@ class StoryMemory:
         """Answer from the shelf, which stays as it is."""
         return self._reader(self._shelf, question)
 
+    async def holdings(self) -> Holdings:
+        """The days that can be found something of, and what all of it takes.
+
+        Where it is confided in, those lived: their texts are the reader's and have no size here.
+        """
+        if self._is_confided:
+            return Holdings(days=tuple(page.day for page in self._shelf.pages))
+        size = size_of(self._shelf, self._prepared, self._catalogue)
+        return Holdings(days=days_on(self._shelf), bytes=size)
+
     async def close(self) -> None:
         """Let go of the story."""
         self._shelf, self._prepared = Shelf(), []
 
     def copy(self) -> "StoryMemory":
         """A memory in the same state. The two share what never changes and nothing else."""
-        twin = StoryMemory(self._catalogue, self._reader, window=self._window)
+        twin = StoryMemory(
+            self._catalogue, self._reader, window=self._window, is_confided=self._is_confided
+        )
         twin._shelf, twin._prepared = self._shelf, list(self._prepared)
         return twin
 

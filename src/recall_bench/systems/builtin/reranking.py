@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recall_bench.systems.builtin.embedding import DIMENSIONS, embed
-from recall_bench.systems.builtin.lexical import stop_words
+from recall_bench.systems.builtin.lexical import stop_words, utf8
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +27,11 @@ class Lexicon:
         self._numbers: dict[str, int] = {}
         self._unmeasured: list[str] = []
         self._vectors = np.empty((_FIRST_ROOM, DIMENSIONS), np.float32)
+
+    @property
+    def nbytes(self) -> int:
+        """What its words and their vectors take, those not measured yet included."""
+        return utf8(self._numbers) + len(self._numbers) * DIMENSIONS * self._vectors.itemsize
 
     def numbered(self, text: str) -> NDArray[np.int32]:
         """The different words of a text, stop words left out, new ones learnt."""

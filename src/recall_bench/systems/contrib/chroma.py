@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from recall_bench.systems.contrib.folder import bytes_in
 from recall_bench.systems.contrib.notes import Note, notes_of, passage, sessions_seen
 from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.contrib.vectors import Vectors
@@ -75,6 +76,14 @@ class Chroma:
                 passage(each, 1 - distance) for each, distance in zip(kept, distances, strict=True)
             ]
         }
+
+    def stored_days(self) -> set[int]:
+        """The days of the notes in the collection."""
+        return {kept["day"] for kept in self._notes.get(include=["metadatas"])["metadatas"]}
+
+    def stored_bytes(self) -> int:
+        """What its folder takes."""
+        return bytes_in(self._folder)
 
     def teardown(self) -> None:
         """Close the database."""

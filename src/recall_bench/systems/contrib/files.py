@@ -10,9 +10,11 @@ import os
 import re
 import subprocess
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from recall_bench.systems.contrib.folder import bytes_in
 from recall_bench.systems.contrib.notes import NO_SESSION, Note, notes_of, sessions_seen
 from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
@@ -69,6 +71,14 @@ class Files:
         """How many files there are."""
         return sum(1 for _ in self._folder.glob("day-*.md"))
 
+    def stored_days(self) -> Iterator[int]:
+        """The days there is a file of."""
+        return (_day(path) for path in self._folder.glob("day-*.md"))
+
+    def stored_bytes(self) -> int:
+        """What its folder takes."""
+        return bytes_in(self._folder)
+
     def _hits(self, words: frozenset[str]) -> list[_Hit]:
         """The notes with any of the words, as grep finds them."""
         if not words:
@@ -79,9 +89,8 @@ class Files:
             file, line, text = found.split(":", 2)
             if note := _NOTE.fullmatch(text):
                 matched = words.intersection(_WORD.findall(text.lower()))
-                day = int(Path(file).stem.removeprefix("day-"))
                 session = note["session"] or NO_SESSION
-                hits.append(_Hit(day, int(line), note["quoted"], session, matched))
+                hits.append(_Hit(_day(Path(file)), int(line), note["quoted"], session, matched))
         return hits
 
     def _rarity(self, hits: list[_Hit]) -> dict[str, float]:
@@ -90,6 +99,10 @@ class Files:
         notes = sum(int(line.rpartition(":")[2]) for line in counts)
         having = Counter(word for hit in hits for word in hit.words)
         return {word: math.log(notes / count) for word, count in having.items()}
+
+
+def _day(path: Path) -> int:
+    return int(path.stem.removeprefix("day-"))
 
 
 def _written(note: Note) -> str:

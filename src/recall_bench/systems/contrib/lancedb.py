@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from recall_bench.systems.contrib.folder import bytes_in
 from recall_bench.systems.contrib.notes import notes_of, passage, sessions_seen
 from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.contrib.vectors import Vectors
@@ -86,6 +87,15 @@ class LanceDB:
             search = search.where(f"session in ({named})", prefilter=True)
         found = search.limit(context.top_k or self._k).to_list()
         return {"passages": [passage(row, 1 - row["_distance"]) for row in found]}
+
+    def stored_days(self) -> set[int]:
+        """The days of the rows in the table."""
+        rows = self._table.search().select(["day"]).limit(self._table.count_rows()).to_list()
+        return {row["day"] for row in rows}
+
+    def stored_bytes(self) -> int:
+        """What its folder takes."""
+        return bytes_in(self._folder)
 
 
 product = Product(LanceDB, needs=("lancedb", "pyarrow"))

@@ -8,16 +8,21 @@ every Python's can.
 """
 
 import sqlite3
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from recall_bench.systems.contrib.folder import bytes_in
 from recall_bench.systems.contrib.notes import notes_of, passage, sessions_seen
 from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.contrib.vectors import Vectors
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 _NAMESPACE = ("notes",)
+
+_PAGE = 1000
+"""Notes listed at a time."""
 
 
 class LangMem:
@@ -87,6 +92,17 @@ class LangMem:
         found = [item for each in filters for item in self._searched(question, limit, each)]
         found.sort(key=lambda item: item.score, reverse=True)
         return {"passages": [passage(item.value, item.score) for item in found[:limit]]}
+
+    def stored_days(self) -> Iterator[int]:
+        """The days of the notes in the store, as many as there are of each."""
+        seen = 0
+        while found := self._store.search(_NAMESPACE, limit=_PAGE, offset=seen):
+            yield from (item.value["day"] for item in found)
+            seen += len(found)
+
+    def stored_bytes(self) -> int:
+        """What its folder takes."""
+        return bytes_in(self._folder)
 
     def teardown(self) -> None:
         """Close the database."""

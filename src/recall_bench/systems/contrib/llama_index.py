@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from recall_bench.systems.contrib.folder import bytes_in
 from recall_bench.systems.contrib.notes import NO_SESSION, notes_of, sessions_seen
 from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.contrib.vectors import Vectors
@@ -83,6 +84,10 @@ class LlamaIndex:
             self._block.query_kwargs = {"filters": MetadataFilters(filters=[own])}
         told = await self._block.aget([ChatMessage(role="user", content=question)])
         return {"passages": [{"text": text} for text in _MESSAGE.findall(told)]}
+
+    def stored_bytes(self) -> int:
+        """What its folder takes; a block does not say which days it keeps."""
+        return bytes_in(self._folder)
 
     async def teardown(self) -> None:
         """Close the collection and let go of the folder's lock."""

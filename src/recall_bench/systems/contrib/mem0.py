@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from recall_bench.systems.builtin.shelf import quote
+from recall_bench.systems.contrib.folder import bytes_in
 from recall_bench.systems.contrib.notes import Note, notes_of, passage, sessions_seen
 from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.contrib.vectors import MODEL, Vectors
@@ -92,6 +93,22 @@ class Mem0:
         with _faults():
             found = self._memory.search(question, filters=filters, top_k=context.top_k or self._k)
         return {"passages": [self._passage(each) for each in found["results"]]}
+
+    def stored_days(self) -> set[int] | None:
+        """The days of the notes kept; what a model made of them, and made over, may be of several.
+
+        The store is asked, for mem0 lists no more than it is told to and does not say how many.
+        """
+        if self._infers:
+            return None
+        client, store = self._memory.vector_store.client, "notes"
+        count = client.count(store).count
+        points = client.scroll(store, limit=count, with_payload=["day"])[0] if count else []
+        return {point.payload["day"] for point in points}
+
+    def stored_bytes(self) -> int:
+        """What its folder takes, the history it keeps of itself included."""
+        return bytes_in(self._folder)
 
     def teardown(self) -> None:
         """Close the history, and let go of the lock on the vectors, which mem0 leaves open."""

@@ -19,6 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from recall_bench.systems.contrib.folder import bytes_in
 from recall_bench.systems.contrib.notes import NO_SESSION, Note, notes_of, passage, sessions_seen
 from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.contrib.vectors import MODEL
@@ -80,6 +81,14 @@ class MemPalace:
         found = _merged([self._searched(question, limit, room) for room in rooms])[:limit]
         kept = self._kept([hit["drawer_id"] for hit in found])
         return {"passages": [passage(kept[hit["drawer_id"]], hit["similarity"]) for hit in found]}
+
+    def stored_days(self) -> set[int]:
+        """The days of the drawers."""
+        return {kept["day"] for kept in self._drawers.get(include=["metadatas"]).metadatas}
+
+    def stored_bytes(self) -> int:
+        """What the palace takes."""
+        return bytes_in(Path(self._palace))
 
     def teardown(self) -> None:
         """Close the palace, which its backend would keep open, and remove its lock."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
+from recall_bench.systems.contrib.folder import bytes_in
 from recall_bench.systems.contrib.notes import notes_of, passage, sessions_seen
 from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.contrib.vectors import Vectors
@@ -84,6 +85,18 @@ class Qdrant:
             limit=context.top_k or self._k,
         )
         return {"passages": [passage(point.payload, point.score) for point in found.points]}
+
+    def stored_days(self) -> set[int]:
+        """The days of the points in the collection."""
+        count = self._client.count("notes").count
+        if not count:
+            return set()
+        points, _ = self._client.scroll("notes", limit=count, with_payload=["day"])
+        return {point.payload["day"] for point in points}
+
+    def stored_bytes(self) -> int:
+        """What its folder takes."""
+        return bytes_in(self._folder)
 
     def teardown(self) -> None:
         """Close the collection and let go of the folder's lock."""

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from recall_bench.systems.contrib.folder import bytes_in
 from recall_bench.systems.contrib.notes import notes_of, passage, sessions_seen
 from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.contrib.vectors import Vectors
@@ -75,6 +76,17 @@ class Txtai:
             query += " and session in (:session0, :session1)"
         found = self._index.search(query, limit, parameters=values)
         return {"passages": [passage(row, row["score"]) for row in found]}
+
+    def stored_days(self) -> set[int]:
+        """The days of the notes in the index."""
+        if not self._holds_notes():
+            return set()
+        rows = self._index.search("select day from txtai group by day", self._index.count())
+        return {row["day"] for row in rows}
+
+    def stored_bytes(self) -> int:
+        """What the index takes as it was last written."""
+        return bytes_in(self._folder)
 
     def teardown(self) -> None:
         """Let go of the index."""

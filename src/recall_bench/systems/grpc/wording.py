@@ -35,6 +35,9 @@ _NESTED: dict[tuple[type[wire.Message], str], type[wire.Message]] = {
 _JSON = {(wire.Told, "tool_calls")}
 """Fields whose elements travel as JSON text."""
 
+_NUMBERS: dict[tuple[type[wire.Message], str], str] = {(wire.Inspected, "days"): "Days"}
+"""Lists that may be left out, which a repeated field cannot be: each travels in a message."""
+
 
 def method_of(request: type[wire.Request]) -> Method:
     """The method that takes a request."""
@@ -51,6 +54,8 @@ def written(message: wire.Message) -> Protobuf:
             continue
         if (kind, name) in _NESTED:
             value = [written(each) for each in value] if type(value) is tuple else written(value)
+        elif (kind, name) in _NUMBERS:
+            value = messages(SERVICE_2)[_NUMBERS[kind, name]](numbers=value)
         elif (kind, name) in _JSON:
             value = [msgspec.json.encode(each).decode() for each in value]
         values[name] = value
@@ -67,6 +72,8 @@ def read(received: Protobuf, kind: type[M]) -> M:
         nested = _NESTED.get((kind, name))
         if nested is not None:
             value = read(value, nested) if has_presence else tuple(read(v, nested) for v in value)
+        elif (kind, name) in _NUMBERS:
+            value = tuple(value.numbers)
         elif (kind, name) in _JSON:
             value = tuple(_object(each, name) for each in value)
         elif isinstance(value, float) and not math.isfinite(value):

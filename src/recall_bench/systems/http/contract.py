@@ -61,6 +61,7 @@ ENDPOINTS = (
     Endpoint("settle", "POST", "/memories/{memory}/settle", 204),
     Endpoint("ask", "POST", "/memories/{memory}/ask", 200),
     Endpoint("attest", "GET", "/memories/{memory}/attest", 200),
+    Endpoint("inspect", "GET", "/memories/{memory}/inspect", 200),
     Endpoint("close", "DELETE", "/memories/{memory}", 204),
     Endpoint("save", "POST", "/memories/{memory}/snapshots", 201),
     Endpoint("restore", "POST", "/snapshots/{snapshot}/memories", 201),

@@ -26,6 +26,7 @@ _SUMMARY = {
     "settle": "Reply once everything taken in can be asked about.",
     "ask": "Answer a question, or find what would.",
     "attest": "How many days has the memory taken in? Asked only if `attests` is true.",
+    "inspect": "What does the memory hold? Asked only if `inspects` is true.",
     "close": "Release a memory.",
     "save": "Keep the memory's present state. Asked only if `snapshots` is true.",
     "restore": "A new memory in a saved state.",

@@ -9,6 +9,8 @@ An adapter is any object with these methods, each plain or `async`:
     query_detail(question)                  the same, and preferred where there is one
     teardown()                              optional: release what this memory holds
     days_ingested()                         optional: how many days the memory has taken in
+    stored_days()                           optional: the days it holds anything of, any iterable
+    stored_bytes()                          optional: what it takes to keep them, index and all
 
 and, if it likes, these attributes: `name`, `version`, `max_concurrency`, `state_dir`; `clock`, how
 it knows the date ("native", "in-text" or "none"); `honours_sessions`, True if it keeps what one

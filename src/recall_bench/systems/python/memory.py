@@ -6,12 +6,14 @@ from functools import partial
 from pathlib import Path
 
 import anyio
+import msgspec
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Found
+from recall_bench.core.memory import Answer, Found, Holdings
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemFault
 from recall_bench.systems.python.adapter import Adapter, fault_of
+from recall_bench.systems.python.holdings import METHODS, stored_bytes, stored_days
 from recall_bench.systems.python.reply import Reply
 from recall_bench.systems.python.worker_thread import Outcome, WorkerThread, stuck
 
@@ -115,6 +117,24 @@ class PythonMemory:
         helper = WorkerThread("adapter query")
         self._helpers.append(helper)
         return helper
+
+
+class InspectableMemory(PythonMemory):
+    """One whose adapter says what it holds."""
+
+    async def holdings(self) -> Holdings:
+        """What the adapter says of itself now; None for what it has no method for."""
+        told = {
+            "days": await self.perform(partial(stored_days, self.adapter)),
+            "bytes": await self.perform(partial(stored_bytes, self.adapter)),
+        }
+        return msgspec.convert(told, Holdings)
+
+
+def memory_of(adapter: Adapter, worker: WorkerThread, folder: Path | None = None) -> PythonMemory:
+    """The memory an adapter holds, of the kind that can do what the adapter can."""
+    kind = InspectableMemory if any(map(adapter.has, METHODS)) else PythonMemory
+    return kind(adapter, worker, folder)
 
 
 def value_of(outcome: Outcome) -> object:

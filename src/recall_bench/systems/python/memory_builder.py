@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from recall_bench.errors import SystemFault, UsageError
 from recall_bench.systems.python.adapter import Adapter
 from recall_bench.systems.python.adapter_source import Source, wants_folder
-from recall_bench.systems.python.memory import PythonMemory, value_of
+from recall_bench.systems.python.memory import PythonMemory, memory_of, value_of
 from recall_bench.systems.python.worker_thread import WorkerThread
 
 
@@ -65,7 +65,7 @@ class MemoryBuilder:
         worker = WorkerThread(f"adapter {self._source.name}")
         try:
             subject = value_of(await worker.run(make))
-            return PythonMemory(Adapter(subject, self._source.where), worker, folder)
+            return memory_of(Adapter(subject, self._source.where), worker, folder)
         except BaseException:
             await worker.stop()
             raise
@@ -101,7 +101,7 @@ class MemoryBuilder:
         worker = WorkerThread(f"adapter {self._source.name}")
         try:
             subject = value_of(worker.run_blocking(partial(self._adapter, folder, None)))
-            return PythonMemory(Adapter(subject, self._source.where), worker, folder)
+            return memory_of(Adapter(subject, self._source.where), worker, folder)
         except BaseException as error:
             worker.dismiss()
             self.dismiss()

@@ -1,6 +1,7 @@
 """A system in another process, behind whatever carries our messages to it."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Protocol, TypeVar, runtime_checkable
 
 import anyio
@@ -12,6 +13,7 @@ from recall_bench.core.memory import (
     Asker,
     Clock,
     Found,
+    Holdings,
     Memory,
     Passage,
     SystemCard,
@@ -36,6 +38,8 @@ from recall_bench.systems.remote.wire import (
     Health,
     HealthRequest,
     IngestRequest,
+    Inspected,
+    InspectRequest,
     Opened,
     OpenRequest,
     Reply,
@@ -203,12 +207,16 @@ class _Attests:
         return (await self._carrier.call(AttestRequest(memory=self.name), Attested)).days
 
 
-class _AttestingMemory(_Attests, RemoteMemory):
-    pass
+class _Inspects:
+    """What a memory on a server that lets one look into it can do besides."""
 
+    _carrier: Carrier
+    name: str
 
-class _AttestingStreamedMemory(_Attests, StreamedMemory):
-    pass
+    async def holdings(self) -> Holdings:
+        """What the server says that it holds."""
+        told = await self._carrier.call(InspectRequest(memory=self.name), Inspected)
+        return Holdings(days=told.days, bytes=told.bytes)
 
 
 class _RemoteSnapshots:
@@ -230,10 +238,15 @@ class _RemoteSnapshots:
 
 
 def _memory(carrier: Carrier, opened: Opened, health: Health) -> RemoteMemory:
-    if isinstance(carrier, StreamCarrier):
-        streamed = _AttestingStreamedMemory if health.attests else StreamedMemory
-        return streamed(carrier, opened.memory)
-    return (_AttestingMemory if health.attests else RemoteMemory)(carrier, opened.memory)
+    kind = StreamedMemory if isinstance(carrier, StreamCarrier) else RemoteMemory
+    able = ((_Attests, health.attests), (_Inspects, health.inspects))
+    return _besides(kind, *(each for each, can in able if can))(carrier, opened.memory)
+
+
+@cache
+def _besides(kind: type[RemoteMemory], *abilities: type) -> Callable[..., RemoteMemory]:
+    """The kind of memory that can do these things besides: what it can do, its type says."""
+    return type(kind.__name__, (*abilities, kind), {}) if abilities else kind
 
 
 def _card(health: Health, where: str, config: dict[str, object]) -> SystemCard:

@@ -1,6 +1,6 @@
 """What travels between the harness and a system in another process, whatever carries it.
 
-Nine requests, each with one reply. JSON over pipes and over HTTP carries them as they stand here;
+Eleven requests, each with one reply. JSON over pipes and over HTTP carries them as they stand here;
 the second version of the gRPC service has the same fields under the same names. A reply may lack
 what has a default, and may hold more than is known here: a newer server is no fault.
 """
@@ -43,6 +43,8 @@ class Health(Message, frozen=True, kw_only=True):
     """Whether it understands `save`, `restore` and `drop`."""
     attests: bool = False
     """Whether it understands `attest`."""
+    inspects: bool = False
+    """Whether it understands `inspect`."""
 
 
 class OpenRequest(Message, frozen=True, kw_only=True):
@@ -150,6 +152,21 @@ class Attested(Message, frozen=True, kw_only=True):
     """None if it cannot say."""
 
 
+class InspectRequest(Message, frozen=True, kw_only=True):
+    """Asks what a memory holds. Comes at every checkpoint, after `settle`."""
+
+    memory: str
+
+
+class Inspected(Message, frozen=True, kw_only=True):
+    """The reply to `inspect`."""
+
+    days: tuple[int, ...] | None = None
+    """The story days of which it holds anything; None if it cannot say."""
+    bytes: int | None = None
+    """What it takes to keep them, index and all; None if it cannot say."""
+
+
 class SaveRequest(Message, frozen=True, kw_only=True):
     """Keep the memory's present state."""
 
@@ -201,12 +218,13 @@ Request = (
     | SettleRequest
     | AskRequest
     | AttestRequest
+    | InspectRequest
     | SaveRequest
     | RestoreRequest
     | DropRequest
     | CloseRequest
 )
-Reply = Health | Opened | Told | Attested | Saved | Done
+Reply = Health | Opened | Told | Attested | Inspected | Saved | Done
 
 VERBS: dict[str, tuple[type[Request], type[Reply]]] = {
     "health": (HealthRequest, Health),
@@ -215,6 +233,7 @@ VERBS: dict[str, tuple[type[Request], type[Reply]]] = {
     "settle": (SettleRequest, Done),
     "ask": (AskRequest, Told),
     "attest": (AttestRequest, Attested),
+    "inspect": (InspectRequest, Inspected),
     "save": (SaveRequest, Saved),
     "restore": (RestoreRequest, Opened),
     "drop": (DropRequest, Done),
