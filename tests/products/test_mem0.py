@@ -50,7 +50,15 @@ async def test_it_keeps_the_contract_and_its_sessions_apart(
 
     assert system.card.version == pinned("mem0")["mem0ai"]
     passed = {check.name for check in report.checks if check.outcome == "passed"}
-    assert {"round-trip", "isolation", "reset", "dates", "sessions", "snapshots"} <= passed
+    assert {
+        "round-trip",
+        "isolation",
+        "reset",
+        "dates",
+        "sessions",
+        "snapshots",
+        "holdings",
+    } <= passed
     assert report.seen.asker is Asker.HONOURED
     assert endpoint.meter.total.calls > 0
     assert list(tmp_path.iterdir()) == []

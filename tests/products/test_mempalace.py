@@ -39,7 +39,15 @@ async def test_it_keeps_the_contract_and_its_sessions_apart(
 
     assert system.card.version == pinned("mempalace")["mempalace"]
     passed = {check.name for check in report.checks if check.outcome == "passed"}
-    assert {"round-trip", "isolation", "reset", "dates", "sessions", "snapshots"} <= passed
+    assert {
+        "round-trip",
+        "isolation",
+        "reset",
+        "dates",
+        "sessions",
+        "snapshots",
+        "holdings",
+    } <= passed
     assert report.seen.asker is Asker.HONOURED
     assert endpoint.meter.total.calls > 0
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

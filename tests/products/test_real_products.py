@@ -78,7 +78,15 @@ async def test_it_keeps_the_contract_and_its_sessions_apart(name: str) -> None:
     report = await assert_contract_async(system, timeout_s=PATIENCE_S)
 
     passed = {check.name for check in report.checks if check.outcome == "passed"}
-    assert {"round-trip", "isolation", "reset", "dates", "sessions", "snapshots"} <= passed
+    assert {
+        "round-trip",
+        "isolation",
+        "reset",
+        "dates",
+        "sessions",
+        "snapshots",
+        "holdings",
+    } <= passed
     assert "large-day" in passed
     assert report.seen.asker is Asker.HONOURED
 
