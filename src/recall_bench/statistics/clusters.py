@@ -9,6 +9,7 @@ is enough to draw the sums of whole clusters.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -23,6 +24,8 @@ RESAMPLES: Final = 10_000
 
 _CELLS = 1 << 20
 _FEW_COLUMNS = 8
+_KEPT_CELLS = 1 << 17
+"""Draws of so few clusters are kept: a report draws the same thousands of times."""
 
 
 class Drawn(StrEnum):
@@ -89,6 +92,9 @@ def resampled(sums: Floats, *, seed: int, resamples: int = RESAMPLES) -> Iterato
     """
     ordered = sums[np.lexsort(sums.T)]
     clusters = len(ordered)
+    if clusters * resamples <= _KEPT_CELLS and len(ordered.T) <= _FEW_COLUMNS:
+        yield _times_drawn(clusters, seed, resamples) @ ordered
+        return
     columns = [np.ascontiguousarray(column) for column in ordered.T]
     chance = np.random.default_rng(seed)
     step = max(1, _CELLS // clusters)
@@ -101,6 +107,17 @@ def resampled(sums: Floats, *, seed: int, resamples: int = RESAMPLES) -> Iterato
             # How often each is drawn costs more to find out, and then serves all columns at once.
             times = chance.multinomial(clusters, np.full(clusters, 1 / clusters), size=size)
             yield times.astype(np.float64) @ ordered
+
+
+@lru_cache(maxsize=64)
+def _times_drawn(clusters: int, seed: int, resamples: int) -> Floats:
+    """How often each cluster is drawn, one row a resample."""
+    places = np.random.default_rng(seed).integers(
+        clusters, size=(resamples, clusters), dtype=np.int32
+    )
+    rows = np.arange(resamples, dtype=np.int64)[:, np.newaxis] * clusters
+    found = np.bincount((places + rows).ravel(), minlength=resamples * clusters)
+    return found.reshape(resamples, clusters).astype(np.float64)
 
 
 def left_out(sums: Floats) -> Floats:
