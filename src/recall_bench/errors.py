@@ -40,6 +40,8 @@ A run that ends without one of these still has an exit code that says how it wen
     7  the journal could not be written; the same command continues
     8  the money allowed by --max-cost is spent; the same command with more continues
    10  some of what was to be generated is missing; the command that is printed fills it
+   11  `gate`: a rule was broken, or the run is invalid
+   12  `gate`: undecided, because a run is unfinished, unlike its baseline, or not measured
   130  interrupted (143 by SIGTERM, 129 by SIGHUP); the same command continues
 
 Anything else that escapes is a bug in the harness: it aborts the run with its traceback.

@@ -1,0 +1,196 @@
+"""Rules about a run beside its baseline: what it may have lost."""
+
+from collections.abc import Iterator
+
+from recall_bench.analysis.conclusion import interval_words, p_words, signed
+from recall_bench.analysis.gate.checks import Check, Outcome
+from recall_bench.analysis.gate.loss import Loss, loss, losses_by
+from recall_bench.analysis.gate.rules import FULL, Rules
+from recall_bench.analysis.gate.values import OVERALL, category_of, scores, unmeasured
+from recall_bench.analysis.pairing import Pairs
+from recall_bench.analysis.trials import Table
+from recall_bench.core.question import CATEGORIES
+from recall_bench.statistics.estimate import Estimate
+from recall_bench.statistics.power import POWER
+
+MARGIN, CATEGORY, HALLUCINATION = "margin", "category-margin", "hallucination-margin"
+
+
+class Regression:
+    """What a run lost on the trials that both owe."""
+
+    def __init__(self, baseline: Table, run: Table, pairs: Pairs, rules: Rules) -> None:
+        self._tables = baseline, run
+        self._pairs = pairs
+        self._rules = rules
+        ours, theirs = (pairs.of(scores(table)) for table in self._tables)
+        margin = rules.tolerated
+        self._overall = loss(
+            ours,
+            theirs,
+            margin=margin,
+            # To rule a loss out takes as much as to notice one that is as far on the other side.
+            notice=2 * margin if rules.prove else rules.noticed(margin),
+            is_to_be_ruled_out=rules.prove,
+        )
+        margin = rules.tolerated_in_category
+        category = category_of(baseline)
+        found = losses_by(
+            ours, theirs, category.__getitem__, margin=margin, notice=rules.noticed(margin)
+        )
+        usual = [name for name in CATEGORIES if name in found]
+        others = sorted(name for name in found if name not in CATEGORIES)
+        self._categories = {name: found[name] for name in (*usual, *others)}
+
+    @property
+    def is_identical(self) -> bool:
+        """Whether every trial that both owe stands exactly alike in both."""
+        ours, theirs = ({row.trial: row.standing for row in each.rows} for each in self._tables)
+        return all(ours[trial] == theirs[trial] for trial in self._pairs.trials)
+
+    def checks(self) -> Iterator[Check]:
+        """One overall, one a category, one of hallucination where a limit is set."""
+        if self._overall is None:
+            yield unmeasured(MARGIN, OVERALL, "no trial has a mark in both runs")
+            return
+        if self._rules.prove:
+            yield self._proof(self._overall)
+        else:
+            yield _check(MARGIN, OVERALL, self._overall)
+        for name, found in self._categories.items():
+            yield _check(CATEGORY, name, found)
+        if self._rules.hallucination_margin is not None:
+            yield self._hallucination(self._rules.hallucination_margin)
+
+    def strength(self) -> str | None:
+        """What could have been noticed overall, in words."""
+        found = self._overall
+        if found is None:
+            return None
+        questions = f"{found.difference.questions:,} questions"
+        if found.power is None:
+            return f"unknown: none of {questions} differs from another"
+        if self._rules.prove:
+            return f"{_provable(found)}, by {questions}"
+        wanted = self._rules.noticed(found.margin)
+        words = f"a loss of {wanted:g} points of 100 would be noticed {_often(found.power)}"
+        if found.noticed is None:
+            return f"{words}; {questions} show no loss, however large, four times in five"
+        return f"{words}, and one of {found.noticed:.1f} four times in five, by {questions}"
+
+    def warnings(self) -> Iterator[str]:
+        """What makes the verdict weaker than it looks."""
+        found = self._overall
+        if found is not None and _is_weak(found):
+            wanted = self._rules.noticed(found.margin)
+            what = f"a loss of {wanted:g} points would be noticed"
+            if self._rules.prove:
+                what = "a run that lost nothing would pass"
+            yield (
+                f"too few questions to rely on: {what} only {_often(found.power or 0)}; ask more "
+                "(`recall-bench power` says how many)"
+            )
+        weak = sum(_is_weak(each) for each in self._categories.values())
+        if weak:
+            wanted = self._rules.noticed(self._rules.tolerated_in_category)
+            yield (
+                f"in {weak} of {len(self._categories)} categories a loss of {wanted:g} points "
+                "would be noticed less than four times in five"
+            )
+        for each in self._pairs.dropped:
+            yield (
+                f"left out: {each.first:,} trials of the baseline and {each.second:,} of the run, "
+                f"{each.reason}"
+            )
+        if found is not None and found.difference.missing:
+            yield f"{found.difference.missing:,} trials have a mark in only one of the two runs"
+
+    def _proof(self, found: Loss) -> Check:
+        """Passed only where it is shown that no more than the margin was lost."""
+        check = _check(MARGIN, OVERALL, found)
+        if self.is_identical:
+            return check.but(said="every trial came to the same, so nothing was lost")
+        # What the proof goes by is what is shown: the lower of the two lower ends.
+        ends = [end for end in (found.difference.low, found.floor) if end is not None]
+        low = min(ends, default=None)
+        estimate = found.difference.but(low=low)
+        words = "no more than" if found.is_ruled_out else "it is not shown that no more than"
+        return check.but(
+            outcome=Outcome.PASSED if found.is_ruled_out else Outcome.FAILED,
+            said=f"{_figures(estimate)}: {words} {found.margin:g} were lost, "
+            f"{p_words(found.less_p, sign=True)}",
+            low=low,
+            p_value=found.less_p,
+        )
+
+    def _hallucination(self, margin: float) -> Check:
+        """A rise is a loss of answers that made nothing up."""
+        sound = [
+            self._pairs.of(
+                {trial: FULL * (1 - made_up) for trial, made_up in table.hallucinations.items()}
+            )
+            for table in self._tables
+        ]
+        found = loss(*sound, margin=margin, notice=self._rules.noticed(margin))
+        if found is None:
+            return unmeasured(HALLUCINATION, OVERALL, "no answer was judged in both runs")
+        check = _check(HALLUCINATION, OVERALL, found)
+        low, high = check.low, check.high
+        rise = signed(-found.difference.value, 1)
+        ends = "" if low is None or high is None else f" (95 % {-high:+.1f} to {-low:+.1f})"
+        word = "more than" if found.is_shown else "not shown to be more than"
+        return check.but(
+            value=-found.difference.value,
+            limit=margin,
+            is_least=False,
+            low=None if high is None else -high,
+            high=None if low is None else -low,
+            said=f"hallucination changed by {rise} points{ends}: {word} the {margin:g} allowed, "
+            f"{p_words(found.more_p, sign=True)}",
+        )
+
+
+def _check(rule: str, of: str, found: Loss) -> Check:
+    p_value = found.more_p if found.more_adjusted is None else found.more_adjusted
+    word = "more than" if found.is_shown else "not shown to be more than"
+    adjusted = "" if found.more_adjusted is None else " adjusted for several categories"
+    return Check(
+        rule=rule,
+        of=of,
+        outcome=Outcome.FAILED if found.is_shown else Outcome.PASSED,
+        said=f"{_figures(found.difference)}: {word} the {found.margin:g} tolerated, "
+        f"{p_words(p_value, sign=True)}{adjusted}",
+        value=found.difference.value,
+        limit=-found.margin,
+        low=found.difference.low,
+        high=found.difference.high,
+        questions=found.difference.questions,
+        p_value=p_value,
+        noticed=found.noticed,
+        power=found.power,
+    )
+
+
+def _figures(estimate: Estimate) -> str:
+    ends = interval_words(estimate, 1)
+    return f"{signed(estimate.value, 1)} points of 100" + (f" (95 % {ends})" if ends else "")
+
+
+def _is_weak(found: Loss) -> bool:
+    """Whether silence means little: nothing was found, and little could have been."""
+    return not found.is_shown and found.power is not None and found.power < POWER
+
+
+def _provable(found: Loss) -> str:
+    power = 0.0 if found.power is None else found.power
+    words = (
+        f"if nothing was lost, that it is no more than {found.margin:g} points of 100 would be "
+        f"shown {_often(power)}"
+    )
+    if found.noticed is None:
+        return words
+    return f"{words}, and no more than {found.noticed - found.margin:.1f} four times in five"
+
+
+def _often(power: float) -> str:
+    return f"{100 * power:.0f} times in 100" if power < 0.995 else "practically always"

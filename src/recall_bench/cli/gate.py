@@ -1,0 +1,137 @@
+"""`gate`: whether a run may pass, for whoever merges what it measured."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recall_bench.cli.answer import json_text
+from recall_bench.cli.options import PATH, given, option
+from recall_bench.errors import UsageError
+
+if TYPE_CHECKING:
+    from recall_bench.analysis.gate.checks import Gate
+    from recall_bench.analysis.gate.rules import Rules
+
+
+@click.command("gate")
+@click.argument("run", type=PATH)
+@option("--baseline", type=PATH, help="The folder of the run to compare with [none].")
+@option("--rules", "rules_file", type=PATH, metavar="FILE", help="YAML file; flags win over it.")
+@option("--min-score", type=float, metavar="POINTS", help="The least score, of 100.")
+@option("--max-hallucination", type=float, metavar="PERCENT", help="The most that is made up.")
+@option("--max-leaks", type=int, metavar="N", help="The most answers that tell a secret.")
+@click.option(
+    "--min-category",
+    multiple=True,
+    metavar="NAME=POINTS",
+    help="The least score of a category, of 100. Can be repeated.",
+)
+@option(
+    "--confident/--no-confident",
+    help="Ask that the whole interval keeps to these, not the value alone [no].",
+)
+@option("--margin", type=float, metavar="POINTS", help="The loss that is tolerated, of 100 [0].")
+@option("--category-margin", type=float, metavar="POINTS", help="In each category [as --margin].")
+@option(
+    "--hallucination-margin",
+    type=float,
+    metavar="POINTS",
+    help="How far hallucination may rise, in % of answers [not looked at].",
+)
+@option(
+    "--notice",
+    type=float,
+    metavar="POINTS",
+    help="The loss to be caught: warn if the data are too few [5 more than --margin].",
+)
+@option(
+    "--prove/--no-prove",
+    help="Fail unless it is shown that no more than --margin was lost overall [no].",
+)
+@option("--junit", type=PATH, metavar="FILE", help="Write JUnit XML.")
+@option("--markdown", type=PATH, metavar="FILE", help="Write a summary for a pull request.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def gate_command(
+    run: Path,
+    *,
+    baseline: Path | None,
+    rules_file: Path | None,
+    min_category: tuple[str, ...],
+    junit: Path | None,
+    markdown: Path | None,
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401 - one value for each option
+) -> int:
+    """Pass or fail RUN by rules, and by what it lost against --baseline.
+
+    Exits with 0 if it passed, 11 if it failed, and 12 if that cannot be decided: a run is not
+    finished, the two are unlike, or nothing was measured that a rule is about.
+    """
+    from recall_bench.analysis.gate.gating import gate_run
+    from recall_bench.analysis.gate.text import text_of
+    from recall_bench.reporting.folder import RunFolder
+
+    files = {"--junit": junit, "--markdown": markdown}
+    wanted = {flag: path for flag, path in files.items() if path is not None}
+    _refuse_unwritable(wanted)
+    rules = _rules(rules_file, min_category, given(flags))
+    folders = [None if path is None else RunFolder.open(path) for path in (run, baseline)]
+    assert folders[0] is not None  # noqa: S101 - an argument
+    found = gate_run(folders[0], folders[1], rules)
+    _write(found, wanted)
+    click.echo(json_text(found) if as_json else text_of(found))
+    return found.verdict.exit_code
+
+
+def _rules(path: Path | None, categories: tuple[str, ...], flags: dict[str, Any]) -> "Rules":
+    from recall_bench.analysis.gate.rules import given_in, key_of, merged
+    from recall_bench.yaml12 import read_document
+
+    layers: list[dict[str, object]] = []
+    if path is not None:
+        if not path.is_file():
+            raise UsageError(f"--rules: there is no file {path}")
+        document = read_document(path)
+
+        def named(field: str) -> str:
+            key = key_of(field)
+            return f"{document.where(key)}: {key}"
+
+        layers.append(given_in(document.content, str(path), named))
+    return merged(*layers, flags, {"min_category": _least(categories)})
+
+
+def _least(words: tuple[str, ...]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for word in words:
+        name, equals, points = word.rpartition("=")
+        try:
+            found[name] = float(points)
+        except ValueError:
+            equals = ""
+        if not equals or not name:
+            raise UsageError(f"--min-category: {word[:80]!r} sets nothing; write NAME=POINTS")
+    return found
+
+
+def _refuse_unwritable(files: dict[str, Path]) -> None:
+    """Find out before anything is counted that a file has no place."""
+    for flag, path in files.items():
+        if not path.parent.is_dir():
+            raise UsageError(f"{flag}: there is no folder {path.parent} to write {path.name} to")
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{flag}: {path} is not a file; name one")
+    if len({path.resolve() for path in files.values()}) < len(files):
+        raise UsageError(f"{' and '.join(files)} name the same file; name two")
+
+
+def _write(found: "Gate", files: dict[str, Path]) -> None:
+    from recall_bench.analysis.gate.junit import junit_of
+    from recall_bench.analysis.gate.markdown import markdown_of
+    from recall_bench.replacement import replace_file
+
+    if "--junit" in files:
+        replace_file(files["--junit"], junit_of(found))
+    if "--markdown" in files:
+        replace_file(files["--markdown"], markdown_of(found).encode())

@@ -1,0 +1,214 @@
+"""Text, JUnit and Markdown say the same, and no name in them can do anything."""
+
+import re
+from datetime import UTC, datetime
+from xml.etree import ElementTree
+
+import pytest
+from markdown_it import MarkdownIt
+
+from recall_bench.analysis.gate.checks import Check, Gate, Outcome, Subject, in_words, verdict_on
+from recall_bench.analysis.gate.junit import junit_of
+from recall_bench.analysis.gate.markdown import markdown_of
+from recall_bench.analysis.gate.rules import Rules
+from recall_bench.analysis.gate.text import text_of
+from recall_bench.reporting.summary import Status
+
+HOSTILE = (
+    "a|b`c` <script>alert(1)</script> </td> ![x](http://evil.example/x.png) [y](javascript:z) "
+    "@everyone\n\n# head\r\x1b[31mred\x00\ufffe\u202e\ud800 ]]> -->"
+)
+
+
+ODD = "a` <script>x</script> @me http://evil.example [y](http://evil.example)"
+"""One mark that ends code, and what would then be obeyed."""
+
+
+def subject(name: str) -> Subject:
+    return Subject(
+        folder=f"runs/{name}",
+        system=f"{name} 1",
+        judge="offline 2",
+        started=datetime(2026, 5, 24, 12, 30, tzinfo=UTC),
+        status=Status.VALID,
+        reason=None,
+        health=None,
+        score=None,
+    )
+
+
+def gate_of(*checks: Check, name: str = "mine") -> Gate:
+    return Gate(
+        verdict=verdict_on(checks),
+        sentence=in_words(checks),
+        run=subject(name),
+        baseline=subject("before"),
+        rules=Rules(),
+        checks=checks,
+        strength="a loss of 5 points of 100 would be noticed 91 times in 100",
+        warnings=("in 1 of 2 categories a loss of 5 points would be noticed",),
+        seed=42,
+    )
+
+
+KEPT = Check(
+    rule="min-score",
+    of="overall",
+    outcome=Outcome.PASSED,
+    said="the score is 61.0 of 100",
+    value=61.0,
+    limit=60.0,
+    low=55.5,
+    high=66.25,
+    questions=80,
+)
+LOST = Check(
+    rule="category-margin",
+    of="synthesis",
+    outcome=Outcome.FAILED,
+    said="-9.0 points of 100: more than the 2 tolerated, p < 0.001",
+    value=-9.0,
+    limit=-2.0,
+    low=-12.0,
+    high=-6.5,
+    questions=40,
+    p_value=0.0004,
+    noticed=4.25,
+    power=0.9,
+)
+LEAKS = Check(
+    rule="max-leaks",
+    of="overall",
+    outcome=Outcome.UNDECIDED,
+    said="no answer could have told a secret",
+    limit=0.0,
+    is_least=False,
+)
+
+
+def test_the_verdict_comes_first_and_every_check_has_a_line() -> None:
+    lines = text_of(gate_of(KEPT, LOST, LEAKS)).splitlines()
+
+    assert lines[3] == "Verdict      FAILED: 1 of 3 checks failed: category-margin (synthesis)"
+    rows = [
+        " ".join(line.split()) for line in lines if re.match(r"[a-zA-Z]{6,} {2,}\S+ {2,}", line)
+    ]
+    assert rows[-3:] == [
+        "passed min-score overall 61.0 ≥ 60.0 55.5 to 66.2 --",
+        "FAILED category-margin synthesis -9.0 ≥ -2.0 -12.0 to -6.5 < 0.001",
+        "UNDECIDED max-leaks overall -- ≤ 0 -- --",
+    ]
+    assert any(line.startswith("FAILED category-margin (synthesis): -9.0 points") for line in lines)
+    assert max(map(len, lines)) <= 100
+
+
+def test_failed_is_worse_than_undecided_and_that_than_passed() -> None:
+    assert verdict_on((KEPT, LOST, LEAKS)) is Outcome.FAILED
+    assert verdict_on((KEPT, LEAKS)) is Outcome.UNDECIDED
+    assert verdict_on((KEPT,)) is Outcome.PASSED
+
+
+REQUIRED = {
+    "testsuite": "id package name timestamp hostname tests failures errors time",
+    "property": "name value",
+    "testcase": "name classname time",
+    "failure": "type",
+    "error": "type",
+}
+"""The attributes that the schema of Ant's reports asks for."""
+
+
+def assert_keeps_to_the_schema(root: ElementTree.Element) -> None:
+    assert root.tag == "testsuites"
+    for suite in root:
+        tags = [child.tag for child in suite]
+        cases = tags.count("testcase")
+        assert tags == ["properties", *["testcase"] * cases, "system-out", "system-err"]
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", suite.attrib["timestamp"])
+        assert suite.attrib["tests"] == str(cases)
+    for element in root.iter():
+        assert set(REQUIRED.get(element.tag, "").split()) <= element.attrib.keys()
+        if element.tag == "testcase":
+            assert [child.tag for child in element] in ([], ["failure"], ["error"])
+            name = element.attrib["name"]
+            assert name == " ".join(name.split()), "a token has no other spaces"
+
+
+def test_junit_keeps_to_the_schema_and_counts_what_is_in_it() -> None:
+    root = ElementTree.fromstring(junit_of(gate_of(KEPT, LOST, LEAKS)))
+
+    assert_keeps_to_the_schema(root)
+    suite = root[0]
+    assert [suite.attrib[name] for name in ("tests", "failures", "errors")] == ["3", "1", "1"]
+    kept, lost, leaks = suite.findall("testcase")
+    assert (kept.attrib["name"], len(kept)) == ("min-score overall", 0)
+    assert (lost[0].tag, lost[0].attrib["message"]) == ("failure", LOST.said)
+    assert (leaks[0].tag, leaks[0].text) == ("error", LEAKS.said)
+
+
+def hostile() -> Gate:
+    check = LOST.but(of=HOSTILE, said=f"lost in {HOSTILE}")
+    other = LEAKS.but(of=HOSTILE, said=HOSTILE)
+    return gate_of(check, other, name=HOSTILE)
+
+
+def test_no_name_breaks_the_junit_file() -> None:
+    root = ElementTree.fromstring(junit_of(hostile()))
+
+    assert_keeps_to_the_schema(root)
+    name = root[0].findall("testcase")[0].attrib["name"]
+    assert "<script>alert(1)</script>" in name, "it is shown, and it is text"
+    assert all(mark.isprintable() for element in root.iter() for mark in element.get("name", ""))
+
+
+def test_no_name_steers_a_terminal() -> None:
+    text = text_of(hostile())
+
+    assert all(mark.isprintable() or mark == "\n" for mark in text)
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def rendered(gate: Gate) -> str:
+    """As a renderer with tables, raw HTML and bare links turned on shows it."""
+    renderer = MarkdownIt("commonmark", {"html": True}).enable("table")
+    return str(renderer.render(markdown_of(gate)))
+
+
+@pytest.mark.parametrize(
+    "name", [HOSTILE, ODD, "``", "\\", "a\\|b", "`|`|", "   ", "\\`", "x" * 9000]
+)
+def test_no_name_breaks_a_table_or_brings_html_links_or_mentions(name: str) -> None:
+    usual, odd = (
+        gate_of(LOST, LEAKS),
+        gate_of(LOST.but(of=name, said=name), LEAKS.but(of=name, said=name), name=name),
+    )
+
+    page = rendered(odd)
+
+    tags = [re.findall(r"</?(\w+)", each) for each in (rendered(usual), page)]
+    assert [t for t in tags[1] if t != "code"] == [t for t in tags[0] if t != "code"]
+    assert set(tags[1]) <= set("h3 h4 p table thead tbody tr th td code ul li strong".split())
+    outside = re.sub(r"<code>.*?</code>", "", page, flags=re.DOTALL)
+    assert "@" not in outside
+    assert "evil" not in outside
+    assert len(markdown_of(odd)) < 10_000
+
+
+def test_markdown_has_the_verdict_the_rules_and_the_categories() -> None:
+    page = markdown_of(gate_of(KEPT, LOST, LEAKS))
+
+    assert page.startswith("### Recall Bench gate: failed\n\n1 of 3 checks failed.\n")
+    assert "| ✅ passed | `min-score` | `overall` | 61.0 | ≥ 60.0 | 55.5 to 66.2 | -- |" in page
+    assert (
+        "| ❌ failed | `synthesis` | 40 | -9.0 | ≥ -2.0 | -12.0 to -6.5 | &lt; 0.001 | 4.2 |"
+    ) in page
+    assert "- `category-margin (synthesis)`: `-9.0 points of 100: more than" in page
+    assert "](" not in page
+    assert "http" not in page
+
+
+def test_the_same_gate_is_the_same_bytes() -> None:
+    gate = gate_of(KEPT, LOST)
+
+    assert junit_of(gate) == junit_of(gate)
+    assert markdown_of(gate) == markdown_of(gate)

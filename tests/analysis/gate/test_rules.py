@@ -1,0 +1,107 @@
+"""Rules come from a file and from flags; what is none of them is refused by name."""
+
+import pytest
+
+from recall_bench.analysis.gate.rules import (
+    Rules,
+    flag_of,
+    given_in,
+    key_of,
+    merged,
+    refuse_without_baseline,
+)
+from recall_bench.errors import UsageError
+
+
+def read(content: object) -> dict[str, object]:
+    return given_in(content, "gate.yaml", lambda field: f"gate.yaml, line 1: {key_of(field)}")
+
+
+def test_a_file_gives_what_it_names_and_flags_win_over_it() -> None:
+    given = read({"minScore": 35, "margin": 2, "minCategory": {"synthesis": 10, "x": 1}})
+
+    rules = merged(given, {"margin": 3.0}, {"min_category": {"synthesis": 20.0}})
+
+    assert rules == Rules(min_score=35, margin=3, min_category={"synthesis": 20, "x": 1})
+
+
+def test_an_empty_file_and_an_empty_key_ask_for_nothing() -> None:
+    assert read(None) == {}
+    assert merged(read({"minScore": None})) == Rules()
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ({"minScor": 1}, "gate.yaml: unknown key 'minScor'; did you mean 'minScore'?"),
+        ({"zzz": 1}, "gate.yaml: unknown key 'zzz'; known keys: minScore, maxHallucination"),
+        ([1], "gate.yaml: rules are a mapping of keys"),
+        ({"minScore": "high"}, "gate.yaml, line 1: minScore: expected float"),
+        ({"margin": True}, "gate.yaml, line 1: margin: expected float"),
+        ({"maxLeaks": 1.5}, "gate.yaml, line 1: maxLeaks: expected int"),
+        ({"maxLeaks": -1}, "gate.yaml, line 1: maxLeaks: -1 answers"),
+        ({"minScore": 101}, "gate.yaml, line 1: minScore: 101 is not between 0 and 100"),
+        ({"notice": float("nan")}, "gate.yaml, line 1: notice: nan is not between"),
+        ({"minCategory": {"x": -1}}, "gate.yaml, line 1: minCategory: -1 is not between"),
+        ({"minCategory": 3}, "gate.yaml, line 1: minCategory: expected object"),
+    ],
+)
+def test_what_is_no_rule_is_refused_by_name(content: object, complaint: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read(content)
+
+    assert str(refused.value).startswith(complaint)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"prove": True}, "--prove: that a run lost nothing at all can never be shown"),
+        ({"margin": 5, "notice": 5}, "--notice: a loss of 5 is within the --margin of 5"),
+        ({"margin": float("inf")}, "--margin: inf is not between"),
+    ],
+)
+def test_rules_that_contradict_each_other_are_refused(
+    given: dict[str, object], complaint: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        merged(given)
+
+    assert str(refused.value).startswith(complaint)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        Rules(min_score=1, margin=1),
+        Rules(min_score=1, category_margin=0.0),
+        Rules(min_score=1, hallucination_margin=1),
+        Rules(min_score=1, notice=3),
+    ],
+)
+def test_a_margin_without_a_baseline_is_refused(rules: Rules) -> None:
+    with pytest.raises(UsageError, match="--baseline"):
+        refuse_without_baseline(rules)
+
+
+def test_a_gate_without_any_rule_would_always_pass_and_is_refused() -> None:
+    with pytest.raises(UsageError, match="there is no rule to go by"):
+        refuse_without_baseline(Rules())
+    refuse_without_baseline(Rules(max_leaks=0))
+
+
+def test_categories_tolerate_what_is_tolerated_overall_unless_said() -> None:
+    assert Rules(margin=2).tolerated_in_category == 2
+    assert Rules(margin=2, category_margin=0).tolerated_in_category == 0
+
+
+def test_what_is_to_be_caught_is_five_points_more_than_is_tolerated() -> None:
+    assert Rules().noticed(0) == 5
+    assert Rules(margin=3).noticed(3) == 8
+    assert Rules(notice=4).noticed(0) == 4
+    assert Rules(notice=4, category_margin=10).noticed(10) == 15
+
+
+def test_flags_and_keys_are_named_after_one_field() -> None:
+    assert (flag_of("min_score"), key_of("min_score")) == ("--min-score", "minScore")

@@ -1,0 +1,105 @@
+"""The workflow in the documents is YAML, and every command in it exists with its flags."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from recall_bench.analysis.gate.rules import Rules, given_in, key_of, merged
+from recall_bench.cli.gate import gate_command
+from recall_bench.cli.main import LazyGroup, cli
+from recall_bench.yaml12 import load_yaml
+
+EXAMPLES = Path(__file__).parents[3] / "docs/examples"
+GUIDE = Path(__file__).parents[3] / "docs/how-to/gate.md"
+
+
+def workflow() -> dict[str, Any]:
+    found = load_yaml(EXAMPLES / "github-workflow.yml")
+    assert isinstance(found, dict)
+    return found
+
+
+def steps() -> list[dict[str, Any]]:
+    (job,) = workflow()["jobs"].values()
+    return list(job["steps"])
+
+
+def command(name: str) -> click.Command:
+    if name == "gate":
+        return gate_command
+    assert isinstance(cli, LazyGroup)
+    found = cli.get_command(click.Context(cli), name)
+    assert found is not None, name
+    return found
+
+
+def commands(text: str) -> list[list[str]]:
+    """The words of every `recall-bench` command in a script."""
+    joined = text.replace("\\\n", " ")
+    return [
+        shlex.split(line) for line in re.findall(r"^\s*(recall-bench .*)$", joined, re.MULTILINE)
+    ]
+
+
+def assert_exists(words: list[str]) -> None:
+    name, *rest = words[1:]
+    known = {
+        flag for option in command(name).params for flag in (*option.opts, *option.secondary_opts)
+    }
+    assert {word for word in rest if word.startswith("--")} <= known, name
+
+
+def test_every_command_in_the_workflow_exists_with_these_flags() -> None:
+    scripts = [step["run"] for step in steps() if "run" in step]
+    found = [words for script in scripts for words in commands(script)]
+    arguments = [word for script in scripts for word in re.findall(r"set -- (.*)", script)]
+
+    assert [words[1] for words in found] == ["run", "gate", "gate"]
+    for words in found:
+        assert_exists(words)
+    for line in arguments:
+        assert_exists(["recall-bench", "gate", *shlex.split(line)])
+
+
+def test_actions_are_pinned_by_major_version_and_may_change_nothing() -> None:
+    uses = [step["uses"] for step in steps() if "uses" in step]
+
+    assert uses
+    assert all(re.fullmatch(r"actions/[a-z-]+@v\d+", each) for each in uses)
+    assert workflow()["permissions"] == {"contents": "read", "actions": "read"}
+
+
+def test_the_verdict_is_told_whatever_it_is_and_a_baseline_kept_only_if_it_passed() -> None:
+    by_name = {step.get("name"): step for step in steps()}
+    order = [step.get("name") for step in steps()]
+
+    assert by_name["Tell"]["if"] == by_name["Keep the verdict"]["if"] == "always()"
+    assert "always" not in by_name["Keep the baseline"]["if"]
+    assert order.index("Gate") < order.index("Keep the baseline")
+
+
+def test_nothing_from_a_pull_request_is_put_into_a_script() -> None:
+    """What an event says is written by strangers: scripts get it by the environment alone."""
+    assert not any("${{" in step.get("run", "") for step in steps())
+
+
+def test_the_rules_beside_it_are_rules() -> None:
+    given = given_in(load_yaml(EXAMPLES / "gate.yaml"), "gate.yaml", key_of)
+
+    assert merged(given) == Rules(
+        min_score=30, max_hallucination=10, min_category={"factual-recall": 40}
+    )
+
+
+@pytest.mark.parametrize("language", ["sh"])
+def test_every_command_in_the_guide_exists_with_these_flags(language: str) -> None:
+    blocks = re.findall(rf"```{language}\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    found = [words for block in blocks for words in commands(block)]
+
+    assert len(found) >= 5
+    for words in found:
+        assert_exists(words)
