@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from recall_bench.analysis.trials import Table, TrialRow, read_trials
-from recall_bench.core.event import Answered, Judged
+from recall_bench.core.event import Answered, Inspected, Judged
 from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.plan import Trial
-from recall_bench.core.question import Disclosure, Item
+from recall_bench.core.question import Disclosure, Evidence, Item
 from recall_bench.core.reader import Delivery
 from recall_bench.core.standing import State
 from recall_bench.core.usage import Usage
@@ -145,6 +145,90 @@ def test_evidence_is_found_if_a_passage_of_its_day_was_delivered(story: Story) -
     assert rows[trial("cat", "4d")].evidence_found == 0, "it delivers, and delivered nothing here"
     assert rows[trial("dog", "4d")].evidence_found is None, "nobody knows where that is from"
     assert rows[trial("house", "4d")].evidence_found is None, "not asked yet"
+
+
+def test_what_became_of_the_evidence_is_told(story: Story) -> None:
+    """The dog is asked about on day 2 and told of on day 2; the cat is of day 1."""
+    story.add(Inspected(at=NOON, scenario="ada", checkpoint="2d", lost=(1,)))
+    story.add(Inspected(at=NOON, scenario="ada", checkpoint="2d", lost=(2,)))
+    story.add(Inspected(at=NOON, scenario="ada", checkpoint="4d", bytes=7))
+    story.answer(trial("cat"), "no idea", Passage(text="…", day=2))
+    story.answer(trial("dog"), "no idea", Passage(text="…", day=1))
+    cut = Delivery(offered=2, kept=1, tokens=1, traced=1, cut_days=(2,))
+    passages = (Passage(text="…", day=1),)
+    reply = Answer(text="no idea", passages=passages)
+    story.add(Answered(at=NOON, trial=trial("dog", "4d"), answer=reply, seconds=1.0, delivery=cut))
+
+    rows = {each.trial: each for each in table(story).rows}
+    trails = {
+        name: (each.evidence_missing, each.evidence_cut, each.evidence_lost)
+        for name, each in rows.items()
+    }
+
+    assert trails[trial("cat")] == (1, 0, 0), "the last word on what is held counts"
+    assert trails[trial("dog")] == (1, 0, 1)
+    assert trails[trial("dog", "4d")] == (1, 1, None), "it does not say what it holds there"
+    assert trails[trial("cat", "4d")] == (None, None, None), "not asked yet"
+
+
+def test_a_day_that_the_run_did_not_feed_is_not_held(tmp_path: Path) -> None:
+    cat = question("cat")
+    far = cat.but(truth=cat.truth.but(evidence=(Evidence(day=0),)))
+    scenarios: dict[str, Sequence[Item]] = {"ada": (far,)}
+    story = Story(tmp_path, scenarios, plan_of(scenarios))
+    story.answer(trial("cat"), "no idea", Passage(text="…", day=2))
+
+    assert row(story, trial("cat")).evidence_lost == 1
+
+
+def test_a_memory_that_could_not_be_looked_into_again_is_not_known(story: Story) -> None:
+    story.add(Inspected(at=NOON, scenario="ada", checkpoint="2d", lost=(1,)))
+    story.add(Inspected(at=NOON, scenario="ada", checkpoint="2d"))
+    story.answer(trial("cat"), "no idea", Passage(text="…", day=2))
+
+    assert row(story, trial("cat")).evidence_lost is None
+
+
+def test_values_in_the_place_of_the_right_one_are_told(tmp_path: Path) -> None:
+    hour = question("hour", "group-session-attribution")
+    truth = hour.truth.but(atoms=("11:30",), stale=("10:30",), distractors=("09:00",))
+    scenarios: dict[str, Sequence[Item]] = {"ada": (hour.but(truth=truth),)}
+    story = Story(tmp_path, scenarios, plan_of(scenarios, groups_enabled=True))
+    story.answer(trial("hour"), "At 10:30.")
+    story.answer(trial("hour", "4d"), "At 9:00, or rather 09:00.")
+
+    early, late = table(story).rows
+
+    assert (early.tells_stale, early.tells_others, early.is_silent) == (True, False, False)
+    assert (late.tells_stale, late.tells_others) == (False, True)
+
+
+def test_an_answer_without_a_word_is_silent(story: Story) -> None:
+    story.answer(trial("cat"), " \n")
+
+    assert row(story, trial("cat")).is_silent
+
+
+def test_what_was_made_up_is_compared_with_what_other_personas_were_told(tmp_path: Path) -> None:
+    def asked(value: str) -> tuple[Item, ...]:
+        cat = question("cat")
+        return (cat.but(truth=cat.truth.but(atoms=(value,))),)
+
+    scenarios: dict[str, Sequence[Item]] = {"ada": asked("Fig Plum"), "bob": asked("Rex Umber")}
+    story = Story(tmp_path, scenarios, plan_of(scenarios))
+    story.both(trial("cat"), INVENTED, "Rex Umber")
+    story.both(trial("cat", "4d"), POOR, "Rex Umber")
+    story.both(trial("cat", scenario="bob"), INVENTED, "Rex Umber")
+    story.both(trial("cat", "4d", scenario="bob"), INVENTED, "Nobody Else")
+
+    found = {each.trial: each.tells_strangers for each in table(story).rows}
+
+    assert found == {
+        trial("cat"): True,
+        trial("cat", "4d"): False,
+        trial("cat", scenario="bob"): False,
+        trial("cat", "4d", scenario="bob"): False,
+    }
 
 
 def test_of_a_system_that_shows_no_passages_nothing_is_known(story: Story) -> None:

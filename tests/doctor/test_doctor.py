@@ -25,10 +25,12 @@ from recall_bench.resolve.systems import resolve_system
 from recall_bench.shipped import SOURCES
 from recall_bench.systems.python.system import system_from
 from recall_bench.testing import (
+    BuriesFinds,
     CrashesOnSeventh,
     Faulty,
     Hallucinates,
     Honest,
+    RefusesFinds,
     ScriptedMemory,
     SlowsDown,
 )
@@ -75,15 +77,21 @@ def test_an_honest_memory_is_valid_and_seen_for_what_it_is(story: Scenario) -> N
 
 
 @pytest.mark.parametrize(
-    ("fault", "check"), [(SlowsDown, "latency"), (Hallucinates, "empty-control")]
+    ("fault", "complained"),
+    [
+        (SlowsDown, {"latency"}),
+        (Hallucinates, {"empty-control"}),
+        (BuriesFinds, {"random-control"}),
+        (RefusesFinds, {"random-control", "shuffled-time"}),
+    ],
 )
 def test_what_the_contract_cannot_see_is_caught_all_the_same(
-    fault: type[Faulty], check: str, story: Scenario
+    fault: type[Faulty], complained: set[str], story: Scenario
 ) -> None:
     found = examined(lambda: system_from(fault), story)
 
     assert found.health is Health.SUSPECT
-    assert checks(found) == {check}
+    assert checks(found) == complained
 
 
 def test_a_broken_contract_makes_every_number_invalid(story: Scenario) -> None:

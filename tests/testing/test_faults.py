@@ -9,7 +9,7 @@ import pytest
 import recall_bench.testing
 from recall_bench.analysis.attribution.views import Leaf
 from recall_bench.systems.python.system import system_from
-from recall_bench.testing import CHECKS, FAULTS, Faulty, Honest, Outcome, check_system, faults
+from recall_bench.testing import CHECKS, FAULTS, Faulty, Honest, Outcome, check_system
 
 NAMES = [check.name for check in CHECKS]
 CAUGHT = [(fault, name) for fault in FAULTS for name in fault.caught_by]
@@ -64,7 +64,7 @@ def test_a_fault_says_who_catches_it(fault: type[Faulty]) -> None:
     assert bool(fault.caught_by) == (fault.battery == "contract")
     assert set(fault.caught_by) <= set(NAMES)
     assert fault.name == fault.__name__
-    assert getattr(faults, fault.__name__) is fault
+    assert getattr(recall_bench.testing, fault.__name__) is fault
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)

@@ -1,19 +1,23 @@
 """Every trial a run owes, as one row: what all views of a run are made from.
 
 States and marks are those the summary counts, so a mean over rows is the mean it prints. What an
-answer took and found is read from the journal in one pass, which keeps no text.
+answer took and found is read from the journal in one pass, which keeps no text; only answers that
+made something up are looked at once more, where they may be about another persona.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import msgspec
 
+from recall_bench.analysis.attribution.evidence import NOTHING, UNKNOWN, Found, Trail, trail_of
+from recall_bench.analysis.attribution.values import Strangers, others, tells_instead
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Expects, Item
 from recall_bench.core.reader import Delivery
-from recall_bench.core.standing import Standing, State
+from recall_bench.core.standing import ScenarioStanding, Standing, State
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Finding
 from recall_bench.errors import DataError
@@ -43,6 +47,22 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What became of the passages; None where there were none."""
     evidence_found: int | None = None
     """Evidence days of which a passage was delivered; None where that cannot be known."""
+    evidence_missing: int | None = None
+    """Evidence days of which nothing that tells the answer was delivered; None where that cannot
+    be known. Where utterances are known, only the telling ones will do."""
+    evidence_cut: int | None = None
+    """Those of them of which a passage was returned and cut off by the budget."""
+    evidence_lost: int | None = None
+    """Evidence days that the memory does not hold, and delivered nothing of; None where it does
+    not say what it holds."""
+    is_silent: bool = False
+    """Whether it was answered without a word."""
+    tells_stale: bool = False
+    """Whether the answer holds a value that was overtaken, and not all that is right."""
+    tells_others: bool = False
+    """Whether it holds a value of another session or person, and not all that is right."""
+    tells_strangers: bool = False
+    """Whether what it made up is what another persona of the run is asked about."""
     findings: tuple[Finding, ...] | None = None
     """What the judge noticed; None if it is not judged, or by one who does not say."""
     score: float | None = None
@@ -122,8 +142,9 @@ def read_trials(folder: RunFolder) -> Table:
     words = _LastWords(folder)
     path = folder.path / JOURNAL
     try:
-        for _, line in lines(path):
-            words.note(_LINE.decode(line))
+        for offset, line in lines(path):
+            words.note(_LINE.decode(line), offset)
+        words.look_for_strangers(path)
     except (msgspec.DecodeError, LookupError, ValueError, OSError) as error:
         raise DataError(f"{path}: changed while it was read ({error})") from error
     standings = folder.standings.scenarios
@@ -136,6 +157,8 @@ def read_trials(folder: RunFolder) -> Table:
 
 class _Passage(msgspec.Struct, gc=False):
     day: int | None = None
+    turn: int | None = None
+    turns: tuple[int, ...] = ()
 
 
 class _Answer(msgspec.Struct, gc=False):
@@ -162,6 +185,9 @@ class _Line(msgspec.Struct, gc=False):
     verdict: _Verdict | None = None
     primary: _Verdict | None = None
     fault: str | None = None
+    scenario: str | None = None
+    checkpoint: str | None = None
+    lost: tuple[int, ...] | None = None
 
 
 _LINE = msgspec.json.Decoder(_Line)
@@ -175,8 +201,7 @@ class _Heard(msgspec.Struct, kw_only=True):
     reading_s: float | None = None
     usage: Usage | None = None
     delivery: Delivery | None = None
-    days: frozenset[int] = frozenset()
-    """The days that passages are from."""
+    found: Found = NOTHING
     is_traced: bool = True
     """Whether it is known of any passage where it is from, if there is one."""
     text: str | None = None
@@ -184,6 +209,12 @@ class _Heard(msgspec.Struct, kw_only=True):
     findings: tuple[Finding, ...] | None = None
     score: float | None = None
     fault: str | None = None
+    offset: int = -1
+    """Where in the journal the answer stands."""
+    is_silent: bool = False
+    tells_stale: bool = False
+    tells_others: bool = False
+    tells_strangers: bool = False
 
 
 _NOTHING = _Heard()
@@ -200,14 +231,19 @@ class _LastWords:
         }
         self._delivers = False
         """Whether the system ever returned a passage."""
+        self._lost: dict[tuple[str, str], frozenset[int]] = {}
+        """By scenario and checkpoint, the days not held, where the memory says."""
+        self._unfed = {name: _unfed(each) for name, each in self._standings.items()}
 
-    def note(self, line: _Line) -> None:
+    def note(self, line: _Line, offset: int) -> None:
+        if line.type == "inspected" and line.scenario and line.checkpoint:
+            self._inspect((line.scenario, line.checkpoint), line.lost)
         # A run that is still going on may have come to another persona since it was opened.
         if line.trial is None or line.trial.scenario not in self._heard:
             return
         match line.type:
             case "answered":
-                self._put(line.trial, self._answered(line.trial, line))
+                self._put(line.trial, self._answered(line.trial, line, offset))
             case "not_answered":
                 self._put(line.trial, _Heard(seconds=line.seconds, fault=line.fault))
             case "judged" | "not_judged":
@@ -221,23 +257,55 @@ class _LastWords:
     def _put(self, trial: Trial, heard: _Heard) -> None:
         self._heard[trial.scenario][self._standings[trial.scenario].slot_of(trial)] = heard
 
-    def _answered(self, trial: Trial, line: _Line) -> _Heard:
+    def _inspect(self, place: tuple[str, str], lost: tuple[int, ...] | None) -> None:
+        self._lost.pop(place, None)
+        if lost is not None:
+            self._lost[place] = frozenset(lost)
+
+    def look_for_strangers(self, path: Path) -> None:
+        """Look at answers that made something up once more: it may be another persona's."""
+        if len(self._heard) < 2:
+            return
+        strangers = Strangers({name: each.items for name, each in self._standings.items()})
+        with path.open("rb") as file:
+            for name, heard in self._made_up():
+                file.seek(heard.offset)
+                answer = _LINE.decode(file.readline()).answer
+                heard.tells_strangers = answer is not None and strangers.is_told(name, answer.text)
+
+    def _made_up(self) -> Iterator[tuple[str, _Heard]]:
+        for name, standing in self._standings.items():
+            for row in range(len(standing.sheets)):
+                for repeat, number in standing.owed(row):
+                    found = standing.standing(row, repeat, number)
+                    heard = self._heard[name][standing.slot(row, repeat, number)]
+                    is_made_up = found.state is State.JUDGED and not found.grounded
+                    # A secret that was told is a leak, whosoever it is.
+                    is_leak = heard is not None and Finding.LEAK in (heard.findings or ())
+                    if is_made_up and heard is not None and heard.is_answered and not is_leak:
+                        yield name, heard
+
+    def _answered(self, trial: Trial, line: _Line, offset: int) -> _Heard:
         standing, answer = self._standings[trial.scenario], line.answer
         if answer is None:
             raise ValueError(f"{trial} was answered without an answer")
-        days = frozenset(each.day for each in answer.passages if each.day is not None)
+        truth = standing.items[standing.index[trial.item]].truth
         usages = [each for each in (answer.usage, line.reading_usage) if each is not None]
         self._delivers = self._delivers or bool(answer.passages)
-        is_secret = is_guarded(standing.items[standing.index[trial.item]].truth)
+        found = Found.of(answer.passages)
         return _Heard(
             is_answered=True,
+            offset=offset,
             seconds=line.seconds,
             reading_s=line.reading_s,
             usage=sum(usages, Usage()) if usages else None,
             delivery=line.delivery,
-            days=days,
-            is_traced=bool(days) or not answer.passages,
-            text=answer.text if is_secret else None,
+            found=found,
+            is_traced=bool(found.days) or not answer.passages,
+            text=answer.text if is_guarded(truth) else None,
+            is_silent=not answer.text or answer.text.isspace(),
+            tells_stale=tells_instead(truth, truth.stale, answer.text),
+            tells_others=tells_instead(truth, others(truth), answer.text),
         )
 
     def _judge(self, trial: Trial, line: _Line) -> None:
@@ -256,9 +324,11 @@ class _LastWords:
     def _rows_at(self, scenario: str, row: int) -> Iterator[TrialRow]:
         standing, heard = self._standings[scenario], self._heard[scenario]
         sheet = standing.sheets[row]
+        place = (scenario, sheet.checkpoint.label)
         for repeat, number in standing.owed(row):
             item = standing.items[number]
             word = heard[standing.slot(row, repeat, number)] or _NOTHING
+            trail = self._trail(place, item, word, sheet.cutoff)
             yield TrialRow(
                 trial=Trial(
                     scenario=scenario,
@@ -275,11 +345,30 @@ class _LastWords:
                 usage=word.usage,
                 delivery=word.delivery,
                 evidence_found=self._found(item, word),
+                evidence_missing=trail.missing,
+                evidence_cut=trail.cut,
+                evidence_lost=trail.lost,
+                is_silent=word.is_silent,
+                tells_stale=word.tells_stale,
+                tells_others=word.tells_others,
+                tells_strangers=word.tells_strangers,
                 findings=word.findings,
                 score=word.score,
                 leaked=_leaked(item, word),
                 fault=word.fault,
             )
+
+    def _trail(self, place: tuple[str, str], item: Item, word: _Heard, until: int) -> Trail:
+        if not word.is_answered:
+            return UNKNOWN
+        return trail_of(
+            item.truth,
+            until,
+            found=word.found if self._delivers and word.is_traced else None,
+            cut=() if word.delivery is None else word.delivery.cut_days,
+            lost=self._lost.get(place),
+            unfed=self._unfed[place[0]],
+        )
 
     def _found(self, item: Item, word: _Heard) -> int | None:
         truth = item.truth
@@ -287,7 +376,15 @@ class _LastWords:
             return None
         if not (self._delivers and word.is_answered and word.is_traced):
             return None
-        return len({cited.day for cited in truth.evidence} & word.days)
+        return len({cited.day for cited in truth.evidence} & word.found.days)
+
+
+def _unfed(standing: ScenarioStanding) -> frozenset[int]:
+    """Days that tell an answer and are not among those there are to feed, where these are known."""
+    if not standing.days:
+        return frozenset()
+    cited = (each.day for item in standing.items for each in item.truth.evidence)
+    return frozenset(cited).difference(standing.days)
 
 
 def _leaked(item: Item, word: _Heard) -> bool | None:

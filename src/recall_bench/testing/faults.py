@@ -2,8 +2,9 @@
 
 All of them are one small honest memory with one thing wrong, so whatever catches one has caught
 that fault and nothing else: `recall-bench check-adapter recall_bench.testing:DropsWrites`.
-`caught_by` names the checks of the contract that catch it; where it names none, only the battery
-of `recall-bench doctor` can, as `battery` says.
+`caught_by` names the checks of the contract that catch it; where it names none, `battery` says what
+does: `recall-bench doctor`, or nothing but the misses of a run. Those land in one leaf of the
+attribution, which `lands_in` names.
 """
 
 import re
@@ -16,15 +17,18 @@ from recall_bench.core.question import PRINCIPAL
 from recall_bench.testing.honest import Asked, Day, Honest, Line
 
 _VALUE = re.compile(r"\w+")
+_NAME = re.compile(r"(?<=\w )[A-Z]\w+")
 
 
 class Faulty(Honest):
     """An honest memory with one thing wrong."""
 
-    battery: ClassVar[Literal["contract", "doctor"]] = "contract"
-    """Which battery is there to catch it."""
+    battery: ClassVar[Literal["contract", "doctor", "run"]] = "contract"
+    """What is there to catch it: a battery, or the misses of a run."""
     caught_by: ClassVar[tuple[str, ...]] = ()
     """The checks of the contract that catch it, each by itself."""
+    lands_in: ClassVar[str | None] = None
+    """The leaf of the misses that it adds to a run; None if it costs no answer."""
 
     def __init_subclass__(cls) -> None:
         cls.name = cls.__name__
@@ -34,6 +38,7 @@ class DropsWrites(Faulty):
     """Loses three days in ten, by lot; the same for the same seed."""
 
     caught_by = ("round-trip",)
+    lands_in = "never-written"
 
     def __init__(self, seed: int = 42, share: float = 0.3) -> None:
         super().__init__()
@@ -53,6 +58,7 @@ class MixesTenants(Faulty):
     """Finds in every memory that is open, whoever's it is."""
 
     caught_by = ("isolation",)
+    lands_in = "wrong-session-or-person"
     _open: ClassVar[list["MixesTenants"]] = []
 
     def setup(self) -> None:
@@ -75,6 +81,7 @@ class IgnoresDates(Faulty):
     """Claims to know the dates of days, and does not keep them."""
 
     caught_by = ("dates",)
+    lands_in = "misread"
 
     def ingest_day(self, day: int, content: str, metadata: Day) -> None:
         """Take the text in, and nothing beside it."""
@@ -86,6 +93,7 @@ class NeverSettles(Faulty):
     """Says it is settled, and knows a day only after so many more questions."""
 
     caught_by = ("readiness",)
+    lands_in = "not-retrieved"
 
     def __init__(self, after: int = 12) -> None:
         super().__init__()
@@ -114,6 +122,7 @@ class LeaksSessions(Faulty):
     """Claims to keep sessions apart, and does not."""
 
     caught_by = ("sessions",)
+    lands_in = "leaked"
 
     def visible(self, context: Asked) -> Iterable[Line]:  # noqa: ARG002
         """Everything, whoever asks."""
@@ -139,6 +148,7 @@ class CrashesOnSeventh(Faulty):
     """Fails at the seventh question of every memory."""
 
     caught_by = ("round-trip",)
+    lands_in = "infrastructure"
 
     def __init__(self) -> None:
         super().__init__()
@@ -156,6 +166,7 @@ class KeepsOldMemories(Faulty):
     """Keeps everything it was ever told in one place, and never empties it."""
 
     caught_by = ("reset", "empty-memory")
+    lands_in = "wrong-session-or-person"
     can_snapshot = False
     _kept: ClassVar[list[Line]] = []
 
@@ -181,6 +192,7 @@ class ForgetsUnicode(Faulty):
     """Keeps what a typewriter can write."""
 
     caught_by = ("unicode",)
+    lands_in = "misread"
 
     def ingest_day(self, day: int, content: str, metadata: Day) -> None:
         """Take in what is left of the text."""
@@ -191,6 +203,7 @@ class RemembersQuestions(Faulty):
     """Takes every question for something it was told."""
 
     caught_by = ("asking",)
+    lands_in = "misread"
 
     def query(self, question: str, context: Asked) -> object:
         """Answer, and remember having been asked."""
@@ -204,6 +217,7 @@ class LosesTail(Faulty):
     """Never writes the day it was told last before it settles."""
 
     caught_by = ("readiness",)
+    lands_in = "never-written"
 
     def finalize_ingestion(self) -> None:
         """Drop what is still in hand."""
@@ -224,6 +238,7 @@ class Hallucinates(Faulty):
     """Answers in full confidence when it knows nothing."""
 
     battery = "doctor"
+    lands_in = "fabricated"
 
     def unknown(self, question: str) -> object:
         """Something that sounds right."""
@@ -235,12 +250,82 @@ class ReversesTime(Faulty):
     """Takes the first value it was told for the latest."""
 
     caught_by = ("order",)
+    lands_in = "stale"
 
     def ranked(self, question: str, context: Asked) -> Sequence[Line]:
         """The earliest of the lines that fit, alone."""
         found = super().ranked(question, context)
         best = [line for line in found if line.shares(question) >= 3]
         return [min(best, key=lambda line: line.day)] if best else found
+
+
+class OverlooksBest(Faulty):
+    """Keeps everything, and overlooks whatever fits in more than one word."""
+
+    caught_by = ("round-trip",)
+    lands_in = "not-retrieved"
+
+    def ranked(self, question: str, context: Asked) -> Sequence[Line]:
+        """The others."""
+        found = super().ranked(question, context)
+        return [line for line in found if line.shares(question) < 2]
+
+
+class BuriesFinds(Faulty):
+    """Returns what it found behind more than anybody reads."""
+
+    battery = "doctor"
+    lands_in = "cut-by-budget"
+
+    def __init__(self, depth: int = 40) -> None:
+        super().__init__()
+        self._depth = depth
+
+    def ranked(self, question: str, context: Asked) -> Sequence[Line]:
+        """Lines of other days, and then those that fit."""
+        found = super().ranked(question, context)
+        days = {line.day for line in found}
+        others = [line for line in self.visible(context) if line.day not in days]
+        return [*others[: self._depth], *found] if found else found
+
+
+class MisreadsFinds(Faulty):
+    """Finds the right passages, and answers from one of the others."""
+
+    caught_by = ("dates",)
+    lands_in = "misread"
+
+    def query(self, question: str, context: Asked) -> object:
+        """Of the lines to quote, the one that fits least."""
+        reply = super().query(question, context)
+        if not isinstance(reply, dict):
+            return reply
+        return reply | {"answer": reply["answer"].rpartition("\n")[2]}
+
+
+class RefusesFinds(Faulty):
+    """Finds the right passages, and will not tell what they say."""
+
+    battery = "doctor"
+    lands_in = "refused-though-known"
+
+    def query(self, question: str, context: Asked) -> object:
+        """Apologise, and show what was found."""
+        reply = super().query(question, context)
+        if not isinstance(reply, dict):
+            return reply
+        return reply | {"answer": "I am sorry, but I cannot share that."}
+
+
+class ConfusesPeople(Faulty):
+    """Looks for what is asked, and never minds of whom."""
+
+    battery = "run"
+    lands_in = "wrong-session-or-person"
+
+    def ranked(self, question: str, context: Asked) -> Sequence[Line]:
+        """What fits when no name is named."""
+        return super().ranked(_NAME.sub("", question), context)
 
 
 FAULTS: tuple[type[Faulty], ...] = (
@@ -259,5 +344,10 @@ FAULTS: tuple[type[Faulty], ...] = (
     CountsWrong,
     Hallucinates,
     ReversesTime,
+    OverlooksBest,
+    BuriesFinds,
+    MisreadsFinds,
+    RefusesFinds,
+    ConfusesPeople,
 )
 """Every fault there is, each to be caught by name."""

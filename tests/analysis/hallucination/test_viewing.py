@@ -139,6 +139,7 @@ def test_figures_are_those_of_the_statistics_they_name() -> None:
     assert found.rate == mean_estimate(
         made_up, questions, personas, seed=5, limits=(0, 1), resamples=300
     )
+    first, last = min(row.days for row in rows), max(row.days for row in rows)
     assert found.hallucination == trend(
         made_up,
         [row.days for row in rows],
@@ -146,6 +147,7 @@ def test_figures_are_those_of_the_statistics_they_name() -> None:
         personas,
         seed=5,
         limits=(0, 1),
+        at=(*(first + (last - first) * step / 8 for step in range(9)), 2000, 5000),
         resamples=300,
     )
 
@@ -162,7 +164,9 @@ def test_the_line_says_what_it_expects_far_beyond_what_was_measured() -> None:
     assert line is not None
     assert line.slope.value == pytest.approx(1 / 4000)
     assert line.intercept.value == pytest.approx(0, abs=1e-9)
-    near, far = line.predictions
+    *within, near, far = line.predictions
+    assert [each.days for each in within] == [100 + 112.5 * step for step in range(9)]
+    assert not any(each.is_beyond for each in within)
     assert (near.days, far.days) == (2000, 5000)
     assert near.value == pytest.approx(0.5)
     assert near.low is not None

@@ -16,7 +16,7 @@ from recall_bench.core.question import CATEGORIES
 from recall_bench.core.standing import State
 from recall_bench.core.verdict import SCALES
 from recall_bench.statistics.estimate import Estimate, mean_estimate
-from recall_bench.statistics.trend import Trend, trend
+from recall_bench.statistics.trend import FAR_DAYS, Trend, trend
 
 FIRST: Final = ("negative-recall", "synthesis")
 """Where making things up is likeliest: nothing to find, or much to put together."""
@@ -28,6 +28,8 @@ _MOMENT_RESAMPLES = 500
 """By 6 %: enough for points of a picture that nothing is decided by. There may be thousands."""
 _RECALL_POINTS = SCALES["correctness"] + SCALES["completeness"]
 _COUNTS = (State.JUDGED, State.NOT_ANSWERED)
+_STEPS = 8
+"""How many stretches the band of a line is drawn in."""
 
 _Shape = tuple[tuple[tuple[float, ...], ...], ...]
 
@@ -189,8 +191,15 @@ class _Viewing:
             figure.personas,
             seed=self.seed,
             limits=RATE,
+            at=(*_band(figure.days), *FAR_DAYS),
             resamples=self.resamples,
         )
+
+
+def _band(days: Sequence[float]) -> tuple[float, ...]:
+    """Sizes within what was measured, where a band is drawn."""
+    first, last = min(days, default=0.0), max(days, default=0.0)
+    return tuple(first + (last - first) * step / _STEPS for step in range(_STEPS + 1))
 
 
 def _grouped(

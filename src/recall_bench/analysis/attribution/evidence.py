@@ -1,0 +1,118 @@
+"""What became of the days that tell an answer: held, returned, within the budget."""
+
+from collections.abc import Collection
+from typing import Protocol
+
+import msgspec
+
+from recall_bench.core.question import Evidence, Expects, Truth
+
+
+class Sourced(Protocol):
+    """A passage, as far as it is known where it is from."""
+
+    @property
+    def day(self) -> int | None:
+        """Its day."""
+        ...
+
+    @property
+    def turn(self) -> int | None:
+        """Its utterance."""
+        ...
+
+    @property
+    def turns(self) -> tuple[int, ...]:
+        """All of them, where it is of several."""
+        ...
+
+
+class Found(msgspec.Struct, frozen=True, gc=False):
+    """Where the passages that were delivered are from."""
+
+    days: frozenset[int] = frozenset()
+    whole: frozenset[int] = frozenset()
+    """Those of which nobody knows which utterances were delivered."""
+    turns: frozenset[tuple[int, int]] = frozenset()
+    """The utterances delivered, each after its day."""
+
+    @classmethod
+    def of(cls, passages: Collection[Sourced]) -> "Found":
+        """All that is known of them."""
+        days = frozenset([each.day for each in passages if each.day is not None])
+        if not any(each.turn is not None or each.turns for each in passages):
+            return cls(days, days)
+        whole: set[int] = set()
+        turns: set[tuple[int, int]] = set()
+        for each in passages:
+            heard = each.turns if each.turn is None else (each.turn,)
+            if each.day is not None and heard:
+                turns.update((each.day, turn) for turn in heard)
+            elif each.day is not None:
+                whole.add(each.day)
+        return cls(days, frozenset(whole), frozenset(turns))
+
+    def may_tell(self, cited: Evidence) -> bool:
+        """Whether whoever reads them may have read what is cited.
+
+        Where the utterance is known, another one of its day does not do.
+        """
+        if cited.turn is None:
+            return cited.day in self.days
+        return cited.day in self.whole or (cited.day, cited.turn) in self.turns
+
+
+NOTHING = Found()
+
+
+class Trail(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How many evidence days went missing, and where."""
+
+    missing: int | None = None
+    """Of these, nothing that tells the answer was delivered; None where nobody can say."""
+    cut: int | None = None
+    """Of these among them, a passage was returned and cut off by the budget."""
+    lost: int | None = None
+    """Of these, the memory holds nothing; None where it does not say what it holds."""
+
+
+UNKNOWN = Trail()
+"""Nothing is needed, or nobody can say."""
+
+
+def trail_of(
+    truth: Truth,
+    until: int,
+    *,
+    found: Found | None,
+    cut: Collection[int] = (),
+    lost: Collection[int] | None = None,
+    unfed: Collection[int] = (),
+) -> Trail:
+    """What became of the evidence that an answer needs; nothing is needed to decline.
+
+    `until` is the last day there was to feed. `found` is None where the system does not show what
+    it found, and `lost` where it does not say what it holds; what it was not fed it does not hold.
+    """
+    if not truth.evidence or truth.expects is not Expects.ANSWER:
+        return UNKNOWN
+    needed = [cited for cited in truth.evidence if cited.day <= until]
+    if not needed:
+        return UNKNOWN
+    if found is None:
+        return Trail(lost=_gone({cited.day for cited in needed}, lost, unfed))
+    missing = {cited.day for cited in needed if not found.may_tell(cited)}
+    if not missing:
+        return Trail(missing=0, cut=0, lost=0)
+    return Trail(
+        missing=len(missing),
+        cut=sum(day in cut for day in missing),
+        lost=_gone(missing - found.days, lost, unfed),
+    )
+
+
+def _gone(
+    days: Collection[int], lost: Collection[int] | None, unfed: Collection[int]
+) -> int | None:
+    count = sum(day in unfed or (lost is not None and day in lost) for day in days)
+    return None if lost is None and not count else count
