@@ -13,6 +13,7 @@ import pytest
 from recall_bench.core.memory import Passage
 from recall_bench.core.question import CATEGORIES, Disclosure, Item
 from recall_bench.core.verdict import JudgeCard, Verdict
+from recall_bench.reporting.estimates import heatmaps, overall_estimate
 from recall_bench.reporting.files.export import export
 from tests.reporting.conftest import (
     ADA,
@@ -238,6 +239,38 @@ def test_aggregates_are_means_of_what_was_counted(finished: Story) -> None:
         "missing": 0,
     }
     assert part["difficultyScores"]["medium"] == {"mean": 2.0, "count": 1}
+
+
+def test_every_mean_of_the_result_has_its_interval_beside_the_public_part(
+    finished: Story,
+) -> None:
+    result = exported(finished).result
+    folder = finished.open()
+    overall, heatmap = overall_estimate(folder), heatmaps(folder)[0]
+
+    estimates = result["estimates"]
+
+    assert overall is not None
+    assert estimates == result["personas"][0]["estimates"]
+    assert (estimates["level"], estimates["seed"]) == (0.95, 42)
+    assert estimates["overall"] == {
+        "mean": 5.2,
+        "low": overall.low,
+        "high": overall.high,
+        "method": "questions",
+        "questions": 3,
+        "trials": 5,
+        "missing": 0,
+    }
+    last = estimates["checkpoints"][1]
+    rate = heatmap.hallucination[1].mean
+    assert rate is not None
+    assert rate.high is not None
+    assert last["range"] == "4d"
+    assert last["hallucinationRate"]["high"] == 100 * rate.high
+    assert last["categories"]["synthesis"]["questions"] == 1
+    assert last["categories"]["negative-recall"] is None
+    assert "estimates" not in json.dumps(result["personas"][0]["rangeResults"])
 
 
 def test_the_scores_behind_a_mean_are_listed_in_asked_order(tmp_path: Path) -> None:

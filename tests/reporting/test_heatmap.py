@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 
 from recall_bench.errors import UsageError
 from recall_bench.reporting.heatmap.canvas import width_of, wrapped
-from recall_bench.reporting.heatmap.colour import contrast, score_colour
-from recall_bench.reporting.heatmap.drawing import Cell, HeatmapData, draw
-from recall_bench.reporting.heatmap.picture import (
-    MUTED,
-    NO_DATA,
-    NOT_YET,
-    NOT_YET_BORDER,
-    specification,
-    thinned,
+from recall_bench.reporting.heatmap.colour import (
+    contrast,
+    hallucination_colour,
+    score_colour,
 )
+from recall_bench.reporting.heatmap.drawing import Cell, HeatmapData, Scale, draw
+from recall_bench.reporting.heatmap.inks import MUTED, NO_DATA, NOT_YET, NOT_YET_BORDER, SLIM
+from recall_bench.reporting.heatmap.picture import specification, thinned
 
-MEASURED = Cell(score=4.5, count=7, eligible=9)
-FEW = Cell(score=2.0, count=1, eligible=9)
+MEASURED = Cell(score=4.5, count=27, eligible=30, low=3.9, high=5.0, questions=25, missing=2)
+FEW = Cell(score=2.0, count=38, eligible=40, low=0.4, high=5.7, questions=19, missing=0)
+FOREIGN = Cell(score=4.5, count=27, eligible=30)
+RATE = Cell(score=12.5, count=27, eligible=30, low=3.6, high=28.2, questions=25, missing=2)
 UNASKED = Cell(score=None, count=0, eligible=9)
 NOT_ELIGIBLE = Cell(score=None, count=0, eligible=0)
 
@@ -38,9 +38,10 @@ def heatmap(row: tuple[Cell, ...] = (MEASURED,), **changes: Any) -> HeatmapData:
         columns=tuple(f"{7 * (i + 1)}d" for i in range(len(row))),
         cells=(row,),
         overall=(MEASURED,) * len(row),
-        hallucination=(12.5,) * len(row),
+        hallucination=(RATE,) * len(row),
         done=len(row),
         visits=len(row),
+        intervals="95 % interval, questions drawn again (seed 42)",
     )
     return replace(data, **changes)
 
@@ -60,11 +61,127 @@ def boxes(data: HeatmapData, fill: str) -> list[dict[str, Any]]:
     return [box for box in found if box["y"] < axis]
 
 
-def test_a_measured_cell_shows_its_mean_and_its_count() -> None:
+def hovers(data: HeatmapData) -> list[str]:
+    meta: Any = specification(data)["usermeta"]
+    return [cell["text"] for cell in meta["hovers"]]
+
+
+def marks(data: HeatmapData) -> int:
+    """Corners of small cells, the legend's aside."""
+    layers: Any = specification(data)["layer"]
+    axis = next(v["y"] for v in values(specification(data)) if v.get("text") == "checkpoint")
+    corners = [layer["data"]["values"] for layer in layers if layer["mark"]["type"] == "point"]
+    return sum(corner["y"] < axis for row in corners for corner in row)
+
+
+def test_a_measured_cell_shows_its_mean_its_interval_and_its_questions() -> None:
     data = heatmap()
 
-    assert {"4.5", "n 7"} <= set(texts(data))
+    assert {"4.5", "3.9–5.0 · n 25", "12.5 %", "4–28 · n 25"} <= set(texts(data))
     assert len(boxes(data, score_colour(4.5, 6))) == 2
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown", "hidden"),
+    [
+        (10, {"3.9–5.0 · n 25"}, {"n 25"}),
+        (20, {"3.9–5.0", "n 25"}, {"3.9–5.0 · n 25"}),
+        (36, {"4.5", "n 25"}, {"3.9–5.0"}),
+        (143, set[str](), {"4.5", "n 25", "3.9–5.0"}),
+    ],
+)
+def test_cells_say_as_much_as_they_have_room_for(
+    columns: int, shown: set[str], hidden: set[str]
+) -> None:
+    words = set(texts(heatmap((MEASURED,) * columns)))
+
+    assert shown <= words
+    assert not hidden & words
+
+
+@pytest.mark.parametrize("columns", [1, 4, 10, 20, 36])
+def test_what_is_written_into_a_cell_stays_in_it(columns: int) -> None:
+    wide = Cell(score=5.5, count=9999, eligible=9999, low=5.1, high=5.9, questions=4321, missing=0)
+    data = heatmap((wide,) * columns)
+    chart = values(specification(data))
+    cell = next(v for v in chart if v.get("fill") == score_colour(5.5, 6))
+
+    words = [v for v in chart if "5.1–5.9" in str(v.get("text")) or "4321" in str(v.get("text"))]
+
+    assert words
+    assert all(width_of(word["text"], 9.5) <= cell["x2"] - cell["x"] for word in words)
+
+
+def test_a_cell_over_few_questions_is_marked_however_many_trials_it_has() -> None:
+    enough = replace(FEW, questions=20)
+    data = heatmap((FEW, enough, MEASURED))
+
+    assert "0.4–5.7 · n 19!" in texts(data)
+    assert "0.4–5.7 · n 20" in texts(data)
+    assert marks(data) == 1
+
+
+def test_where_questions_were_not_counted_few_trials_are_few_questions() -> None:
+    data = heatmap((FOREIGN, replace(FOREIGN, count=19)), intervals=None)
+
+    assert {"n 27", "n 19!"} <= set(texts(data))
+    assert marks(data) == 1
+
+
+def test_where_there_are_no_words_a_cell_over_few_questions_is_slim() -> None:
+    data = heatmap((FEW, MEASURED, UNASKED) * 47)
+
+    slim, full = (boxes(data, score_colour(cell.score or 0, 6))[0] for cell in (FEW, MEASURED))
+
+    assert slim["y2"] - slim["y"] == pytest.approx(SLIM * (full["y2"] - full["y"]), abs=0.02)
+    assert (slim["y2"] + slim["y"]) / 2 == pytest.approx((full["y2"] + full["y"]) / 2, abs=0.02)
+    assert marks(data) == 0
+
+
+def test_pointing_at_a_cell_tells_all_there_is_to_know() -> None:
+    row = (MEASURED, FEW, UNASKED, NOT_ELIGIBLE, FOREIGN)
+    sure, unsure = "95 % interval 3.90 to 5.00", "95 % interval 0.40 to 5.70"
+    few = "fewer than 20 questions: the interval is in doubt"
+
+    assert hovers(heatmap(row))[:5] == [
+        f"Factual recall, 7d: 4.50 of 6 · {sure} · 25 questions · 27 trials · 2 missing",
+        f"Factual recall, 14d: 2.00 of 6 · {unsure} · 19 questions · 38 trials · 0 missing · {few}",
+        "Factual recall, 21d: not measured",
+        "Factual recall, 28d: no question eligible yet",
+        "Factual recall, 35d: 4.50 of 6 · 27 trials",
+    ]
+    assert hovers(heatmap(row))[-1].startswith("Hallucination, 35d: 12.5 % · 95 % interval 3.6 to")
+
+
+def test_every_cell_can_be_pointed_at_and_lies_on_its_colour(tmp_path: Path) -> None:
+    row = (MEASURED, replace(MEASURED, score=1.5))
+    data = heatmap(row, categories=('a<"b"',))
+    draw(data, tmp_path / "heatmap.svg")
+
+    root = ElementTree.parse(tmp_path / "heatmap.svg").getroot()
+    sheets = root[-1]
+
+    assert len(sheets) == 2 * 3
+    assert [(sheet[0].text or "").split(":")[0] for sheet in sheets][:2] == [
+        'A<"b", 7d',
+        'A<"b", 14d',
+    ]
+    first = {key: float(value) for key, value in sheets[0].attrib.items()}
+    drawn = boxes(data, score_colour(4.5, 6))[0]
+    assert (first["x"], first["y"]) == (drawn["x"], drawn["y"])
+    assert first["x"] + first["width"] == pytest.approx(drawn["x2"])
+
+
+def test_the_other_colours_are_used_throughout() -> None:
+    standard, other = (
+        {value["fill"] for value in values(specification(heatmap(), scale)) if "fill" in value}
+        for scale in Scale
+    )
+
+    assert score_colour(4.5, 6) in standard - other
+    assert hallucination_colour(0.125) in standard - other
+    assert score_colour(4.5, 6, Scale.COLOUR_BLIND) in other - standard
+    assert hallucination_colour(0.125, Scale.COLOUR_BLIND) in other - standard
 
 
 def test_a_cell_never_measured_is_never_painted_with_a_neighbour() -> None:
@@ -102,19 +219,16 @@ def test_hallucination_has_its_own_scale_and_unit() -> None:
 
 
 def test_the_legend_explains_every_state() -> None:
-    assert {"not measured", "no question eligible yet", "n: trials the mean is over"} <= set(
-        texts(heatmap())
-    )
-    assert "mean over 3 trials or fewer" in texts(heatmap((FEW,) * 143))
+    always = {"not measured", "no question eligible yet"}
+    how = "95 % interval, questions drawn again (seed 42)"
+    few, narrow = texts(heatmap((FEW,))), texts(heatmap((FEW,) * 143))
 
-
-def test_where_counts_have_no_room_few_trials_are_marked() -> None:
-    chart = specification(heatmap((FEW, MEASURED) * 70))
-    layers: Any = chart["layer"]
-
-    dots = [layer for layer in layers if layer["mark"]["type"] == "point"]
-
-    assert len(dots[0]["data"]["values"]) == 70
+    assert always | {"different questions", how} <= set(texts(heatmap()))
+    assert "under 20 questions, interval in doubt" in few
+    assert "under 20 questions, interval in doubt" not in texts(heatmap())
+    assert always | {"half height: under 20 questions, interval in doubt"} <= set(narrow)
+    assert not {"different questions", how} & set(narrow)
+    assert "trials the mean is over" in texts(heatmap((FOREIGN,), intervals=None))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +312,7 @@ def test_an_svg_can_be_listened_to(tmp_path: Path) -> None:
 
     assert root.attrib["role"] == "img"
     assert title.text == "bm25 1: recall by category and checkpoint"
-    assert (described.text or "").endswith("Overall: 7d 4.5, 14d 4.5")
+    assert (described.text or "").endswith("Overall: 7d 4.5 (3.9 to 5.0), 14d 4.5 (3.9 to 5.0)")
     assert not [node for node in root.iter() if "aria-label" in node.attrib]
 
 

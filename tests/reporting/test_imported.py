@@ -36,6 +36,36 @@ def all_three(story: Story) -> tuple[HeatmapData, HeatmapData, HeatmapData]:
     return heatmap_of(story.folder), heatmap_of(result), heatmap_of(progress)
 
 
+def measured(data: HeatmapData) -> list[tuple[float | None, int, int | None]]:
+    """All cells without what only some files know."""
+    return [
+        (None if cell.score is None else round(cell.score, 9), cell.count, cell.eligible)
+        for cell in data.all_cells
+    ]
+
+
+def test_intervals_come_with_a_result_and_not_with_progress(finished: Story) -> None:
+    folder, result, progress = all_three(finished)
+
+    assert folder.intervals == result.intervals == "95 % interval, questions drawn again (seed 42)"
+    assert (result.overall[1].low, result.overall[1].questions) == (folder.overall[1].low, 3)
+    assert folder.overall[1].low is not None
+    assert progress.intervals is None
+    assert (progress.overall[1].low, progress.overall[1].questions) == (None, None)
+
+
+def test_a_question_put_twice_is_one_question_everywhere(tmp_path: Path) -> None:
+    story = ada_story(tmp_path, repeats=2)
+    for repeat in (0, 1):
+        story.both(trial("cat", repeat=repeat))
+        story.both(trial("dog", repeat=repeat), POOR)
+
+    folder, result, _ = all_three(story)
+
+    for data in (folder, result):
+        assert (data.overall[0].questions, data.overall[0].count) == (2, 4)
+
+
 def test_folder_result_and_progress_agree(tmp_path: Path) -> None:
     scenarios: dict[str, Sequence[Item]] = {"ada": ADA, "bob": ADA}
     story = Story(tmp_path, scenarios, plan_of(scenarios))
@@ -50,9 +80,13 @@ def test_folder_result_and_progress_agree(tmp_path: Path) -> None:
     folder, result, progress = all_three(story)
 
     assert folder.invalid == "2 of 10 trials failed, budget 5 %"
-    for other in (result, progress):
-        assert folder.hallucination == pytest.approx(other.hallucination)
-        assert folder == replace(other, hallucination=folder.hallucination)
+    assert [cell.score for cell in result.hallucination] == pytest.approx(
+        [cell.score for cell in folder.hallucination]
+    )
+    rates = tuple(replace(cell, score=1.0) for cell in folder.hallucination)
+    assert tuple(replace(cell, score=1.0) for cell in result.hallucination) == rates
+    assert folder == replace(result, hallucination=folder.hallucination)
+    assert measured(folder) == measured(progress)
 
 
 def test_a_run_in_progress_says_how_far_it_is_everywhere(story: Story) -> None:
@@ -150,14 +184,14 @@ def test_columns_go_by_days_and_cells_by_label(tmp_path: Path) -> None:
     assert data.columns == ("30d", "60d")
     row = data.cells[data.categories.index("synthesis")]
     assert [(cell.score, cell.count) for cell in row] == [(5.0, 3), (2.0, 4)]
-    assert data.hallucination == (25.0, 25.0)
+    assert [cell.score for cell in data.hallucination] == [25.0, 25.0]
 
 
 def test_a_mean_over_nothing_is_no_measurement(tmp_path: Path) -> None:
     data = read(tmp_path, original(part("30d", 30, 0, 0, hallucinationRate=0)))
 
     assert data.overall[0].score is None
-    assert data.hallucination[0] is None
+    assert data.hallucination[0].score is None
     assert data.cells[0][0].eligible == 0
 
 
@@ -280,6 +314,6 @@ def test_the_published_progress_file_can_be_drawn(tmp_path: Path) -> None:
     assert sum(cell.count for cell in data.overall) == 1639
     assert data.cells[0][0].score == 6.0
     assert data.cells[1][0].eligible == 0
-    assert data.hallucination[2] == pytest.approx(100 * 2 / 24)
+    assert data.hallucination[2].score == pytest.approx(100 * 2 / 24)
     assert not data.is_stub
     assert (tmp_path / "heatmap.png").stat().st_size > 10_000

@@ -8,13 +8,14 @@ import pytest
 from recall_bench.core.plan import Checkpoint
 from recall_bench.core.question import Item
 from recall_bench.core.verdict import JudgeCard
+from recall_bench.reporting.estimates import Estimates
 from recall_bench.reporting.summary import summarise
+from recall_bench.reporting.tables import text_heatmap
 from recall_bench.reporting.text import (
     STUB_WARNING,
     duration,
     progress_line,
     report,
-    text_heatmap,
     verdict_on,
 )
 from tests.reporting.conftest import (
@@ -49,7 +50,13 @@ def test_the_header_names_system_judge_data_and_time(finished: Story) -> None:
 
 
 def test_a_valid_run_shows_its_score(finished: Story) -> None:
-    assert "Result       5.20 of 6 (86.7 %) · hallucination 0.0 %" in reported(finished)
+    text = reported(finished)
+
+    scored = "Result       5.20 of 6 (4.00 to 6.00), 86.7 % · hallucination 0.0 % (0.0 to 70.8 %)"
+    assert scored in text
+    assert "· 3 questions (!)" in " ".join(text.split())
+    assert "Intervals    95 %, by drawing questions again" in text
+    assert "; seed 42" in text
 
 
 def test_a_stub_judge_is_announced_at_the_top(tmp_path: Path) -> None:
@@ -106,19 +113,83 @@ def test_failures_are_listed_by_kind_and_feeding_with_its_message(story: Story) 
     assert "x" * 400 not in text
 
 
-def test_the_heatmap_has_means_counts_and_the_two_rows_below(story: Story) -> None:
+def lines_of(story: Story, *, width: int = 100) -> list[str]:
+    """The heatmap of Ada, without rules and with single spaces."""
+    text = text_heatmap(Estimates(story.open()).heatmap("ada"), width=width)
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip(" ─")]
+
+
+def test_the_heatmap_has_means_questions_intervals_and_the_two_rows_below(story: Story) -> None:
     story.both(trial("cat"), INVENTED)
     story.both(trial("dog"), POOR)
 
-    rows = text_heatmap(summarise(story.open()).checkpoints, ("factual-recall", "synthesis"))
+    found = lines_of(story)
 
-    assert [" ".join(line.split()) for line in rows.splitlines() if "─" not in line] == [
-        "mean of 6 (n) 2d 4d",
-        "factual-recall 5.0 (1) --",
-        "synthesis -- --",
-        "OVERALL 3.5 (2) --",
-        "hallucination 50.0 % --",
+    assert found[:4] == [
+        "mean of 6 (questions) 2d 4d",
+        "95 % interval ───────────────────",
+        "factual-recall 5.0 (1)! --",
+        "0.1–6.0",
     ]
+    assert found[-4:] == ["OVERALL 3.5 (2)! --", "2.0–5.0", "hallucination 50.0 %! --", "0–100"]
+    assert "synthesis -- --" in found
+
+
+def asked_often(folder: Path, count: int, **settings: object) -> Story:
+    """So many questions, each put as often as the settings say, and every second one failed."""
+    items = tuple(question(f"q{n}") for n in range(count))
+    scenarios: dict[str, Sequence[Item]] = {"ada": items}
+    story = Story(folder, scenarios, plan_of(scenarios, **settings))
+    for label in ("2d", "4d"):
+        for repeat in range(story.plan.repeats):
+            for n in range(count):
+                each = trial(f"q{n}", label, repeat=repeat)
+                story.both(each, POOR if n % 2 else PERFECT)
+    story.end()
+    return story
+
+
+def test_questions_are_counted_and_not_trials(tmp_path: Path) -> None:
+    """Asked ten times over, nineteen questions are still few."""
+    few = asked_often(tmp_path / "few", 19, repeats=10)
+    enough = asked_often(tmp_path / "enough", 20)
+
+    assert any(line.startswith("OVERALL 4.1 (19)! 4.1 (19)!") for line in lines_of(few))
+    assert any(line.startswith("OVERALL 4.0 (20) 4.0 (20)") for line in lines_of(enough))
+
+
+def test_the_mark_of_small_cells_is_explained_below_and_only_where_there_is_one(
+    tmp_path: Path,
+) -> None:
+    note = "! fewer than 20 questions: the interval holds less often than it says"
+
+    assert reported(asked_often(tmp_path / "few", 19)).splitlines()[-1] == note
+    assert note not in reported(asked_often(tmp_path / "enough", 20))
+
+
+def test_a_single_small_category_is_enough_for_the_explanation(tmp_path: Path) -> None:
+    items = (*(question(f"q{n}") for n in range(20)), question("odd", "synthesis"))
+    scenarios: dict[str, Sequence[Item]] = {"ada": items}
+    story = Story(tmp_path, scenarios, plan_of(scenarios))
+    for item in items:
+        story.both(trial(item.id))
+
+    assert "! fewer than 20 questions" in reported(story)
+
+
+def test_the_table_has_intervals_and_questions_at_every_width(tmp_path: Path) -> None:
+    story = asked_often(tmp_path, 20, repeats=2)
+
+    for width, last in (
+        (80, ["20", "4.00", "3.00–5.00"]),
+        (100, ["4.00", "3.00–5.00", "66.7", "%"]),
+    ):
+        lines = reported(story, width=width).splitlines()
+        head = next(line for line in lines if line.startswith("checkpoint"))
+        first = next(line for line in lines if line.startswith("2d "))
+        assert len(head) == len(first)
+        assert first.split()[-len(last) :] == last
+        assert ("score" in head, "fed to" in head) == (width == 100, width == 100)
 
 
 def test_group_categories_are_left_out_where_they_are_not_asked(story: Story) -> None:
@@ -157,7 +228,7 @@ def test_five_checkpoints_are_all_shown(tmp_path: Path) -> None:
 def test_a_selection_of_many_checkpoints_says_it_is_one_and_has_the_last(tmp_path: Path) -> None:
     story = many_checkpoints(tmp_path, 143)
 
-    heatmap = text_heatmap(summarise(story.open()).checkpoints, ("factual-recall",), width=80)
+    heatmap = text_heatmap(Estimates(story.open()).heatmap("ada"), width=80)
 
     assert heatmap.splitlines()[0].split()[-1] == "143d"
     assert heatmap.splitlines()[-1].endswith("of 143 checkpoints shown)")

@@ -60,6 +60,14 @@ def test_one_question_has_no_interval() -> None:
     assert not found.excludes_zero
 
 
+def test_two_questions_have_an_interval_from_the_one_to_the_other() -> None:
+    found = mean_estimate([2, 1, 1, 4, 3, 3], list("aaabbb"), ["p"] * 6, seed=42, limits=(0, 6))
+
+    assert found is not None
+    assert found.low == pytest.approx(4 / 3)
+    assert found.high == pytest.approx(10 / 3)
+
+
 def test_asking_again_with_the_same_outcome_adds_no_certainty() -> None:
     values = default_rng(4).integers(0, 7, 30).tolist()
     names = [str(number) for number in range(30)]

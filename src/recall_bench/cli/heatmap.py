@@ -13,11 +13,24 @@ import click
     multiple=True,
     help="Picture to write, .png, .svg or .pdf; may be repeated [both beside the source].",
 )
-def heatmap_command(source: Path, output: tuple[Path, ...]) -> None:
-    """Draw the heatmap of SOURCE: a run folder, a result.json or a progress.jsonl."""
-    from recall_bench.library import draw_heatmap
+@click.option(
+    "--colours",
+    type=click.Choice(["standard", "colour-blind"]),
+    default="standard",
+    show_default=True,
+    help="Red, amber and green; or dark blue to yellow, which every eye can put in order.",
+)
+def heatmap_command(source: Path, output: tuple[Path, ...], colours: str) -> None:
+    """Draw the heatmap of SOURCE: a run folder, a result.json or a progress.jsonl.
 
+    Each mean stands with its 95 % interval and the number of different questions, as far as a
+    cell has room; in an .svg pointing at a cell tells both, and how many trials are missing.
+    """
+    from recall_bench.reporting.heatmap.drawing import Scale, draw
+    from recall_bench.reporting.heatmap.sources import heatmap_of
+
+    data = heatmap_of(source)
     folder = source if source.is_dir() else source.parent
     for path in output or (folder / "heatmap.png", folder / "heatmap.svg"):
-        draw_heatmap(source, path)
+        draw(data, path, Scale(colours))
         click.echo(str(path))

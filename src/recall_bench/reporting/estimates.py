@@ -1,8 +1,42 @@
-"""Every mean of a run's heatmaps with its interval, from how its trials stand."""
+"""Every mean of a run with its interval, from how its trials stand.
+
+A value is the mean that the summary counts, to the last digit. What is drawn again for its
+interval are questions, each with all its trials, or whole personas where there are five or more.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from recall_bench.core.plan import Checkpoint
+from recall_bench.core.question import CATEGORIES, Item
 from recall_bench.core.record import Record
-from recall_bench.statistics.estimate import Estimate
+from recall_bench.core.schedule import is_asked
+from recall_bench.core.standing import Standing, State
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.summary import listed
+from recall_bench.statistics.clusters import RESAMPLES
+from recall_bench.statistics.estimate import Estimate, Limits, mean_estimate
+
+SEED: Final = 42
+"""What is drawn by chance is drawn alike each time."""
+CELL_RESAMPLES: Final = 2_000
+"""Draws for a mean that is one of many.
+
+Chance in the draws moves an end of the interval by about a thirtieth of its half-width, which is
+less than the tenth of a point a cell is shown to. The headline has five times as many.
+"""
+
+_POINTS: Final[Limits] = (0.0, float(FULL_MARKS))
+_RATE: Final[Limits] = (0.0, 1.0)
+
+_Trial = tuple[str, int, Standing]
+"""Persona, number of the question, and how the trial stands."""
+_Kinds = Mapping[str, Sequence[str | None]]
+"""What kind each question of each persona is of."""
+_Shape = tuple[tuple[tuple[int, int], ...], ...]
+"""For each persona the sum and the number of the trials of each question, in no one's order."""
 
 
 class Cell(Record, frozen=True, kw_only=True):
@@ -30,3 +64,220 @@ class Heatmap(Record, frozen=True, kw_only=True):
     rows: tuple[Row, ...]
     overall: tuple[Cell, ...]
     hallucination: tuple[Cell, ...]
+
+    @property
+    def has_small(self) -> bool:
+        """Whether any mean is over so few questions that its interval is in doubt."""
+        rows = [row.cells for row in self.rows]
+        return any(
+            cell.mean is not None and cell.mean.is_small
+            for row in (*rows, self.overall, self.hallucination)
+            for cell in row
+        )
+
+
+def heatmaps(folder: RunFolder) -> tuple[Heatmap, ...]:
+    """All personas together first where there are several, then each."""
+    means = Estimates(folder)
+    each = tuple(means.heatmap(name) for name in folder.scenarios)
+    return (means.heatmap(), *each) if len(each) > 1 else each
+
+
+def overall_estimate(folder: RunFolder) -> Estimate | None:
+    """The mean of all trials, of six points; None where nothing was measured."""
+    return Estimates(folder).overall()
+
+
+def hallucination_estimate(folder: RunFolder) -> Estimate | None:
+    """The share of judged answers that made something up; None where none was judged."""
+    return Estimates(folder).hallucination()
+
+
+class Estimates:
+    """The means of one run, as far as it has come.
+
+    A trial not answered is no points, and is not missing from a rate of hallucination either:
+    nothing was said. A trial without a verdict is missing from both.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._personas = folder.scenarios
+        self._standings = folder.standings.scenarios
+        found = (item.truth.category for name in self._personas for item in self._items(name))
+        self._categories = tuple(
+            name for name in listed(found, CATEGORIES) if is_asked(name, folder.plan)
+        )
+        self._known: dict[tuple[_Shape, Limits, int], Estimate] = {}
+
+    def overall(self, persona: str | None = None) -> Estimate | None:
+        """Over all trials of a persona, or of all; of six points."""
+        return self._points(self._all(persona), self._resamples(persona))
+
+    def hallucination(self, persona: str | None = None) -> Estimate | None:
+        """Over all judged trials of a persona, or of all; a share of one."""
+        return self._rate(self._all(persona), self._resamples(persona))
+
+    def by(
+        self, kind: Callable[[Item], str | None], persona: str | None = None
+    ) -> dict[str, tuple[Estimate | None, Estimate | None]]:
+        """The mean points and the rate of hallucination of each kind of question.
+
+        Over all checkpoints. Questions of no kind are in none of them.
+        """
+        groups = _grouped(self._all(persona), self._kinds(kind))
+        return {name: (self._points(trials), self._rate(trials)) for name, trials in groups.items()}
+
+    def checkpoints(
+        self, persona: str | None = None, places: Sequence[int] | None = None
+    ) -> tuple[Estimate | None, ...]:
+        """The mean points at each checkpoint, or at those in these places."""
+        names = self._named(persona)
+        return tuple(
+            self._points(self._trials(names, place)) for place in self._places(names, places)
+        )
+
+    def heatmap(self, persona: str | None = None, places: Sequence[int] | None = None) -> Heatmap:
+        """Every category at every checkpoint, or at those in these places."""
+        names = self._named(persona)
+        columns = self._places(names, places)
+        kinds = self._kinds(lambda item: item.truth.category)
+        groups = [_grouped(self._trials(names, place), kinds) for place in columns]
+        eligible = [self._eligible(names, place, kinds) for place in columns]
+        every = [[trial for trials in group.values() for trial in trials] for group in groups]
+        supported = [counts.total() for counts in eligible]
+        return Heatmap(
+            persona=persona,
+            columns=tuple(self._standings[names[0]].sheets[place].checkpoint for place in columns),
+            rows=tuple(
+                Row(
+                    category=name,
+                    cells=tuple(
+                        Cell(mean=self._points(group.get(name, ())), eligible=counts[name])
+                        for group, counts in zip(groups, eligible, strict=True)
+                    ),
+                )
+                for name in self._categories
+            ),
+            overall=tuple(
+                Cell(mean=self._points(trials), eligible=count)
+                for trials, count in zip(every, supported, strict=True)
+            ),
+            hallucination=tuple(
+                Cell(mean=self._rate(trials), eligible=count)
+                for trials, count in zip(every, supported, strict=True)
+            ),
+        )
+
+    def _resamples(self, persona: str | None) -> int:
+        is_headline = persona is None or len(self._personas) == 1
+        return RESAMPLES if is_headline else CELL_RESAMPLES
+
+    def _named(self, persona: str | None) -> tuple[str, ...]:
+        return tuple(self._personas) if persona is None else (persona,)
+
+    def _places(self, names: Sequence[str], places: Sequence[int] | None) -> Sequence[int]:
+        # All personas are asked at the same checkpoints.
+        count = len(self._standings[names[0]].sheets) if names else 0
+        return range(count) if places is None else places
+
+    def _items(self, persona: str) -> tuple[Item, ...]:
+        return self._standings[persona].items
+
+    def _all(self, persona: str | None) -> Iterator[_Trial]:
+        for name in self._named(persona):
+            for place in range(len(self._standings[name].sheets)):
+                yield from self._trials((name,), place)
+
+    def _trials(self, personas: Iterable[str], place: int) -> Iterator[_Trial]:
+        for name in personas:
+            standing = self._standings[name]
+            for repeat, item in standing.owed(place):
+                yield name, item, standing.standing(place, repeat, item)
+
+    def _kinds(self, kind: Callable[[Item], str | None]) -> _Kinds:
+        return {name: [kind(item) for item in self._items(name)] for name in self._personas}
+
+    def _eligible(self, personas: Iterable[str], place: int, kinds: _Kinds) -> Counter[str | None]:
+        return Counter(
+            kinds[name][item]
+            for name in personas
+            for item in self._standings[name].sheets[place].eligible
+        )
+
+    def _points(self, trials: Iterable[_Trial], resamples: int = CELL_RESAMPLES) -> Estimate | None:
+        return self._estimate(trials, _points, _POINTS, resamples)
+
+    def _rate(self, trials: Iterable[_Trial], resamples: int = CELL_RESAMPLES) -> Estimate | None:
+        return self._estimate(trials, _made_up, _RATE, resamples)
+
+    def _estimate(
+        self,
+        trials: Iterable[_Trial],
+        mark: Callable[[Standing], int | None],
+        limits: Limits,
+        resamples: int,
+    ) -> Estimate | None:
+        personas: dict[str, dict[int, tuple[int, int]]] = {}
+        missing = 0
+        for persona, item, standing in trials:
+            value = mark(standing)
+            if value is None:
+                missing += standing.state is not State.NOT_ANSWERED
+                continue
+            questions = personas.setdefault(persona, {})
+            total, count = questions.get(item, (0, 0))
+            questions[item] = total + value, count + 1
+        if not personas:
+            return None
+        shape = tuple(sorted(tuple(sorted(found.values())) for found in personas.values()))
+        key = shape, limits, resamples
+        if key not in self._known:
+            self._known[key] = _estimated(*key)
+        return self._known[key].but(missing=missing)
+
+
+def _grouped(trials: Iterable[_Trial], kinds: _Kinds) -> dict[str, list[_Trial]]:
+    groups: dict[str, list[_Trial]] = {}
+    for trial in trials:
+        found = kinds[trial[0]][trial[1]]
+        if found is not None:
+            groups.setdefault(found, []).append(trial)
+    return groups
+
+
+def _points(standing: Standing) -> int | None:
+    if standing.state is State.JUDGED:
+        return standing.composite
+    return 0 if standing.state is State.NOT_ANSWERED else None
+
+
+def _made_up(standing: Standing) -> int | None:
+    return int(standing.grounded == 0) if standing.state is State.JUDGED else None
+
+
+def _estimated(shape: _Shape, limits: Limits, resamples: int) -> Estimate:
+    """The estimate of any trials of this shape.
+
+    It depends on nothing but what the trials of each question come to: cells that agree in that
+    share their draws, and any whole numbers with the same sum stand for the trials.
+    """
+    values: list[float] = []
+    questions: list[str] = []
+    personas: list[str] = []
+    for persona, found in enumerate(shape):
+        for question, (total, count) in enumerate(found):
+            least, more = divmod(total, count)
+            values += [float(least + 1)] * more + [float(least)] * (count - more)
+            questions += [str(question)] * count
+            personas += [str(persona)] * count
+    estimate = mean_estimate(
+        values,
+        questions,
+        personas,
+        seed=SEED,
+        limits=limits,
+        resamples=resamples,
+    )
+    if estimate is None:
+        raise AssertionError(shape)
+    return estimate

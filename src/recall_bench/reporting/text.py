@@ -4,17 +4,16 @@ It reads at 80 columns and more. Where there are more checkpoints than room, a s
 shown, and said to be one.
 """
 
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from recall_bench.core.event import FeedFailed
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Ingest, Plan
-from recall_bench.core.question import DIFFICULTIES, Disclosure
+from recall_bench.core.question import BOUNDARY, DIFFICULTIES, Disclosure, Item
 from recall_bench.core.verdict import FULL_MARKS, JudgeCard
-from recall_bench.metrics.marks import Tally, total
+from recall_bench.metrics.marks import Tally
 from recall_bench.reporting.facts import (
-    NO_DATA,
     boundary_facts,
     cost_words,
     percent,
@@ -23,62 +22,48 @@ from recall_bench.reporting.facts import (
     system_facts,
 )
 from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.lines import NO_DATA, WIDTH, fact, heading, plain, wrapped
 from recall_bench.reporting.summary import (
     CheckpointSummary,
-    DisclosureSummary,
     PersonaSummary,
     Status,
     Summary,
-    exceeds,
     listed,
 )
+from recall_bench.reporting.tables import (
+    SMALL,
+    checkpoint_table,
+    heatmap_places,
+    table_places,
+    text_heatmap,
+)
+
+if TYPE_CHECKING:
+    # Numbers with intervals need numpy, which a progress bar can do without.
+    from recall_bench.reporting.estimates import Estimates
+    from recall_bench.statistics.estimate import Estimate
 
 STUB_WARNING = "STUB JUDGE: scores mean nothing"
 
-_WIDTH = 100
-_LABEL = 13
-_CATEGORY = 27
-_ROWS = 15
-"""More checkpoints than this are shown as a selection."""
+_LABELS = 15
+"""More checkpoints than this are named in part."""
 _MESSAGE = 300
 _DIGEST = 12
 
 
-def report(folder: RunFolder, summary: Summary, *, width: int = _WIDTH) -> str:
+def report(folder: RunFolder, summary: Summary, *, width: int = WIDTH) -> str:
     """The whole report."""
-    parts = [*_header(folder, summary, width), ""]
+    from recall_bench.reporting.estimates import Estimates
+
+    means = Estimates(folder)
+    parts = [*_header(folder, summary, means, width), ""]
     for persona in summary.personas:
-        parts += [*_persona(persona, summary, width), ""]
+        parts += [*_persona(persona, summary, means, width), ""]
     if len(summary.personas) > 1:
         title = f"All {len(summary.personas)} personas, by questions"
-        parts += [_plain(title), "═" * min(width, len(title)), ""]
-        parts += _table(summary.checkpoints, summary)
-        parts += ["", text_heatmap(summary.checkpoints, summary.askable, width=width), ""]
+        parts += [*heading(title, rule="═", width=width), ""]
+        parts += [*_section(None, summary.checkpoints, summary, means, width=width), ""]
     return "\n".join(parts)
-
-
-def text_heatmap(
-    checkpoints: Sequence[CheckpointSummary], categories: Iterable[str], *, width: int = _WIDTH
-) -> str:
-    """Mean and count of each category at each checkpoint, the overall and hallucination rows."""
-    names = tuple(categories)
-    cell = 2 + max(
-        (len(words) for part in checkpoints for words in _column(part, names)), default=0
-    )
-    shown = _selection(len(checkpoints), max(1, (width - _CATEGORY) // cell))
-    columns = [_column(checkpoints[i], names) for i in shown]
-    labels = ["mean of 6 (n)", *names, "OVERALL", "hallucination"]
-    lines = [
-        f"{_plain(label)[: _CATEGORY - 1]:{_CATEGORY}}"
-        + "".join(f"{column[row]:>{cell}}" for column in columns)
-        for row, label in enumerate(labels)
-    ]
-    rule = " " * _CATEGORY + "─" * (cell * len(columns))
-    lines.insert(-2, rule)
-    lines.insert(1, rule)
-    if len(columns) < len(checkpoints):
-        lines.append(f"({len(columns)} of {len(checkpoints)} checkpoints shown)")
-    return "\n".join(lines)
 
 
 def progress_line(part: CheckpointSummary, *, persona: str, index: int, total: int) -> str:
@@ -86,7 +71,7 @@ def progress_line(part: CheckpointSummary, *, persona: str, index: int, total: i
     tally, clock, digits = part.overall, part.clock, len(str(total))
     score = NO_DATA if tally.share is None else f"{tally.share * 100:.1f}%"
     line = (
-        f"  [bench] [{index:>{digits}}/{total}] {_plain(persona)} {part.checkpoint.label:>6} "
+        f"  [bench] [{index:>{digits}}/{total}] {plain(persona)} {part.checkpoint.label:>6} "
         f"+{clock.days_fed:>4}d ingest={clock.ingest_s + clock.settle_s:5.1f}s "
         f"q={tally.owed} (new={part.new} hist={part.older_asked}/{part.older}) "
         f"query={clock.query_s:5.1f}s score={score}"
@@ -107,32 +92,38 @@ def duration(seconds: float) -> str:
     return f"{minutes}m {rest:02}s" if minutes else f"{rest}s"
 
 
-def verdict_on(summary: Summary) -> str:
-    """The headline: the score, or why there is none."""
+def verdict_on(
+    summary: Summary,
+    overall: "Estimate | None" = None,
+    hallucination: "Estimate | None" = None,
+) -> str:
+    """The headline: the score, or why there is none; with intervals if there are estimates."""
     tally, validity = summary.overall, summary.validity
     match validity.status:
         case Status.VALID:
-            return _scored(tally)
+            return _scored(tally, overall, hallucination)
         case Status.INVALID:
             return f"INVALID ({validity.reason})"
         case Status.UNFINISHED:
-            return f"UNFINISHED ({validity.reason}); so far {_scored(tally)}"
+            scored = _scored(tally, overall, hallucination)
+            return f"UNFINISHED ({validity.reason}); so far {scored}"
 
 
-def _header(folder: RunFolder, summary: Summary, width: int) -> Iterator[str]:
-    title = f"Recall Bench · {_plain(_named(folder.plan.system))}"
-    yield title
-    yield "═" * min(width, len(title))
+def _header(folder: RunFolder, summary: Summary, means: "Estimates", width: int) -> Iterator[str]:
+    yield from heading(f"Recall Bench · {_named(folder.plan.system)}", rule="═", width=width)
     if summary.is_stub:
         yield STUB_WARNING
     yield ""
-    for label, words in _facts(folder, summary):
-        yield from _fact(label, words, width)
+    overall, hallucination = means.overall(), means.hallucination()
+    yield from fact("Result", verdict_on(summary, overall, hallucination), width=width)
+    if overall is not None:
+        yield from fact("Intervals", _intervals(overall), width=width)
+    for label, words in _facts(folder, summary, means):
+        yield from fact(label, words, width=width)
 
 
-def _facts(folder: RunFolder, summary: Summary) -> Iterator[tuple[str, str]]:
+def _facts(folder: RunFolder, summary: Summary, means: "Estimates") -> Iterator[tuple[str, str]]:
     plan = folder.plan
-    yield "Result", verdict_on(summary)
     if summary.is_stub:
         yield "", STUB_WARNING
     yield "System", _named(plan.system)
@@ -166,71 +157,79 @@ def _facts(folder: RunFolder, summary: Summary) -> Iterator[tuple[str, str]]:
         for failure in persona.feed_failures:
             yield "Feed failed", _feed_failure(failure)
     if summary.disclosures:
-        yield "Disclosure", _disclosures(summary.disclosures)
+        yield "Disclosure", _disclosures(means)
     yield from boundary_facts(summary.boundary)
 
 
-def _fact(label: str, words: str, width: int) -> list[str]:
-    return textwrap.wrap(
-        _plain(words),
-        width=width,
-        initial_indent=f"{label:{_LABEL}}",
-        subsequent_indent=" " * _LABEL,
-        break_on_hyphens=False,
-    )
-
-
-def _persona(persona: PersonaSummary, summary: Summary, width: int) -> Iterator[str]:
-    title = f"{_plain(persona.id)} · {persona.questions} questions"
-    yield title
-    yield "─" * min(width, len(title))
-    yield from _table(persona.checkpoints, summary)
-    yield from _fact("difficulty", _difficulties(persona.checkpoints), width)
+def _persona(
+    persona: PersonaSummary, summary: Summary, means: "Estimates", width: int
+) -> Iterator[str]:
+    yield from heading(f"{persona.id} · {persona.questions} questions", width=width)
+    below = [("difficulty", _difficulties(means, persona.id))]
     if persona.disclosures and len(summary.personas) > 1:
-        yield from _fact("disclosure", _disclosures(persona.disclosures), width)
+        below.append(("disclosure", _disclosures(means, persona.id)))
+    yield from _section(persona.id, persona.checkpoints, summary, means, facts=below, width=width)
+
+
+def _section(
+    persona: str | None,
+    checkpoints: Sequence[CheckpointSummary],
+    summary: Summary,
+    means: "Estimates",
+    *,
+    facts: Sequence[tuple[str, str]] = (),
+    width: int,
+) -> Iterator[str]:
+    from recall_bench.statistics.estimate import FEW_QUESTIONS
+
+    listed_at = table_places(len(checkpoints))
+    overall = means.checkpoints(persona, listed_at)
+    heatmap = means.heatmap(persona, heatmap_places(checkpoints, width=width))
+    rows = [checkpoints[place] for place in listed_at]
+    yield from checkpoint_table(rows, overall, summary, of=len(checkpoints), width=width)
+    for label, words in facts:
+        yield from fact(label, words, width=width)
     yield ""
-    yield text_heatmap(persona.checkpoints, summary.askable, width=width)
+    yield text_heatmap(heatmap, of=len(checkpoints), width=width)
+    if heatmap.has_small or any(mean is not None and mean.is_small for mean in overall):
+        note = f"{SMALL} fewer than {FEW_QUESTIONS} questions: the interval holds less often"
+        yield from wrapped(f"{note} than it says", width=width)
 
 
-def _table(checkpoints: Sequence[CheckpointSummary], summary: Summary) -> Iterator[str]:
-    shown = _selection(len(checkpoints), _ROWS)
-    columns = f"{'fed to':>8}{'owed':>7}{'judged':>8}{'unanswered':>12}{'unjudged':>10}{'open':>6}"
-    yield f"{'checkpoint':<11}{columns}{'of 6':>9}{'score':>9}"
-    for part in (checkpoints[i] for i in shown):
-        tally = part.overall
-        counts = (
-            f"{'day ' + str(part.cutoff):>8}{tally.owed:>7}{tally.judged:>8}"
-            f"{tally.not_answered:>12}{tally.not_judged:>10}{tally.open:>6}"
-        )
-        yield f"{_plain(part.checkpoint.label)[:10]:<11}{counts}{_columns(tally, summary)}"
-    if len(shown) < len(checkpoints):
-        yield f"({len(shown)} of {len(checkpoints)} checkpoints shown)"
-
-
-def _columns(tally: Tally, summary: Summary) -> str:
-    is_over = summary.validity.status is not Status.UNFINISHED
-    if is_over and exceeds(tally, summary.plan.error_budget):
-        return f"{'INVALID':>9}{NO_DATA:>9}"
-    mean = NO_DATA if tally.mean is None else f"{tally.mean:.2f}"
-    return f"{mean:>9}{percent(tally.share):>9}"
-
-
-def _column(part: CheckpointSummary, categories: Iterable[str]) -> list[str]:
-    tallies = [*(part.category(name) for name in categories), part.overall]
-    cells = [
-        NO_DATA if tally.mean is None else f"{tally.mean:.1f} ({tally.counted})"
-        for tally in tallies
-    ]
-    return [_plain(part.checkpoint.label), *cells, percent(part.overall.hallucination_rate)]
-
-
-def _scored(tally: Tally) -> str:
+def _scored(tally: Tally, overall: "Estimate | None", hallucination: "Estimate | None") -> str:
     if tally.mean is None:
         return "no score: nothing was measured"
-    return (
-        f"{tally.mean:.2f} of {FULL_MARKS} ({percent(tally.share)}) · "
-        f"hallucination {percent(tally.hallucination_rate)}"
+    words = (
+        f"{tally.mean:.2f} of {FULL_MARKS}{_ends(overall)}, {percent(tally.share)} · "
+        f"hallucination {percent(tally.hallucination_rate)}{_ends(hallucination, is_rate=True)}"
     )
+    return words if overall is None else f"{words} · {_asked(overall)}"
+
+
+def _ends(estimate: "Estimate | None", *, is_rate: bool = False) -> str:
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return ""
+    if is_rate:
+        return f" ({100 * estimate.low:.1f} to {percent(estimate.high)})"
+    return f" ({estimate.low:.2f} to {estimate.high:.2f})"
+
+
+def _asked(estimate: "Estimate") -> str:
+    mark = f" ({SMALL})" if estimate.is_small else ""
+    return f"{estimate.questions} question{'' if estimate.questions == 1 else 's'}{mark}"
+
+
+def _intervals(overall: "Estimate") -> str:
+    from recall_bench.reporting.estimates import SEED
+    from recall_bench.statistics.estimate import Method
+
+    level = f"{100 * overall.level:.0f} %"
+    if overall.method is Method.PERSONAS:
+        return (
+            f"{level}: of one persona by drawing its questions again, of all by drawing personas, "
+            f"for others like these; seed {SEED}"
+        )
+    return f"{level}, by drawing questions again, for others to the same personas; seed {SEED}"
 
 
 def _named(card: SystemCard | JudgeCard) -> str:
@@ -265,7 +264,7 @@ def _counts(tally: Tally) -> str:
 
 def _labels(plan: Plan) -> str:
     labels = [checkpoint.label for checkpoint in plan.checkpoints]
-    shown = labels if len(labels) <= _ROWS else [*labels[:3], "…", *labels[-2:]]
+    shown = labels if len(labels) <= _LABELS else [*labels[:3], "…", *labels[-2:]]
     return f"{len(labels)}: {', '.join(shown)}" + (" (dry run: the first)" if plan.dry_run else "")
 
 
@@ -281,26 +280,35 @@ def _lifecycle(plan: Plan) -> str:
     return words if plan.ingest is Ingest.DAYS else f"{words} · fed {plan.ingest.value}"
 
 
-def _difficulties(checkpoints: Iterable[CheckpointSummary]) -> str:
-    parts = list(checkpoints)
-    found = listed((name for part in parts for name in part.difficulties), DIFFICULTIES)
-    tallies = {
-        name: total(part.difficulties.get(name, Tally()) for part in parts) for name in found
-    }
+def _difficulties(means: "Estimates", persona: str) -> str:
+    found = means.by(lambda item: item.truth.difficulty, persona)
     return " · ".join(
-        f"{name} {NO_DATA if tally.mean is None else f'{tally.mean:.2f} (n {tally.counted})'}"
-        for name, tally in tallies.items()
+        f"{name} {_mean(mean)}"
+        for name in listed(found, DIFFICULTIES)
+        for mean, _ in [found.get(name, (None, None))]
     )
 
 
-def _disclosures(disclosures: Mapping[str, DisclosureSummary]) -> str:
+def _disclosures(means: "Estimates", persona: str | None = None) -> str:
+    found = means.by(_disclosure, persona)
     return " · ".join(
-        f"{kind.value} {NO_DATA if found.tally.mean is None else f'{found.tally.mean:.2f}'} "
-        f"(n {found.tally.counted}, {found.unique} questions, "
-        f"hallucination {percent(found.tally.hallucination_rate)})"
+        f"{kind.value} {_mean(mean)}, hallucination "
+        f"{percent(None if rate is None else rate.value)}{_ends(rate, is_rate=True)}"
         for kind in Disclosure
-        if (found := disclosures.get(kind.value)) is not None
+        if kind.value in found
+        for mean, rate in [found[kind.value]]
     )
+
+
+def _disclosure(item: Item) -> str | None:
+    expected = item.truth.disclosure if item.truth.category == BOUNDARY else None
+    return None if expected is None else expected.value
+
+
+def _mean(estimate: "Estimate | None") -> str:
+    if estimate is None:
+        return NO_DATA
+    return f"{estimate.value:.2f}{_ends(estimate)} over {_asked(estimate)}"
 
 
 def _feed_failure(failure: FeedFailed) -> str:
@@ -312,17 +320,3 @@ def _feed_failure(failure: FeedFailed) -> str:
         f"{failure.scenario} at {failure.checkpoint}{day} ({failure.stage}): "
         f"{failure.fault}: {message}"
     )
-
-
-def _selection(count: int, room: int) -> list[int]:
-    """At most `room` of `count` places, evenly spread, the last always among them."""
-    if count <= room:
-        return list(range(count))
-    if room == 1:
-        return [count - 1]
-    return [round(i * (count - 1) / (room - 1)) for i in range(room)]
-
-
-def _plain(words: str) -> str:
-    """Names and messages come from elsewhere: nothing in them may steer a terminal."""
-    return "".join(mark if mark.isprintable() else " " for mark in words)

@@ -44,7 +44,8 @@ def corrected(value: float, draws: Floats, left_out: Floats) -> Interval | None:
     edge = 0.5 / len(draws)
     bias = float(ndtri(min(max(below, edge), 1 - edge)))
     skew = _acceleration(left_out)
-    reach = float(ndtri(1 - tail))
+    # Of two clusters the tail is so thin that what is left of it rounds to one.
+    reach = float(-ndtri(tail))
 
     def share(deviate: float) -> float:
         moved = bias + deviate

@@ -114,16 +114,25 @@ class _Export:
             yield closing(folder, summary)
 
     def _document(self) -> Fields:
+        # Not at the top: a progress file is written again and again, and needs no numpy.
+        from recall_bench.reporting.estimates import Estimates
+        from recall_bench.reporting.files.intervals import estimates
+
         folder, summary = self._folder, self._summary
+        means = Estimates(folder)
         return {
             "timestamp": folder.started,
             "adapterName": folder.plan.system.name,
             "ranges": (row(span) for span in ranges(folder.plan)),
-            "personas": (self._persona(persona) for persona in summary.personas),
+            "personas": (
+                self._persona(persona) | estimates(means, persona.id)
+                for persona in summary.personas
+            ),
             "heatmap": cells(summary.checkpoints, summary.categories),
             "metadata": metadata(folder, summary),
             **disclosure_breakdown(summary.disclosures),
             **boundary_counts(summary.boundary),
+            **estimates(means),
         }
 
     def _persona(self, persona: PersonaSummary) -> Fields:

@@ -32,9 +32,16 @@ class Canvas:
             mark |= {"stroke": border, "strokeWidth": 1}
         self._add(mark, boxes, x2={"field": "x2"}, y2={"field": "y2"})
 
-    def dots(self, dots: Sequence[Mapping[str, object]], *, size: float) -> None:
-        """Small discs, each with `x`, `y` and `fill`."""
-        self._add({"type": "point", "shape": "circle", "size": size, "strokeWidth": 0}, dots)
+    def corners(self, corners: Sequence[Mapping[str, object]], *, side: float) -> None:
+        """Small triangles that fill the upper right corner at each `x` and `y`."""
+        mark = {
+            "type": "point",
+            "shape": "M-2,0L0,0L0,2Z",
+            "size": side**2,
+            "strokeWidth": 0,
+            "opacity": 0.75,
+        }
+        self._add(mark, corners)
 
     def words(self, words: Sequence[Mapping[str, object]], style: Style) -> None:
         """Words, each with `x`, `y`, `text` and perhaps a `fill` of its own."""
@@ -82,6 +89,22 @@ class Canvas:
                 },
             }
         )
+
+
+def at(x: float, y: float, text: str) -> dict[str, object]:
+    """Words in a place."""
+    return {"x": round(x, 2), "y": round(y, 2), "text": text}
+
+
+def box(x: float, y: float, width: float, height: float, fill: str) -> dict[str, object]:
+    """A rectangle in a place."""
+    return {
+        "x": round(x, 2),
+        "y": round(y, 2),
+        "x2": round(x + width, 2),
+        "y2": round(y + height, 2),
+        "fill": fill,
+    }
 
 
 def plain(text: str) -> str:

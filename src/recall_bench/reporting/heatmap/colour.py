@@ -1,38 +1,61 @@
-"""Colours that mean something: two scales, and ink that can be read on them.
+"""Colours that mean something: scales for scores and rates, and ink that can be read on them.
 
-Each scale runs evenly in perceived lightness as well as hue, so that it reads the same to
-people who cannot tell red from green, and in print without colour.
+Every scale runs in one direction of perceived lightness, so that it can be put in order without
+colour. The standard one spends little of that on its upper half, where amber turns into green; the
+one for colour-blind people climbs evenly from dark blue to yellow, which no kind of colour
+blindness confuses.
 """
 
+from collections.abc import Mapping
+from enum import StrEnum
 from itertools import pairwise
 from math import cos, radians, sin, sqrt
 
 _Stop = tuple[float, float, float, float]
 """Where on the scale, from 0 to 1; then lightness, chroma and hue in OKLCH."""
 
-_SCORE: tuple[_Stop, ...] = (
-    (0.00, 0.42, 0.165, 25.0),
-    (0.25, 0.58, 0.170, 40.0),
-    (0.50, 0.75, 0.155, 68.0),
-    (0.75, 0.85, 0.155, 102.0),
-    (1.00, 0.87, 0.155, 147.0),
-)
-_HALLUCINATION: tuple[_Stop, ...] = (
-    (0.0, 0.935, 0.032, 300.0),
-    (1.0, 0.38, 0.190, 300.0),
-)
+
+class Scale(StrEnum):
+    """Which colours stand for the numbers."""
+
+    STANDARD = "standard"
+    """Red, amber, green; hallucination in violet."""
+    COLOUR_BLIND = "colour-blind"
+    """Dark blue to yellow; hallucination in brown."""
+
+
+_SCORE: Mapping[Scale, tuple[_Stop, ...]] = {
+    Scale.STANDARD: (
+        (0.00, 0.42, 0.165, 25.0),
+        (0.25, 0.58, 0.170, 40.0),
+        (0.50, 0.75, 0.155, 68.0),
+        (0.75, 0.85, 0.155, 102.0),
+        (1.00, 0.87, 0.155, 147.0),
+    ),
+    Scale.COLOUR_BLIND: (
+        (0.00, 0.30, 0.120, 268.0),
+        (0.25, 0.455, 0.090, 255.0),
+        (0.50, 0.61, 0.075, 205.0),
+        (0.75, 0.765, 0.115, 140.0),
+        (1.00, 0.92, 0.165, 102.0),
+    ),
+}
+_HALLUCINATION: Mapping[Scale, tuple[_Stop, ...]] = {
+    Scale.STANDARD: ((0.0, 0.935, 0.032, 300.0), (1.0, 0.38, 0.190, 300.0)),
+    Scale.COLOUR_BLIND: ((0.0, 0.94, 0.025, 60.0), (1.0, 0.36, 0.095, 45.0)),
+}
 
 DARK, LIGHT = "#000000", "#ffffff"
 
 
-def score_colour(mean: float, best: float) -> str:
-    """Red through amber to green, for a mean from nothing to the best there is."""
-    return _at(_SCORE, mean / best)
+def score_colour(mean: float, best: float, scale: Scale = Scale.STANDARD) -> str:
+    """The colour of a mean from nothing to the best there is; better is lighter."""
+    return _at(_SCORE[scale], mean / best)
 
 
-def hallucination_colour(rate: float) -> str:
-    """Pale to deep violet, for a share of one; small rates are told apart better than large."""
-    return _at(_HALLUCINATION, spread(rate))
+def hallucination_colour(rate: float, scale: Scale = Scale.STANDARD) -> str:
+    """Pale to deep, for a share of one; small rates are told apart better than large."""
+    return _at(_HALLUCINATION[scale], spread(rate))
 
 
 def spread(rate: float) -> float:

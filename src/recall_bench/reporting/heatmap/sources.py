@@ -20,13 +20,16 @@ from msgspec import Meta
 
 from recall_bench.core.memory import Asker
 from recall_bench.core.question import BOUNDARY, CATEGORIES, GROUP_CATEGORIES
-from recall_bench.core.verdict import FULL_MARKS, JudgeCard
+from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.errors import DataError, UsageError
-from recall_bench.metrics.marks import Tally
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.heatmap.caption import Caption
 from recall_bench.reporting.heatmap.cells import Cell, HeatmapData
-from recall_bench.reporting.summary import STUB, Status, Summary, listed, summarise
+from recall_bench.reporting.heatmap.intervals import Intervals, Known, joined
+from recall_bench.reporting.heatmap.measured import heatmap_of_run
+from recall_bench.reporting.summary import STUB, Status, listed
+
+__all__ = ["heatmap_of", "heatmap_of_progress", "heatmap_of_result", "heatmap_of_run"]
 
 _Score = Annotated[float, Meta(ge=0, le=FULL_MARKS)]
 _Percent = Annotated[float, Meta(ge=0, le=100)]
@@ -67,10 +70,9 @@ class _Part(_Read, frozen=True, kw_only=True):
         )
 
     @property
-    def rate(self) -> tuple[float, int]:
-        """The hallucination rate and how many answers it is over."""
+    def rate(self) -> Cell:
         judged = self.questions_evaluated if self.judged is None else self.judged
-        return (0.0, 0) if self.hallucination_rate is None else (self.hallucination_rate, judged)
+        return _cell(self.hallucination_rate, judged, self.overall.eligible)
 
 
 class _Card(_Read, frozen=True, kw_only=True):
@@ -122,6 +124,7 @@ class _Result(_Read, frozen=True, kw_only=True):
     ranges: tuple[_Range, ...]
     personas: tuple[_Persona, ...]
     metadata: _Metadata
+    estimates: Intervals | None = None
 
 
 class _Header(_Setting, frozen=True, kw_only=True, tag_field="type", tag="header"):
@@ -153,6 +156,7 @@ class _Source:
     parts: tuple[_Part, ...]
     questions: int | None
     invalid: str | None
+    estimates: Intervals | None = None
 
 
 def heatmap_of(path: Path) -> HeatmapData:
@@ -169,45 +173,6 @@ def heatmap_of(path: Path) -> HeatmapData:
             f"{path}: does not exist; name a run folder, result.json or progress.jsonl"
         )
     return heatmap_of_progress(path) if path.suffix == ".jsonl" else heatmap_of_result(path)
-
-
-def heatmap_of_run(folder: RunFolder, summary: Summary | None = None) -> HeatmapData:
-    """The heatmap of a run, as far as it has come."""
-    counted = summarise(folder) if summary is None else summary
-    plan, parts = folder.plan, counted.checkpoints
-    invalid = counted.validity.status is Status.INVALID
-    caption = Caption(
-        system=f"{plan.system.name} {plan.system.version}",
-        personas=tuple(card.id for card in plan.scenarios),
-        judge=_named(plan.judge),
-        appellate=None if plan.appellate is None else _named(plan.appellate),
-        at=folder.started,
-        dataset=plan.dataset_digest,
-        plan=plan.digest,
-        questions=counted.questions,
-        trials=counted.overall.counted,
-        sample=plan.sample,
-        judge_memory_window=plan.judge_memory_window,
-        groups_enabled=plan.groups_enabled,
-        knows_asker=plan.system.asker is not Asker.UNTOLD,
-        is_dry_run=plan.dry_run,
-    )
-    rates = (part.overall.hallucination_rate for part in parts)
-    return HeatmapData(
-        title=caption.title,
-        subtitle=caption.subtitle,
-        categories=counted.askable,
-        columns=tuple(part.checkpoint.label for part in parts),
-        cells=tuple(
-            tuple(_tallied(part.category(name)) for part in parts) for name in counted.askable
-        ),
-        overall=tuple(_tallied(part.overall) for part in parts),
-        hallucination=tuple(None if rate is None else 100 * rate for rate in rates),
-        done=counted.done,
-        visits=counted.visits,
-        is_stub=counted.is_stub,
-        invalid=counted.validity.reason if invalid else None,
-    )
 
 
 def heatmap_of_result(path: Path) -> HeatmapData:
@@ -230,6 +195,7 @@ def heatmap_of_result(path: Path) -> HeatmapData:
             parts=tuple(part for persona in found.personas for part in persona.range_results),
             questions=found.metadata.unique_q_a_pair_count,
             invalid=_invalid(found.metadata),
+            estimates=found.estimates,
         )
     )
 
@@ -279,35 +245,54 @@ def _records(path: Path) -> Iterator[_Header | _Checkpoint | _Closing]:
 
 
 def _assembled(source: _Source) -> HeatmapData:
-    setting, parts = source.setting, source.parts
-    days = {each.label: each.days for each in source.ranges}
-    if setting.dry_run:
-        days = {part.range.label: part.range.days for part in parts}
-    columns = tuple(sorted(days, key=lambda label: days[label]))
-    by_column = [[part for part in parts if part.range.label == label] for label in columns]
-    found = listed((s.category for part in parts for s in part.category_scores), CATEGORIES)
-    names = [
-        name
-        for name in found
-        if (setting.groups_enabled or name not in GROUP_CATEGORIES)
-        and (setting.knows_asker or name != BOUNDARY)
-    ]
+    columns, names = _columns(source), _names(source)
+    parts = [[part for part in source.parts if part.range.label == label] for label in columns]
+    intervals = source.estimates
+    known = [Known() for _ in columns] if intervals is None else intervals.at(columns)
     caption = _caption(source)
     return HeatmapData(
         title=caption.title,
         subtitle=caption.subtitle,
-        categories=tuple(names),
+        categories=names,
         columns=columns,
         cells=tuple(
-            tuple(_together(_category(part, name) for part in each) for each in by_column)
+            joined(
+                (_together(_category(part, name) for part in each) for each in parts),
+                (each.categories.get(name) for each in known),
+            )
             for name in names
         ),
-        overall=tuple(_together(part.overall for part in each) for each in by_column),
-        hallucination=tuple(_mean(part.rate for part in each) for each in by_column),
-        done=sum(part.complete for part in parts),
+        overall=joined(
+            (_together(part.overall for part in each) for each in parts),
+            (each.overall for each in known),
+        ),
+        hallucination=joined(
+            (_together(part.rate for part in each) for each in parts),
+            (each.hallucination_rate for each in known),
+        ),
+        done=sum(part.complete for part in source.parts),
         visits=len(columns) * len(source.personas),
         is_stub=_is_stub(source),
         invalid=source.invalid,
+        intervals=None if intervals is None else intervals.words,
+    )
+
+
+def _columns(source: _Source) -> tuple[str, ...]:
+    days = {each.label: each.days for each in source.ranges}
+    if source.setting.dry_run:
+        days = {part.range.label: part.range.days for part in source.parts}
+    return tuple(sorted(days, key=lambda label: days[label]))
+
+
+def _names(source: _Source) -> tuple[str, ...]:
+    setting = source.setting
+    found = (score.category for part in source.parts for score in part.category_scores)
+    return tuple(
+        name
+        for name in listed(found, CATEGORIES)
+        if (setting.groups_enabled or name not in GROUP_CATEGORIES)
+        and (setting.knows_asker or name != BOUNDARY)
     )
 
 
@@ -373,11 +358,3 @@ def _cell(score: float | None, count: int, eligible: int | None) -> Cell:
     if score is None or count == 0:
         return Cell(score=None, count=0, eligible=eligible)
     return Cell(score=score, count=count, eligible=eligible)
-
-
-def _tallied(tally: Tally) -> Cell:
-    return Cell(score=tally.mean, count=tally.counted, eligible=tally.eligible)
-
-
-def _named(card: JudgeCard) -> str:
-    return str(_Card(name=card.name, version=card.version, model=card.model))

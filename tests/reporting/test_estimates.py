@@ -1,0 +1,319 @@
+"""Every mean is the one that is counted, with an interval by questions, whatever the run."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from recall_bench.core.question import Disclosure, Item
+from recall_bench.core.standing import State
+from recall_bench.core.verdict import JudgeCard, Verdict
+from recall_bench.metrics.marks import Tally, total
+from recall_bench.reporting.estimates import (
+    CELL_RESAMPLES,
+    SEED,
+    Cell,
+    Estimates,
+    Heatmap,
+    hallucination_estimate,
+    heatmaps,
+    overall_estimate,
+)
+from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.summary import CheckpointSummary, summarise
+from recall_bench.statistics.clusters import RESAMPLES
+from recall_bench.statistics.estimate import Estimate, Method, mean_estimate
+from tests.reporting.conftest import (
+    INVENTED,
+    PERFECT,
+    POOR,
+    Story,
+    ada_story,
+    plan_of,
+    question,
+    trial,
+)
+
+CATEGORIES = ("factual-recall", "temporal-reasoning", "information-boundary")
+
+
+def varied(folder: Path, personas: int, *, questions: int = 12, **settings: object) -> RunFolder:
+    """A run in which everything happens: every mark, failures of both kinds, trials still open."""
+    items = tuple(
+        question(
+            f"q{n}",
+            CATEGORIES[n % len(CATEGORIES)],
+            known_from=1 + n % 4,
+            difficulty=("easy", "hard", None)[n % 3],
+            disclosure=Disclosure.REFUSE if n % len(CATEGORIES) == 2 else None,
+        )
+        for n in range(questions)
+    )
+    scenarios: dict[str, Sequence[Item]] = {f"p{n}": items for n in range(personas)}
+    plan = plan_of(scenarios, **{"repeats": 2, "groups_enabled": True} | settings)
+    story, chance = Story(folder, scenarios, plan), Random(7)
+    for name, standing in RunFolder.open(story.save()).standings.scenarios.items():
+        for row, sheet in enumerate(standing.sheets):
+            for repeat, item in standing.owed(row):
+                label = sheet.checkpoint.label
+                each = trial(items[item].id, label, scenario=name, repeat=repeat)
+                happen(story, each, chance)
+    return story.open()
+
+
+def happen(story: Story, each: object, chance: Random) -> None:
+    from recall_bench.core.plan import Trial
+
+    assert isinstance(each, Trial)
+    match chance.randrange(6):
+        case 0:
+            story.not_answered(each)
+        case 1:
+            story.answer(each)
+            story.not_judged(each)
+        case 2:
+            pass
+        case _:
+            marks = chance.randrange(4), chance.randrange(3), chance.randrange(2)
+            story.both(each, Verdict.of(*marks, "so it is"))
+
+
+def counted(found: Estimate | None) -> tuple[float | None, int, int]:
+    if found is None:
+        return None, 0, 0
+    return found.value, found.trials, found.missing
+
+
+def rows_of(
+    heatmap: Heatmap, parts: Sequence[CheckpointSummary]
+) -> Iterator[tuple[Cell, Cell, Tally]]:
+    for place, part in enumerate(parts):
+        for row in heatmap.rows:
+            yield row.cells[place], heatmap.hallucination[place], part.category(row.category)
+        yield heatmap.overall[place], heatmap.hallucination[place], part.overall
+
+
+@pytest.mark.parametrize("personas", [1, 2, 6])
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_every_value_is_the_mean_that_is_counted(
+    tmp_path: Path, personas: int, repeats: int
+) -> None:
+    folder = varied(tmp_path, personas, repeats=repeats)
+    summary = summarise(folder)
+
+    found = heatmaps(folder)
+
+    parts = [each.checkpoints for each in summary.personas]
+    for heatmap, columns in zip(
+        found, ([summary.checkpoints] if personas > 1 else []) + parts, strict=True
+    ):
+        assert [row.category for row in heatmap.rows] == list(summary.askable)
+        assert heatmap.columns == tuple(part.checkpoint for part in columns)
+        for cell, _, tally in rows_of(heatmap, columns):
+            missing = tally.missing if tally.counted else 0
+            assert counted(cell.mean) == (tally.mean, tally.counted, missing)
+            assert cell.eligible == tally.eligible
+        for cell, part in zip(heatmap.hallucination, columns, strict=True):
+            assert cell.mean is not None
+            assert cell.mean.value == part.overall.hallucination_rate
+            assert cell.mean.trials == part.overall.judged
+
+
+def test_all_personas_together_come_first_and_only_where_there_are_several(tmp_path: Path) -> None:
+    several, one = varied(tmp_path / "2", 2), varied(tmp_path / "1", 1)
+
+    assert [heatmap.persona for heatmap in heatmaps(several)] == [None, "p0", "p1"]
+    assert [heatmap.persona for heatmap in heatmaps(one)] == ["p0"]
+
+
+def test_the_headline_is_the_mean_of_all_trials(tmp_path: Path) -> None:
+    folder = varied(tmp_path, 2)
+    tally = summarise(folder).overall
+
+    overall, rate = overall_estimate(folder), hallucination_estimate(folder)
+
+    assert counted(overall) == (tally.mean, tally.counted, tally.missing)
+    assert counted(rate) == (tally.hallucination_rate, tally.judged, tally.missing)
+
+
+def test_kinds_are_the_tallies_over_all_checkpoints(tmp_path: Path) -> None:
+    folder = varied(tmp_path, 2)
+    summary = summarise(folder)
+
+    found = Estimates(folder).by(lambda item: item.truth.difficulty)
+
+    assert set(found) == {"easy", "hard"}
+    for name, (mean, rate) in found.items():
+        tally = total(part.difficulties[name] for part in summary.checkpoints)
+        assert counted(mean) == (tally.mean, tally.counted, tally.missing)
+        assert rate is not None
+        assert rate.value == tally.hallucination_rate
+
+
+@pytest.mark.parametrize(("personas", "method"), [(2, Method.QUESTIONS), (6, Method.PERSONAS)])
+def test_an_interval_is_the_one_of_the_trials_themselves(
+    tmp_path: Path, personas: int, method: Method
+) -> None:
+    """Cells are estimated from what their questions come to: that must change nothing."""
+    folder = varied(tmp_path, personas)
+    values: list[float] = []
+    questions: list[str] = []
+    owners: list[str] = []
+    for name, standing in folder.standings.scenarios.items():
+        for repeat, item in standing.owed(1):
+            found = standing.standing(1, repeat, item)
+            if found.state in (State.JUDGED, State.NOT_ANSWERED):
+                values.append(float(found.composite))
+                questions.append(standing.items[item].id)
+                owners.append(name)
+
+    straight = mean_estimate(
+        values, questions, owners, seed=SEED, limits=(0.0, 6.0), resamples=CELL_RESAMPLES
+    )
+
+    mean = Estimates(folder).heatmap().overall[1].mean
+    assert mean is not None
+    assert mean.method is method
+    assert mean.but(missing=0) == straight
+
+
+def test_more_trials_of_the_same_questions_make_no_interval_narrower(tmp_path: Path) -> None:
+    def width(repeats: int) -> float:
+        items = tuple(question(f"q{n}") for n in range(10))
+        scenarios: dict[str, Sequence[Item]] = {"ada": items}
+        story = Story(tmp_path / str(repeats), scenarios, plan_of(scenarios, repeats=repeats))
+        for n in range(10):
+            for repeat in range(repeats):
+                each = trial(f"q{n}", repeat=repeat)
+                story.both(each, POOR if n % 2 else PERFECT)
+        mean = Estimates(story.open()).heatmap().overall[0].mean
+        assert mean is not None
+        assert mean.low is not None
+        assert mean.high is not None
+        assert (mean.questions, mean.trials) == (10, 10 * repeats)
+        return mean.high - mean.low
+
+    assert width(9) == pytest.approx(width(1))
+
+
+def test_two_questions_have_all_there_is_between_them_as_their_interval(tmp_path: Path) -> None:
+    """The tail to cut off is thinner than a float can be from one; that must not be an error."""
+    items = (question("cat"), question("dog"))
+    scenarios: dict[str, Sequence[Item]] = {"ada": items}
+    story = Story(tmp_path, scenarios, plan_of(scenarios, repeats=3))
+    for repeat, (one, other) in enumerate([(2, 4), (1, 3), (1, 3)]):
+        story.both(trial("cat", repeat=repeat), Verdict.of(min(one, 3), 0, 0, ""))
+        story.both(trial("dog", repeat=repeat), Verdict.of(min(other, 3), other - 3, 0, ""))
+
+    mean = Estimates(story.open()).heatmap("ada").overall[0].mean
+
+    assert mean is not None
+    assert mean.value == 14 / 6
+    assert mean.low == pytest.approx(4 / 3)
+    assert mean.high == pytest.approx(10 / 3)
+
+
+def test_the_same_run_has_the_same_intervals_each_time(tmp_path: Path) -> None:
+    folder = varied(tmp_path, 2)
+
+    assert heatmaps(folder) == heatmaps(RunFolder.open(folder.path))
+
+
+def test_equal_cells_are_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten thousand cells take seconds because most of them came to the same as some other."""
+    drawn: list[int] = []
+
+    def counting(*trials: object, resamples: int, **settings: object) -> object:
+        drawn.append(resamples)
+        return mean_estimate(*trials, resamples=resamples, **settings)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("recall_bench.reporting.estimates.mean_estimate", counting)
+    story = ada_story(tmp_path)
+    for each in ("cat", "dog"):
+        story.both(trial(each))
+        story.both(trial(each, "4d"))
+    means = Estimates(story.open())
+
+    found = means.heatmap("ada")
+    means.overall()
+
+    assert found.overall[0] != found.overall[1]
+    assert found.overall[0].mean is not None
+    assert found.overall[1].mean is not None
+    assert found.overall[0].mean == found.overall[1].mean.but(missing=0)
+    # One question, two questions, the rate of two; and then the headline.
+    assert drawn == [CELL_RESAMPLES] * 3 + [RESAMPLES]
+
+
+def test_what_was_not_answered_is_no_points_and_missing_from_nothing(story: Story) -> None:
+    story.not_answered(trial("cat"))
+    story.both(trial("dog"), INVENTED)
+
+    heatmap = Estimates(story.open()).heatmap("ada")
+
+    assert counted(heatmap.overall[0].mean) == (2.5, 2, 0)
+    assert counted(heatmap.hallucination[0].mean) == (1.0, 1, 0)
+
+
+def test_a_rate_is_bounded_by_one_and_points_by_six(story: Story) -> None:
+    """Where all agree an interval reaches as far as its scale lets it, and no further."""
+    story.both(trial("cat"), PERFECT)
+    story.both(trial("dog"), PERFECT)
+
+    heatmap = Estimates(story.open()).heatmap("ada")
+
+    mean, rate = heatmap.overall[0].mean, heatmap.hallucination[0].mean
+    unseen = 1 - 0.025 ** (1 / 2)
+    assert mean is not None
+    assert rate is not None
+    assert (mean.low, mean.high) == (6 - 6 * unseen, 6.0)
+    assert (rate.low, rate.high) == (0.0, unseen)
+
+
+def test_what_was_not_judged_is_missing_from_both(story: Story) -> None:
+    story.answer(trial("cat"))
+    story.not_judged(trial("cat"))
+    story.both(trial("dog"), INVENTED)
+
+    heatmap = Estimates(story.open()).heatmap("ada")
+
+    assert counted(heatmap.overall[0].mean) == (5.0, 1, 1)
+    assert counted(heatmap.hallucination[0].mean) == (1.0, 1, 1)
+
+
+def test_nothing_measured_is_none_and_not_zero(story: Story) -> None:
+    folder = story.open()
+
+    heatmap = heatmaps(folder)[0]
+
+    assert [cell.mean for cell in (*heatmap.overall, *heatmap.hallucination)] == [None] * 4
+    assert [cell.eligible for cell in heatmap.overall] == [2, 3]
+    assert overall_estimate(folder) is None
+    assert hallucination_estimate(folder) is None
+    assert not heatmap.has_small
+
+
+def test_a_run_without_marks_has_no_means(tmp_path: Path) -> None:
+    story = ada_story(tmp_path, judge=JudgeCard(name="none", version="1"), unjudged=True)
+    story.answer(trial("cat"))
+
+    assert overall_estimate(story.open()) is None
+
+
+def test_a_selection_of_checkpoints_is_a_part_of_the_whole(tmp_path: Path) -> None:
+    means = Estimates(varied(tmp_path, 2))
+
+    whole, last = means.heatmap("p1"), means.heatmap("p1", [1])
+
+    assert last.columns == whole.columns[1:]
+    assert [row.cells for row in last.rows] == [row.cells[1:] for row in whole.rows]
+    assert last.overall == whole.overall[1:]
+    assert means.checkpoints("p1", [1]) == (whole.overall[1].mean,)
+
+
+def test_a_dry_run_has_one_column(tmp_path: Path) -> None:
+    heatmap = heatmaps(varied(tmp_path, 1, dry_run=True))[0]
+
+    assert [checkpoint.label for checkpoint in heatmap.columns] == ["2d"]
+    assert heatmap.has_small
