@@ -1,0 +1,171 @@
+"""Marks in a plane with two axes, as layers of a Vega-Lite chart."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log10
+
+from recall_bench.charts.words import lines
+
+Layer = dict[str, object]
+Values = Sequence[Mapping[str, object]]
+
+_CLOSE = 1 - 1e-9
+"""Less than a rounding apart is equal."""
+
+PERCENT, NUMBER = ".1~%", ",.6~r"
+"""Formats that show a tick as it is. One without its digits gets those of ticks we did not ask for,
+and rounds: a label would stand where its value is not."""
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
+
+def quantity(
+    title: str | None,
+    least: float,
+    most: float,
+    *,
+    form: str | None = None,
+    ticks: int | Sequence[float] = 5,
+    has_grid: bool = True,
+    is_log: bool = False,
+    is_bare: bool = False,
+) -> dict[str, object]:
+    """An axis over numbers, from the least to the most; a bare one has a grid and no labels."""
+    axis: dict[str, object] = {"title": title, "grid": has_grid}
+    axis |= {"tickCount": ticks} if isinstance(ticks, int) else {"values": list(ticks)}
+    if form is not None:
+        axis["format"] = form
+    if is_bare:
+        # Unseen labels take the room that seen ones do, so that panels line up.
+        axis |= {"labelOpacity": 0, "title": None}
+    scale: dict[str, object] = {"domain": [least, most], "nice": False}
+    scale |= {"type": "log"} if is_log else {"zero": False}
+    return {"type": "quantitative", "scale": scale, "axis": axis}
+
+
+def ticks_to(most: float, steps: int) -> list[float]:
+    """Round numbers from 0 in about so many steps, the last no less than the most."""
+    if most <= 0:
+        return [0.0, 1.0]
+    rough = most / steps
+    size = 10.0 ** floor(log10(rough))
+    step = next(size * each for each in (1, 2, 2.5, 5, 10) if size * each >= rough * _CLOSE)
+    return [round(step * n, 12) for n in range(ceil(most / step * _CLOSE) + 1)]
+
+
+def decades(least: float, most: float) -> list[float]:
+    """The powers of ten from below the least to above the most."""
+    return [10.0**n for n in range(floor(log10(least)), ceil(log10(most) * _CLOSE) + 1)]
+
+
+def names(
+    order: Sequence[str], *, title: str | None = None, is_bare: bool = False
+) -> dict[str, object]:
+    """An axis over names, in this order."""
+    axis: dict[str, object] = {"title": title, "grid": False, "labelAngle": 0}
+    if is_bare:
+        axis |= {"labels": False}
+    return {"type": "nominal", "sort": None, "scale": {"domain": list(order)}, "axis": axis}
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Two axes that all marks of a view share."""
+
+    x: Mapping[str, object]
+    y: Mapping[str, object]
+
+    def marks(
+        self,
+        kind: str,
+        style: str,
+        values: Values,
+        *,
+        tells: Sequence[str] = (),
+        mark: Mapping[str, object] | None = None,
+        **channels: object,
+    ) -> list[Layer]:
+        """One layer, or none where there is nothing to draw.
+
+        Values are placed by `x` and `y`, and `x2` and `y2` where the first of them has one. `tells`
+        are the fields a tooltip names, each under its own name.
+        """
+        if not values:
+            return []
+        encoding: dict[str, object] = {
+            axis: {**place, "field": axis}
+            for axis, place in (("x", self.x), ("y", self.y))
+            if axis in values[0]
+        }
+        encoding |= {end: {"field": end} for end in ("x2", "y2") if end in values[0]}
+        if tells:
+            encoding["tooltip"] = [{"field": field, "type": "nominal"} for field in tells]
+        return [
+            {
+                "data": {"values": list(values)},
+                "mark": {"type": kind, "style": style, **(mark or {})},
+                "encoding": encoding | channels,
+            }
+        ]
+
+    def words(
+        self, style: str, values: Values, *, align: str = "left", dx: float = 0, dy: float = 0
+    ) -> list[Layer]:
+        """Words at points, each value with its `text`."""
+        mark = {"align": align, "dx": dx, "dy": dy}
+        text = {"field": "text", "type": "nominal"}
+        return self.marks("text", style, values, mark=mark, text=text)
+
+
+def whole(title: str, notes: Sequence[str], body: Mapping[str, object]) -> dict[str, object]:
+    """A finished chart: its heading, what explains it, and its views."""
+    return {
+        "$schema": SCHEMA,
+        "title": {"text": lines(title, width=560.0), "subtitle": lines(*notes)},
+        **body,
+    }
+
+
+def single(layers: Sequence[Layer], height: float) -> dict[str, object]:
+    """One view as wide as there is room."""
+    return {"width": "container", "height": height, "layer": list(layers)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One of several small views."""
+
+    title: str
+    note: str = ""
+    layers: Sequence[Layer]
+    width: float
+    height: float
+
+    def view(self) -> dict[str, object]:
+        """The view, its title in small type."""
+        title: dict[str, object] = {
+            "text": self.title,
+            "style": "panel-title",
+            "fontSize": 12,
+            "offset": 6,
+            "frame": "group",
+        }
+        if self.note:
+            title |= {"subtitle": self.note, "subtitleFontSize": 11, "subtitlePadding": 2}
+        return {
+            "title": title,
+            "width": self.width,
+            "height": self.height,
+            "layer": list(self.layers),
+        }
+
+
+def grid(panels: Sequence[Panel], columns: int, *, gap: float = 18) -> dict[str, object]:
+    """Small views in rows; those of one column lie below one another."""
+    return {
+        "concat": [panel.view() for panel in panels],
+        "columns": columns,
+        "align": "all",
+        "bounds": "flush",
+        "spacing": {"row": 66 if any(panel.note for panel in panels) else 52, "column": gap},
+    }
