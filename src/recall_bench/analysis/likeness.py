@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard
+from recall_bench.core.plan import UNRECORDED, Checkpoint, Plan, ScenarioCard
 from recall_bench.core.reader import ReaderCard
 from recall_bench.core.record import Record
 from recall_bench.core.verdict import JudgeCard
@@ -53,7 +53,13 @@ def _differing(
 
 
 def _cards(first: Plan, second: Plan) -> Iterator[Unlike]:
-    """Histories and questions of the personas that both have."""
+    """Histories and questions of the personas that both have.
+
+    An imported run holds the questions that were put. Of its days nobody knows more than the
+    questions tell, unless its files state a digest.
+    """
+    if (stated := _stated(first)) is not None and stated == _stated(second):
+        return
     ours, theirs = _by_id(first), _by_id(second)
     both = [name for name in ours if name in theirs]
     questions = [n for n in both if ours[n].questions_digest != theirs[n].questions_digest]
@@ -61,9 +67,19 @@ def _cards(first: Plan, second: Plan) -> Iterator[Unlike]:
         yield _changed("questions", questions, ours, theirs)
     if first.ingest is not second.ingest:
         return
-    days = [n for n in both if ours[n].history_digest != theirs[n].history_digest]
+    days = [
+        n
+        for n in both
+        if ours[n].history_digest != theirs[n].history_digest
+        and UNRECORDED not in (ours[n].history_digest, theirs[n].history_digest)
+    ]
     if days:
         yield _changed("days", days, ours, theirs)
+
+
+def _stated(plan: Plan) -> str | None:
+    """Names histories and questions together; None where the files of an import do not."""
+    return plan.dataset_digest if plan.imported is None else plan.imported.dataset
 
 
 def _changed(
@@ -113,6 +129,8 @@ def _checkpoints(plan: Plan) -> _Words:
 
 
 def _sampling(plan: Plan) -> _Words:
+    if plan.imported is not None and plan.imported.asked is not None:
+        return (f"drawn as in {plan.imported.asked[:_DIGEST]}",)
     return ("all",) if plan.sample is None else (f"{plan.sample} by seed {plan.seed}",)
 
 

@@ -1,0 +1,75 @@
+"""Estimates and trends in words, as all sections of a report have them."""
+
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.reporting.lines import NO_DATA
+from recall_bench.statistics.estimate import Estimate
+from recall_bench.statistics.trend import Coefficient, Prediction
+
+SMALL = "!"
+"""Marks a figure over so few questions that its interval is in doubt."""
+
+
+def points(estimate: Estimate | None) -> str:
+    """A mean of six points with its interval."""
+    return _with_interval(estimate, 1, 2, "")
+
+
+def share(estimate: Estimate | None) -> str:
+    """A share of one, in percent, with its interval."""
+    return _with_interval(estimate, 100, 1, " %")
+
+
+def basis(estimate: Estimate) -> str:
+    """How many questions and trials stand behind a figure, and how many are missing."""
+    words = f"{estimate.questions:,} question{_s(estimate.questions)}"
+    words += f", {estimate.trials:,} trial{_s(estimate.trials)}"
+    return words + (f", {estimate.missing:,} missing" if estimate.missing else "")
+
+
+def counted(estimate: Estimate | None) -> str:
+    """The number of questions, marked where it is small."""
+    if estimate is None:
+        return "0"
+    return f"{estimate.questions:,}{SMALL if estimate.is_small else ''}"
+
+
+def slope(found: Coefficient, *, scale: float, digits: int, unit: str, days: int = 100) -> str:
+    """What each hundred days change, with its interval."""
+    change = rise(found, scale=scale, digits=digits, days=days)
+    value, _, ends = change.partition(" ")
+    return f"{value}{unit} in {days} days{f' {ends}' if ends else ''}"
+
+
+def rise(found: Coefficient, *, scale: float, digits: int, days: int = 100) -> str:
+    """The same without its unit."""
+    ends = _ends(found.low, found.high, scale * days, digits, sign="+")
+    return f"{found.value * scale * days:+.{digits}f}{ends}"
+
+
+def prediction(found: Prediction, *, scale: float, digits: int, unit: str) -> str:
+    """What a line says at one size, with its band."""
+    words = f"{found.value * scale:.{digits}f}{unit} at {found.days:,.0f} days"
+    words += _ends(found.low, found.high, scale, digits)
+    return words + (", cut at what is possible" if found.is_clipped else "")
+
+
+def of_six(estimate: Estimate | None) -> str:
+    """A mean of six points, said to be one."""
+    return NO_DATA if estimate is None else f"{points(estimate)} of {FULL_MARKS}"
+
+
+def _with_interval(estimate: Estimate | None, scale: float, digits: int, unit: str) -> str:
+    if estimate is None:
+        return NO_DATA
+    ends = _ends(estimate.low, estimate.high, scale, digits)
+    return f"{estimate.value * scale:.{digits}f}{unit}{ends}"
+
+
+def _ends(low: float | None, high: float | None, scale: float, digits: int, sign: str = "") -> str:
+    if low is None or high is None:
+        return ""
+    return f" ({low * scale:{sign}.{digits}f} to {high * scale:{sign}.{digits}f})"
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
