@@ -118,11 +118,12 @@ def _header(folder: RunFolder, summary: Summary, means: "Estimates", width: int)
     yield from fact("Result", verdict_on(summary, overall, hallucination), width=width)
     if overall is not None:
         yield from fact("Intervals", _intervals(overall), width=width)
-    for label, words in _facts(folder, summary, means):
+    for label, words in run_facts(folder, summary, means):
         yield from fact(label, words, width=width)
 
 
-def _facts(folder: RunFolder, summary: Summary, means: "Estimates") -> Iterator[tuple[str, str]]:
+def run_facts(folder: RunFolder, summary: Summary, means: "Estimates") -> Iterator[tuple[str, str]]:
+    """What was run, by whom it was judged, and how it went about it: labels and words."""
     plan = folder.plan
     if summary.is_stub:
         yield "", STUB_WARNING

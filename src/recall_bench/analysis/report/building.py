@@ -16,10 +16,10 @@ from recall_bench.analysis.trials import Table, read_trials
 from recall_bench.core.diagnosis import Health
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.errors import UsageError
-from recall_bench.reporting.estimates import hallucination_estimate, heatmaps, overall_estimate
-from recall_bench.reporting.facts import system_facts
+from recall_bench.reporting.estimates import Estimates, heatmaps, overall_estimate
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import Summary, summarise
+from recall_bench.reporting.text import run_facts
 
 
 def build_report(
@@ -63,16 +63,16 @@ def _refuse_unmarked(folder: RunFolder, table: Table) -> None:
 
 
 def _header(folder: RunFolder, summary: Summary) -> Header:
-    plan, validity = folder.plan, summary.validity
+    plan, validity, means = folder.plan, summary.validity, Estimates(folder)
     return Header(
         system=f"{plan.system.name} {plan.system.version}",
         judge=f"{plan.judge.name} {plan.judge.version}",
         status=validity.status,
         reason=validity.reason or "",
         is_stub=summary.is_stub,
-        overall=overall_estimate(folder),
-        hallucination=hallucination_estimate(folder),
-        facts=tuple(system_facts(folder)),
+        overall=means.overall(),
+        hallucination=means.hallucination(),
+        facts=tuple(run_facts(folder, summary, means)),
         notices=tuple(_notices(folder)),
     )
 

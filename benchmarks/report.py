@@ -1,0 +1,82 @@
+"""What a report costs: six personas of 1,000 days, 143 checkpoints, about 50,000 trials.
+
+    python benchmarks/report.py [RUN]
+
+The run is made first, unless the folder of one is given: all shipped personas asked every seven
+days, fifty older questions at a time, by the built-in `bm25`, with marks drawn by lot that fall
+with corpus size, because what a judge takes is not the report's. Then the report is written as
+`recall-bench report` writes it: every view, the page, the pictures and the JSON. The baseline, in
+the same minute, is reading the journal once and decoding every line as JSON.
+"""
+
+import json
+import sys
+import tempfile
+import time
+from hashlib import sha256
+from pathlib import Path
+
+import recall_bench
+from recall_bench.core.verdict import Exhibit
+from recall_bench.publishing import publish
+from recall_bench.shipped import catalogue
+
+LIMIT_S = 20.0
+
+
+def judge(exhibit: Exhibit) -> dict[str, object]:
+    """Marks by lot: the same for the same answer at the same size, and worse for a larger one."""
+    name = f"{exhibit.scenario}\0{exhibit.item.id}\0{exhibit.days}"
+    lot = int.from_bytes(sha256(name.encode()).digest()[:4], "big") / 2**32
+    right = lot > 0.2 + exhibit.days / 2500
+    return {
+        "correctness": 3 if right else 1,
+        "completeness": 2 if right else 0,
+        "hallucination": 0 if lot < exhibit.days / 5000 else 1,
+        "reasoning": "right by lot" if right else "wrong by lot",
+    }
+
+
+def make(folder: Path) -> None:
+    """The run to report on."""
+    finished = recall_bench.run(
+        personas=tuple(catalogue()),
+        adapter="bm25",
+        judge=f"{Path(__file__).resolve()}:judge",
+        ranges=("every:7",),
+        sample=50,
+        groups_enabled=True,
+        heatmap_png=False,
+        into=folder,
+    )
+    assert finished.exit_code == 0, finished
+
+
+def read(journal: Path) -> int:
+    """The baseline: every line decoded, and forgotten."""
+    with journal.open("rb") as lines:
+        return sum(1 for line in lines if json.loads(line))
+
+
+def main() -> None:
+    """Print both times and their ratio."""
+    with tempfile.TemporaryDirectory(prefix="recall-bench-report-") as scratch:
+        run = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(scratch) / "run"
+        if not run.exists():
+            started = time.perf_counter()
+            make(run)
+            print(f"run made in {time.perf_counter() - started:.1f} s")
+        started = time.perf_counter()
+        events = read(run / "journal.jsonl")
+        baseline = time.perf_counter() - started
+        started = time.perf_counter()
+        published = publish(run, into=Path(scratch) / "report")
+        took = time.perf_counter() - started
+        size = sum(path.stat().st_size for path in published.files)
+        print(f"journal decoded once: {events:,} events, {baseline:.1f} s (baseline)")
+        print(f"report: {took:.1f} s, {took / baseline:.1f} times the baseline; target {LIMIT_S} s")
+        print(f"{len(published.files)} files, {size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

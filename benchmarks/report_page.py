@@ -1,0 +1,216 @@
+"""How long a report's page takes to write, and to come alive in a browser.
+
+    python benchmarks/report_page.py [RUN]
+
+The run is the given folder, or one of 50,000 trials made up here: a thousand questions at fifty
+checkpoints, each answer with ten passages. The page is opened from the disk in a headless browser,
+three times; the best counts. Two baselines are opened in the same minute: an empty page, which is
+what the browser itself takes, and the plain way to show as many trials, one HTML table with a row
+for each, once.
+
+Interactive means: heatmap, filters and table are there and answer to keys. A search means: from the
+last key until every answer was unpacked and looked through.
+"""
+
+import html
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recall_bench.analysis.attribution.attribute import leaves_of
+from recall_bench.analysis.report.building import build_report
+from recall_bench.analysis.trials import read_trials
+from recall_bench.core.event import (
+    Answered,
+    Declared,
+    Event,
+    Judged,
+    RunEnded,
+    RunStarted,
+    encode,
+)
+from recall_bench.core.memory import Answer, Passage, SystemCard
+from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard, Trial
+from recall_bench.core.question import CATEGORIES, Evidence, Item, Truth
+from recall_bench.core.verdict import JudgeCard, Verdict
+from recall_bench.pages import write_page
+from recall_bench.pages.document import charting_script
+from recall_bench.reporting.folder import RunFolder
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+QUESTIONS, CHECKPOINTS, PASSAGES, ROUNDS = 1000, 50, 10, 3
+LONGEST_MS = 120_000
+WORDS = (
+    "tide ledger quay notice berth anchor report signal cargo winter rope lamp gate figure "
+    "morning answer keeper harbour weight table letter number market engine corner promise"
+).split()
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+VERDICTS = (Verdict.of(3, 2, 1, "all"), Verdict.of(1, 0, 1, "some"), Verdict.of(0, 0, 0, "none"))
+
+
+def made_up(folder: Path) -> RunFolder:
+    """A run of fifty thousand trials with texts about as long as those of a real one."""
+    folder.mkdir()
+    with (folder / "journal.jsonl").open("wb") as file:
+        for event in events():
+            file.write(encode(event) + b"\n")
+    return RunFolder.open(folder)
+
+
+def events() -> Iterator[Event]:
+    chance = random.Random(0)
+    items = tuple(
+        Item(
+            id=f"q{n}",
+            text=f"What about {' '.join(chance.choices(WORDS, k=8))}?",
+            known_from=1,
+            truth=Truth(
+                reference=" ".join(chance.choices(WORDS, k=5)),
+                category=CATEGORIES[n % 8],
+                evidence=(Evidence(day=1 + n % 900),),
+            ),
+        )
+        for n in range(QUESTIONS)
+    )
+    days = [20 * n for n in range(1, CHECKPOINTS + 1)]
+    plan = Plan(
+        scenarios=(
+            ScenarioCard(
+                id="moss",
+                epoch=date(2024, 1, 1),
+                episodes=days[-1],
+                last_day=days[-1],
+                items=len(items),
+                history_digest="h",
+                questions_digest="q",
+            ),
+        ),
+        checkpoints=tuple(Checkpoint(label=f"{day}d", days=day) for day in days),
+        system=SystemCard(name="made-up", version="1"),
+        judge=JudgeCard(name="made-up", version="1"),
+    )
+    yield RunStarted(at=NOW, plan=plan, code="0")
+    yield Declared(at=NOW, scenario="moss", items=items, days=tuple(range(1, days[-1] + 1)))
+    passages = [
+        Passage(text=" ".join(chance.choices(WORDS, k=30)), day=1 + n % 900, score=chance.random())
+        for n in range(20_000)
+    ]
+    for checkpoint in plan.checkpoints:
+        for item in items:
+            trial = Trial(scenario="moss", item=item.id, checkpoint=checkpoint.label)
+            answer = Answer(
+                text=" ".join(chance.choices(WORDS, k=60)),
+                passages=tuple(chance.sample(passages, PASSAGES)),
+            )
+            yield Answered(at=NOW, trial=trial, answer=answer, seconds=0.1)
+            yield Judged(at=NOW, trial=trial, verdict=chance.choice(VERDICTS))
+    yield RunEnded(at=NOW)
+
+
+def plain_table(folder: RunFolder, output: Path) -> None:
+    """The baseline: one table, a row for each trial with its question, answer and reason."""
+    with output.open("w", encoding="utf-8") as file:
+        file.write("<!DOCTYPE html><meta charset=utf-8><table style=table-layout:fixed>")
+        for scenario in folder.scenarios:
+            for result in folder.results(scenario):
+                said = "" if result.answered is None else result.answered.answer.text
+                cells = (str(result.trial), result.item.text, result.item.truth.reference, said)
+                row = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
+                file.write(f"<tr>{row}</tr>")
+        file.write("</table>")
+
+
+def opened(browser: "Browser", page: Path) -> "tuple[float, Page]":
+    """Seconds until the page is alive, or drawn where it has no script that says so."""
+    found = browser.new_page()
+    found.set_default_timeout(LONGEST_MS)
+    started = time.perf_counter()
+    found.goto(page.as_uri(), wait_until="commit")
+    if page.name == "report.html":
+        found.wait_for_selector("html[data-ready]", state="attached")
+    else:
+        found.wait_for_load_state("load")
+        found.evaluate("new Promise(requestAnimationFrame)")
+    return time.perf_counter() - started, found
+
+
+def best(browser: "Browser", page: Path, rounds: int = ROUNDS) -> float:
+    times = []
+    for _ in range(rounds):
+        seconds, found = opened(browser, page)
+        times.append(seconds)
+        found.close()
+    return min(times)
+
+
+def searched(browser: "Browser", page: Path) -> float:
+    """Seconds for the first search through all answers."""
+    _, found = opened(browser, page)
+    started = time.perf_counter()
+    found.fill("#filter-q", "harbour")
+    count = found.locator(".count")
+    while " of " not in (words := count.inner_text()) or "unpacking" in words:
+        time.sleep(0.01)
+    return time.perf_counter() - started
+
+
+def write(folder: RunFolder, output: Path) -> None:
+    """Write the page, and say how long each part of it took."""
+    clock = time.perf_counter()
+    table = read_trials(folder)
+    report, leaves = build_report(folder, table), leaves_of(table)
+    figures = time.perf_counter() - clock
+    clock = time.perf_counter()
+    charting_script()
+    bundled = time.perf_counter() - clock
+    write_page(output, report, folder=folder, table=table, leaves=leaves, stories={})
+    written = time.perf_counter() - clock
+    journal, size = (folder.path / "journal.jsonl").stat().st_size, output.stat().st_size
+    print(f"trials           {len(table.rows):,}")
+    print(f"figures          {figures:.1f} s")
+    print(f"page             {written:.1f} s, {bundled:.1f} s of it for the script of the charts")
+    print(f"size             {size / 1e6:.1f} MB, {size / journal:.0%} of the journal")
+
+
+def browser_program() -> str:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    named = os.environ.get("RECALL_BENCH_BROWSER")
+    found = named or next((each for name in names if (each := shutil.which(name))), None)
+    if found is None:
+        sys.exit(f"needs a browser: one of {', '.join(names)}, or RECALL_BENCH_BROWSER")
+    return found
+
+
+def main() -> None:
+    from playwright.sync_api import sync_playwright
+
+    program = browser_program()
+    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as started:
+        place = Path(scratch)
+        page, plain, empty = place / "report.html", place / "plain.html", place / "empty.html"
+        named = sys.argv[1:]
+        folder = RunFolder.open(Path(named[0])) if named else made_up(place / "run")
+        write(folder, page)
+        plain_table(folder, plain)
+        empty.write_text("<!DOCTYPE html><title>empty</title>", encoding="utf-8")
+        browser = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        nothing, alive = best(browser, empty), best(browser, page)
+        print(f"empty page       {nothing:.2f} s")
+        print(f"interactive      {alive:.2f} s, {alive / nothing:.1f} times an empty page")
+        print(f"first search     {searched(browser, page):.2f} s")
+        rows = best(browser, plain, rounds=1)
+        print(f"one plain table  {rows:.2f} s, {rows / alive:.1f} times the page")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""`report`: what a run's numbers mean, as a page, pictures, text and figures."""
+
+from pathlib import Path
+
+import click
+
+from recall_bench.cli.answer import json_text
+from recall_bench.cli.options import PATH, option
+
+
+@click.command("report")
+@click.argument("run", type=PATH)
+@option("--into", type=PATH, help="Folder for the report [report, in the run folder].")
+@click.option(
+    "--beside",
+    type=PATH,
+    multiple=True,
+    metavar="RUN",
+    help="Another run to weigh score and costs against. Can be repeated.",
+)
+@option("--canaries", type=PATH, help="File of questions to watch; see recall-bench canaries.")
+@option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
+@click.option("--pictures", is_flag=True, help="Draw the charts and heatmaps as PNG and SVG too.")
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+def report_command(
+    run: Path,
+    into: Path | None,
+    beside: tuple[Path, ...],
+    canaries: Path | None,
+    data: Path | None,
+    *,
+    pictures: bool,
+    as_json: bool,
+) -> None:
+    """Say what the numbers of RUN mean, and write a page that shows it.
+
+    Hallucination, degradation, where failures come from and what it all cost, each figure with
+    its interval. report.html is one file that opens from disk and asks nobody anything.
+    """
+    from recall_bench.analysis.report.text import text_of
+    from recall_bench.cli.building import building
+    from recall_bench.publishing import publish
+
+    done = publish(
+        run,
+        into=into,
+        beside=beside,
+        canaries=canaries,
+        data=data,
+        pictures=pictures,
+        building=building,
+    )
+    for note in done.notes:
+        click.echo(f"note: {note}", err=True)
+    if as_json:
+        click.echo(json_text(done.report))
+        return
+    click.echo(text_of(done.report))
+    click.echo(f"\npage: {done.files[0]}")
+    click.echo(f"files: {len(done.files)} in {done.files[0].parent}")

@@ -1,0 +1,51 @@
+"""HTML that cannot be broken out of: every word is escaped unless this module made it."""
+
+from html import escape
+
+_HIDDEN = {
+    code: "\N{REPLACEMENT CHARACTER}" for code in (*range(32), 127) if chr(code) not in "\n\t"
+}
+"""Control characters, which no page may hold."""
+
+_EMPTY = frozenset({"br", "meta", "hr"})
+"""Elements that have no end."""
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def words(text: str) -> Markup:
+    """Any text, to be read as it is."""
+    return Markup(escape(text.translate(_HIDDEN)))
+
+
+def sentence(text: str) -> str:
+    """The words as a sentence of their own."""
+    text = text.strip()
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def element(name: str, /, *content: str, **attributes: str | bool | None) -> Markup:
+    """One element: plain strings in it are escaped, markup is kept.
+
+    An attribute of a reserved name ends in `_`, and `_` stands for `-`: `class_`, `aria_label`.
+    One that is None or False is left out.
+    """
+    written = "".join(_attribute(key, value) for key, value in attributes.items())
+    opening = f"<{name}{written}>"
+    return Markup(opening if name in _EMPTY else f"{opening}{joined(*content)}</{name}>")
+
+
+def joined(*content: str) -> Markup:
+    """Several pieces, one after the other."""
+    return Markup("".join(each if isinstance(each, Markup) else words(each) for each in content))
+
+
+def _attribute(key: str, value: str | bool | None) -> str:
+    name = key.rstrip("_").replace("_", "-")
+    if value is None or value is False:
+        return ""
+    return f" {name}" if value is True else f' {name}="{words(value)}"'

@@ -1,0 +1,88 @@
+// Bring the page to life: first what is seen first.
+
+const trouble = (words) => {
+  const node = byId("trouble");
+  node.textContent = words;
+  node.hidden = false;
+};
+
+const walkSections = () => {
+  const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.dataset.section, link]));
+  for (const [name, link] of links) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      address.go({}, { at: name });
+      byId(name).scrollIntoView({ behavior: motion() });
+      byId(name).focus({ preventScroll: true });
+    });
+  }
+  const watcher = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries) {
+        links.get(entry.target.id).classList.toggle("is-here", entry.isIntersecting);
+      }
+    },
+    { rootMargin: "-45% 0px -50% 0px" },
+  );
+  for (const name of links.keys()) watcher.observe(byId(name));
+};
+
+const openers = (trials) => {
+  document.addEventListener("click", (event) => {
+    const opener = event.target.closest?.(".opener, .leaf-name");
+    if (!opener) return;
+    if (opener.dataset.leaf) {
+      address.go({ q: "", persona: "", category: "", at: "", result: "", invented: "", leaf: opener.dataset.leaf }, { at: "questions", isStep: true });
+      byId("questions").scrollIntoView({ behavior: motion() });
+      table.focus();
+      return;
+    }
+    const { persona, question, checkpoint, repeat } = opener.dataset;
+    const rows = trials.questionRows(persona, question);
+    const { columns, page } = trials;
+    const wanted = rows.find((row) => page.checkpoints[columns.checkpoint[row]][0] === checkpoint && String(columns.repeat[row]) === repeat);
+    const row = wanted ?? rows.find((each) => columns.invented[each] === 1) ?? rows[0];
+    if (row !== undefined) address.go({ open: trials.name(row) }, { isStep: true });
+  });
+};
+
+const keys = () => {
+  document.addEventListener("keydown", (event) => {
+    const isTyping = event.target.closest?.("input, select, textarea");
+    if (event.key === "/" && !isTyping && !byId("detail").open) {
+      event.preventDefault();
+      filters.focus();
+    }
+    if (event.key === "Escape" && event.target.id === "filter-q") table.focus();
+  });
+};
+
+const live = async () => {
+  settings.start();
+  if (typeof DecompressionStream !== "function") {
+    trouble("This browser is too old to unpack the page: any released since 2023 can.");
+    return;
+  }
+  address.start();
+  walkSections();
+  const wanted = ["page", "questions", "trials"].map((name) => blocks.json(name));
+  const page = await wanted[0];
+  heatmap.start(page);
+  const trials = new Trials(page, await wanted[1], await wanted[2]);
+  const explorer = byId("explorer");
+  filters.start(trials, explorer);
+  table.start(trials, explorer);
+  detail.start(trials);
+  openers(trials);
+  keys();
+  if (address.section) byId(address.section)?.scrollIntoView();
+  performance.mark("interactive");
+  document.documentElement.dataset.ready = "yes";
+  // Charts last: their script is the largest part of the page.
+  setTimeout(() => charts.start(page));
+};
+
+live().catch((error) => {
+  trouble(`The page could not be built (${error.message}); what is written above and below still holds.`);
+  throw error;
+});

@@ -1,0 +1,132 @@
+"""A run's report on disk: the page, the pictures and the figures."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from recall_bench.analysis.attribution.attribute import leaves_of
+from recall_bench.analysis.report.building import build_report
+from recall_bench.analysis.report.views import Report
+from recall_bench.analysis.trials import Table, read_trials
+from recall_bench.errors import BenchError, DataError, UsageError
+from recall_bench.rejudging.days import day_texts
+from recall_bench.replacement import replace_file
+from recall_bench.reporting.folder import RunFolder
+
+if TYPE_CHECKING:
+    from recall_bench.shipped import Building
+
+PAGE, FIGURES, PICTURES = "report.html", "report.json", "pictures"
+"""What a report's folder holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """A report, and the files it was written to."""
+
+    report: Report
+    files: tuple[Path, ...]
+    notes: tuple[str, ...] = ()
+    """What the page could not show, and why."""
+
+
+def publish(
+    run: Path,
+    *,
+    into: Path | None = None,
+    beside: Sequence[Path] = (),
+    canaries: Path | None = None,
+    data: Path | None = None,
+    pictures: bool = False,
+    building: "Building | None" = None,
+) -> Published:
+    """Write the report of a run, into a folder `report` of its own unless told otherwise.
+
+    `beside` are runs to weigh it against, `canaries` the file of questions to watch, `data` the
+    folder of its personas where they do not come with the package. With `pictures` all charts and
+    heatmaps are drawn as PNG and SVG as well.
+    """
+    folder = RunFolder.open(run)
+    table = read_trials(folder)
+    others = [RunFolder.open(path) for path in beside]
+    report = build_report(folder, table, beside=others, canaries=canaries)
+    target = _folder(run / "report" if into is None else into)
+    figures = target / FIGURES
+    replace_file(figures, msgspec.json.format(msgspec.json.encode(report), indent=2))
+    stories, missing = _stories(folder, data, building)
+    with _charts(figures, target / PICTURES) if pictures else nullcontext(list) as drawn:
+        page = _page(target / PAGE, report, folder, table, stories)
+        heatmaps = _heatmaps(folder, target / PICTURES) if pictures else ()
+        files = (page, figures, *heatmaps, *drawn())
+    return Published(report=report, files=files, notes=() if missing is None else (missing,))
+
+
+def _folder(target: Path) -> Path:
+    if target.exists() and not target.is_dir():
+        raise UsageError(f"{target}: is a file; name a folder for the report")
+    return target
+
+
+def _page(
+    output: Path,
+    report: Report,
+    folder: RunFolder,
+    table: Table,
+    stories: Mapping[str, Mapping[int, str]],
+) -> Path:
+    from recall_bench.pages.writing import write_page
+
+    write_page(output, report, folder=folder, table=table, leaves=leaves_of(table), stories=stories)
+    return output
+
+
+def _stories(
+    folder: RunFolder, data: Path | None, building: "Building | None"
+) -> tuple[dict[str, dict[int, str]], str | None]:
+    """The days that evidence points into, or why they cannot be shown."""
+    try:
+        return day_texts(folder.plan, data, building), None
+    except (UsageError, DataError) as missing:
+        # Whoever names a folder means it. Without one the report does without the days.
+        if data is not None:
+            raise
+        return {}, f"the days that evidence points into are not shown: {missing}"
+
+
+def _heatmaps(folder: RunFolder, target: Path) -> tuple[Path, ...]:
+    from recall_bench.reporting.heatmap.drawing import draw
+    from recall_bench.reporting.heatmap.sources import heatmap_of_run
+
+    paths = (target / "heatmap.png", target / "heatmap.svg")
+    data = heatmap_of_run(folder)
+    for path in paths:
+        draw(data, path)
+    return paths
+
+
+@contextmanager
+def _charts(figures: Path, target: Path) -> Iterator[Callable[[], list[Path]]]:
+    """Draw the charts beside whatever else is done; what is yielded waits for them."""
+    command = [sys.executable, "-m", "recall_bench.charts", str(figures), str(target)]
+    with subprocess.Popen(  # noqa: S603 - our own interpreter, our own module
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as drawing:
+
+        def finished() -> list[Path]:
+            names, complaint = drawing.communicate()
+            if drawing.returncode:
+                said = complaint.decode(errors="replace").strip().rpartition("\n")[2]
+                raise BenchError(f"{target}: the charts could not be drawn ({said})")
+            return [target / name for name in msgspec.json.decode(names, type=list[str])]
+
+        try:
+            yield finished
+        except BaseException:
+            drawing.kill()
+            raise

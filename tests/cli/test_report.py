@@ -1,0 +1,142 @@
+"""`report` says what a run's numbers mean, and writes it all down."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.summary import summarise
+from tests.commands import Invoke, Shown
+
+Run = Callable[..., Shown]
+
+
+@pytest.fixture
+def run(invoke: Invoke, data: Path) -> Run:
+    def carry_out(folder: str, *flags: object) -> Shown:
+        words = ("--data", data, "--ranges", "5d", "10d", "--into", folder)
+        return invoke("run", *words, "--no-heatmap-png", *flags)
+
+    return carry_out
+
+
+def test_every_section_is_printed_and_every_figure_is_in_the_json(
+    run: Run, invoke: Invoke, data: Path
+) -> None:
+    run("r", "--adapter", "bm25")
+
+    shown = invoke("report", "r", "--data", data)
+
+    assert shown.code == 0, shown.err
+    for title in ("Hallucination", "Degradation", "Failures", "Cost", "Canaries"):
+        assert f"\n{title}\n{'─' * len(title)}\n" in shown.out
+    told = json.loads(Path("r/report/report.json").read_text())
+    assert told["header"]["overall"]["value"] == summarise(RunFolder.open(Path("r"))).overall.mean
+    assert told["header"]["status"] == "valid"
+    assert {row["category"] for row in told["heatmaps"][0]["rows"]} >= {"factual-recall"}
+    assert sorted(path.name for path in Path("r/report").iterdir()) == [
+        "report.html",
+        "report.json",
+    ]
+
+
+def test_the_json_is_printed_as_it_is_written(run: Run, invoke: Invoke, data: Path) -> None:
+    run("r", "--adapter", "bm25")
+
+    shown = invoke("report", "r", "--data", data, "--json", "--into", "elsewhere")
+
+    assert json.loads(shown.out) == json.loads(Path("elsewhere/report.json").read_text())
+    assert not Path("r/report").exists()
+
+
+def test_pictures_are_drawn_if_wanted(run: Run, invoke: Invoke, data: Path) -> None:
+    run("r", "--adapter", "bm25")
+
+    shown = invoke("report", "r", "--data", data, "--pictures")
+
+    assert shown.code == 0, shown.err
+    names = {path.name for path in Path("r/report/pictures").iterdir()}
+    assert {"heatmap.png", "heatmap.svg", "category-curves.png"} <= names
+    assert all((path.stat().st_size > 1000) for path in Path("r/report/pictures").iterdir())
+
+
+def test_a_run_beside_others_is_weighed_against_them(run: Run, invoke: Invoke, data: Path) -> None:
+    run("r", "--adapter", "bm25")
+    run("s", "--adapter", "recency", "--config", "days=1")
+
+    shown = invoke("report", "r", "--beside", "s", "--data", data)
+
+    assert shown.code == 0, shown.err
+    assert "Score against query seconds p50" in shown.out
+    told = json.loads(Path("r/report/report.json").read_text())
+    assert {each["name"].split()[0] for each in told["paretos"][0]["contenders"]} == {
+        "bm25",
+        "recency",
+    }
+
+
+def test_without_its_days_the_report_does_without_and_says_so(run: Run, invoke: Invoke) -> None:
+    run("r", "--adapter", "bm25")
+
+    shown = invoke("report", "r")
+
+    assert shown.code == 0
+    assert "note: the days that evidence points into are not shown: gardener" in shown.err
+    assert "--data" in shown.err
+
+
+def test_days_of_another_story_are_refused(run: Run, invoke: Invoke, data: Path) -> None:
+    run("r", "--adapter", "bm25")
+    day = next(data.glob("*/memories-*/day-0001.md"))
+    day.write_text("Another day altogether.\n")
+
+    shown = invoke("report", "r", "--data", data)
+
+    assert shown.code == 3
+    assert "its days in" in shown.err
+    assert not Path("r/report/report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("nowhere",), 2, "nowhere"),
+        (("r", "--into", "r/journal.jsonl"), 2, "is a file; name a folder"),
+        (("r", "--beside", "nowhere"), 2, "nowhere"),
+        (("r", "--canaries", "r/journal.jsonl"), 3, "journal.jsonl"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    run: Run, invoke: Invoke, words: tuple[str, ...], code: int, said: str
+) -> None:
+    run("r", "--adapter", "none")
+
+    shown = invoke("report", *words)
+
+    assert shown.code == code
+    assert said in shown.err
+    assert len(shown.err.strip().splitlines()) == 1
+
+
+def test_a_run_without_verdicts_has_nothing_to_report(run: Run, invoke: Invoke) -> None:
+    run("r", "--adapter", "none", "--judge", "stub")
+    journal = Path("r/journal.jsonl")
+    kept = [line for line in journal.read_text().splitlines(True) if '"judged"' not in line]
+    journal.write_text("".join(line for line in kept if '"run_ended"' not in line))
+
+    shown = invoke("report", "r")
+
+    assert shown.code == 2
+    assert "none of its answers has marks yet" in shown.err
+
+
+def test_a_stub_and_an_invalid_run_are_said_to_be(
+    run: Run, invoke: Invoke, adapter: Callable[..., Path]
+) -> None:
+    run("stub", "--adapter", "none", "--judge", "stub")
+    run("invalid", "--adapter", adapter(query='raise KeyError("x")'))
+
+    assert "STUB JUDGE: scores mean nothing" in invoke("report", "stub").out
+    assert "INVALID" in invoke("report", "invalid").out

@@ -1,0 +1,101 @@
+"""A browser for the tests of the page, where there is one."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+def browser_program() -> str | None:
+    """The program to start: `RECALL_BENCH_BROWSER`, or the first on the path that we know."""
+    named = os.environ.get("RECALL_BENCH_BROWSER")
+    return named or next((found for name in _NAMES if (found := shutil.which(name))), None)
+
+
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[Browser]":
+    """A headless browser; without one the test is skipped."""
+    program = browser_program()
+    if program is None:
+        pytest.skip(f"needs a browser: one of {', '.join(_NAMES)}, or RECALL_BENCH_BROWSER")
+    api = pytest.importorskip("playwright.sync_api", reason="needs playwright, a part of [dev]")
+    with api.sync_playwright() as started:
+        # Without a sandbox, for containers: it opens only pages that these tests wrote.
+        browser = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Visit:
+    """An open page, and all that it let be heard."""
+
+    page: "Page"
+    heard: list[str] = field(default_factory=list)
+    """What it wrote to the console, threw, or asked of anybody."""
+
+    def text(self, selector: str) -> str:
+        return str(self.page.locator(selector).first.inner_text())
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def shows(self, selector: str, text: str) -> None:
+        """Wait until an element has this text."""
+        from playwright.sync_api import expect
+
+        expect(self.page.locator(selector).first).to_contain_text(text)
+
+    def open_trial(self) -> None:
+        """Wait until a trial is open."""
+        self.page.wait_for_selector("dialog[open][data-row]")
+
+    def value(self, script: str) -> object:
+        return self.page.evaluate(script)
+
+
+Visiting = Callable[..., Visit]
+
+
+@pytest.fixture
+def visit(browser: "Browser") -> Iterator[Visiting]:
+    """Open a page from the disk, at an address within it, and wait until it is alive."""
+    contexts = []
+
+    def visiting(path: Path, hash_: str = "", *, is_ready: bool = True, **settings: Any) -> Visit:
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 640}, **settings})
+        contexts.append(context)
+        context.set_default_timeout(10_000)
+        page = context.new_page()
+        visit = Visit(page)
+        page.on("console", lambda message: visit.heard.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: visit.heard.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: visit.heard.append(f"dialog: {dialog.message}"))
+        own = path.as_uri()
+        page.on(
+            "request",
+            lambda request: (
+                None
+                if request.url.split("#")[0] == own
+                else visit.heard.append(f"request: {request.url}")
+            ),
+        )
+        page.on("requestfailed", lambda request: visit.heard.append(f"refused: {request.failure}"))
+        page.goto(f"{own}{hash_}")
+        if is_ready:
+            page.wait_for_selector("html[data-ready]")
+        return visit
+
+    yield visiting
+    for context in contexts:
+        context.close()
