@@ -5,11 +5,12 @@
 The run is made first, unless the folder of one is given: all shipped personas asked every seven
 days, fifty older questions at a time, by the built-in `bm25`, with marks drawn by lot that fall
 with corpus size, because what a judge takes is not the report's. Then the report is written as
-`recall-bench report` writes it: every view, the page, the pictures and the JSON. The baseline, in
-the same minute, is reading the journal once and decoding every line as JSON.
+`recall-bench report` writes it, in a process of its own: every view, the text, the page and the
+figures. The baseline, in the same minute, is reading the journal once and decoding every line.
 """
 
 import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -18,7 +19,6 @@ from pathlib import Path
 
 import recall_bench
 from recall_bench.core.verdict import Exhibit
-from recall_bench.publishing import publish
 from recall_bench.shipped import catalogue
 
 LIMIT_S = 20.0
@@ -70,12 +70,15 @@ def main() -> None:
         events = read(run / "journal.jsonl")
         baseline = time.perf_counter() - started
         started = time.perf_counter()
-        published = publish(run, into=Path(scratch) / "report")
+        report = Path(scratch) / "report"
+        command = [sys.executable, "-m", "recall_bench", "report", str(run), "--into", str(report)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         took = time.perf_counter() - started
-        size = sum(path.stat().st_size for path in published.files)
+        files = list(report.iterdir())
         print(f"journal decoded once: {events:,} events, {baseline:.1f} s (baseline)")
         print(f"report: {took:.1f} s, {took / baseline:.1f} times the baseline; target {LIMIT_S} s")
-        print(f"{len(published.files)} files, {size / 1e6:.1f} MB")
+        for path in files:
+            print(f"  {path.name}: {path.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":

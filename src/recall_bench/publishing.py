@@ -55,14 +55,14 @@ def publish(
     folder = RunFolder.open(run)
     table = read_trials(folder)
     others = [RunFolder.open(path) for path in beside]
+    stories, missing = _stories(folder, data, building)
     report = build_report(folder, table, beside=others, canaries=canaries)
     target = _folder(run / "report" if into is None else into)
     figures = target / FIGURES
     replace_file(figures, msgspec.json.format(msgspec.json.encode(report), indent=2))
-    stories, missing = _stories(folder, data, building)
     with _charts(figures, target / PICTURES) if pictures else nullcontext(list) as drawn:
         page = _page(target / PAGE, report, folder, table, stories)
-        heatmaps = _heatmaps(folder, target / PICTURES) if pictures else ()
+        heatmaps = _heatmaps(report, folder, target / PICTURES) if pictures else ()
         files = (page, figures, *heatmaps, *drawn())
     return Published(report=report, files=files, notes=() if missing is None else (missing,))
 
@@ -99,15 +99,20 @@ def _stories(
         return {}, f"the days that evidence points into are not shown: {missing}"
 
 
-def _heatmaps(folder: RunFolder, target: Path) -> tuple[Path, ...]:
+def _heatmaps(report: Report, folder: RunFolder, target: Path) -> Iterator[Path]:
+    """One of all personas, and one of each where there are several."""
     from recall_bench.reporting.heatmap.drawing import draw
-    from recall_bench.reporting.heatmap.sources import heatmap_of_run
+    from recall_bench.reporting.heatmap.measured import heatmap_of
+    from recall_bench.reporting.summary import summarise
 
-    paths = (target / "heatmap.png", target / "heatmap.svg")
-    data = heatmap_of_run(folder)
-    for path in paths:
-        draw(data, path)
-    return paths
+    summary = summarise(folder)
+    for number, heatmap in enumerate(report.heatmaps):
+        name = "heatmap" if number == 0 else f"heatmap-{heatmap.persona}"
+        data = heatmap_of(folder, summary, heatmap)
+        for suffix in (".png", ".svg"):
+            path = target / f"{name}{suffix}"
+            draw(data, path)
+            yield path
 
 
 @contextmanager

@@ -96,7 +96,7 @@ def test_days_of_another_story_are_refused(run: Run, invoke: Invoke, data: Path)
 
     assert shown.code == 3
     assert "its days in" in shown.err
-    assert not Path("r/report/report.html").exists()
+    assert not Path("r/report").exists()
 
 
 @pytest.mark.parametrize(

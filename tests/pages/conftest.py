@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
@@ -30,7 +30,9 @@ def browser() -> "Iterator[Browser]":
     api = pytest.importorskip("playwright.sync_api", reason="needs playwright, a part of [dev]")
     with api.sync_playwright() as started:
         # Without a sandbox, for containers: it opens only pages that these tests wrote.
-        browser = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = started.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+        )
         yield browser
         browser.close()
 
@@ -67,35 +69,51 @@ class Visit:
 Visiting = Callable[..., Visit]
 
 
+_VIEW = {"viewport": {"width": 1280, "height": 640}}
+
+
+@pytest.fixture(scope="session")
+def window(browser: "Browser") -> "BrowserContext":
+    """Shared by visits without settings of their own: a new one takes longer than the visit."""
+    return browser.new_context(**_VIEW)  # type: ignore[arg-type]
+
+
 @pytest.fixture
-def visit(browser: "Browser") -> Iterator[Visiting]:
+def visit(browser: "Browser", window: "BrowserContext") -> Iterator[Visiting]:
     """Open a page from the disk, at an address within it, and wait until it is alive."""
-    contexts = []
+    opened: list[Page | BrowserContext] = []
 
     def visiting(path: Path, hash_: str = "", *, is_ready: bool = True, **settings: Any) -> Visit:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 640}, **settings})
-        contexts.append(context)
+        context = browser.new_context(**(_VIEW | settings)) if settings else window
         context.set_default_timeout(10_000)
         page = context.new_page()
+        opened.append(context if settings else page)
         visit = Visit(page)
-        page.on("console", lambda message: visit.heard.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: visit.heard.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: visit.heard.append(f"dialog: {dialog.message}"))
-        own = path.as_uri()
-        page.on(
-            "request",
-            lambda request: (
-                None
-                if request.url.split("#")[0] == own
-                else visit.heard.append(f"request: {request.url}")
-            ),
-        )
-        page.on("requestfailed", lambda request: visit.heard.append(f"refused: {request.failure}"))
-        page.goto(f"{own}{hash_}")
+        listen(visit, path.as_uri())
+        page.goto(f"{path.as_uri()}{hash_}")
         if is_ready:
             page.wait_for_selector("html[data-ready]")
         return visit
 
     yield visiting
-    for context in contexts:
-        context.close()
+    for each in opened:
+        each.close()
+
+
+def listen(visit: Visit, own: str) -> None:
+    """Note everything the page lets be heard but the request for itself."""
+
+    def note(words: str) -> None:
+        visit.heard.append(words)
+
+    page = visit.page
+    page.on("console", lambda message: note(f"console: {message.text}"))
+    page.on("pageerror", lambda error: note(f"error: {error}"))
+    page.on("dialog", lambda dialog: note(f"dialog: {dialog.message}"))
+    page.on("requestfailed", lambda request: note(f"refused: {request.failure}"))
+    page.on(
+        "request",
+        lambda request: (
+            None if request.url.split("#")[0] == own else note(f"request: {request.url}")
+        ),
+    )

@@ -9,6 +9,7 @@ import pytest
 
 from tests.pages.conftest import Visiting
 from tests.pages.paged import SENTENCE, ada_run, page_of
+from tests.pages.test_round_trip import three
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,29 @@ def test_a_question_is_found_and_opened_without_a_mouse(page: Path, visit: Visit
     seen.press("Escape")
     assert seen.page.locator("dialog[open]").count() == 0
     assert seen.value("document.activeElement.id") == "trials-grid"
+    assert seen.page.input_value("#filter-q") == "PLUM"
     assert seen.heard == []
+
+
+@pytest.mark.slow
+def test_one_of_several_personas_is_shown_and_listed_alone(tmp_path: Path, visit: Visiting) -> None:
+    page = page_of(three(tmp_path / "run"), tmp_path / "a.html", {})
+    seen = visit(page)
+    seen.shows(".count", "18 trials · 9 questions")
+    first = '[role="gridcell"].cell'
+    together = seen.page.locator(first).first.get_attribute("aria-label")
+
+    seen.page.select_option("#heatmap-scope", "bee")
+    alone = seen.page.locator(first).first.get_attribute("aria-label")
+    seen.page.locator(first).first.click()
+
+    assert "different questions 3" in str(together)
+    assert "different questions 1" in str(alone)
+    seen.shows(".count", "1 of 18 trials")
+    assert seen.page.input_value("#filter-persona") == "bee"
+    again = visit(page, str(seen.value("location.hash")))
+    assert again.page.input_value("#heatmap-scope") == "bee"
+    again.shows(".count", "1 of 18 trials")
 
 
 def test_a_search_reaches_questions_references_and_ids(page: Path, visit: Visiting) -> None:
@@ -214,17 +237,16 @@ def test_without_the_days_it_says_how_to_give_them(
 
 
 def test_failures_and_reviews_are_told(page: Path, visit: Visiting) -> None:
+    """One after the other by the address alone, as by a link in a document."""
     seen = visit(page, "#questions?open=ada/dog@2d%230")
     seen.open_trial()
     seen.shows("#detail", "Not answered: SystemTimeout. no reply within 30 s")
     seen.shows("#detail", "Infrastructure")
 
-    seen = visit(page, "#questions?open=ada/fox@2d%230")
-    seen.open_trial()
+    seen.value("location.hash = '#questions?open=ada/fox@2d%230'")
     seen.shows("#detail", "the first verdict was 2 of 6")
 
-    seen = visit(page, "#questions?open=ada/fox@4d%230")
-    seen.open_trial()
+    seen.value("location.hash = '#questions?open=ada/fox@4d%230'")
     seen.shows("#detail", "Not judged: UnreadableVerdict. no JSON in it")
 
 
@@ -250,6 +272,7 @@ def test_back_closes_what_was_opened(page: Path, visit: Visiting) -> None:
     assert seen.page.locator("dialog[open]").count() == 0
 
 
+@pytest.mark.slow
 def test_theme_and_colours_are_chosen_and_charts_follow(page: Path, visit: Visiting) -> None:
     seen = visit(page, color_scheme="dark")
     ground = "getComputedStyle(document.body).backgroundColor"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from recall_bench.analysis.report.figures import basis, of_six, share
 from recall_bench.analysis.report.views import Header, Report
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.pages.markup import Markup, element, joined, sentence
+from recall_bench.pages.markup import Markup, element, sentence
 from recall_bench.reporting.estimates import Cell
 from recall_bench.reporting.summary import Status
 from recall_bench.statistics.estimate import Estimate, Method
@@ -150,4 +150,4 @@ def _by_checkpoint(report: Report) -> Iterator[tuple[str, Cell, Cell]]:
 
 def _words_of(label: str, overall: Cell, invented: Cell) -> Markup:
     cells = (label, of_six(overall.mean), share(invented.mean))
-    return joined(element("tr", *(element("td", cell) for cell in cells)))
+    return element("tr", *(element("td", cell) for cell in cells))

@@ -1,20 +1,20 @@
 """The heatmaps as the page reads them: short rows of numbers, for there are many cells."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from recall_bench.reporting.estimates import Cell, Heatmap
 
 OVERALL, HALLUCINATION = "OVERALL", "hallucination"
 
 
-def heatmap_record(heatmap: Heatmap, places: Mapping[str, int]) -> dict[str, object]:
-    """One heatmap; `places` are those of checkpoints, by label."""
+def heatmap_record(heatmap: Heatmap) -> dict[str, object]:
+    """One heatmap, its hallucination among the rows."""
     rows = [("score", row.category, row.cells) for row in heatmap.rows]
     rows += [("overall", OVERALL, heatmap.overall)]
     rows += [("rate", HALLUCINATION, heatmap.hallucination)]
     return {
         "persona": heatmap.persona,
-        "columns": [[each.label, each.days, places.get(each.label)] for each in heatmap.columns],
+        "columns": [[each.label, each.days] for each in heatmap.columns],
         "rows": [
             {"kind": kind, "name": name, "cells": list(_cells(cells))} for kind, name, cells in rows
         ],

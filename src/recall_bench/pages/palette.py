@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Final
 
-from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.reporting.heatmap.colour import Scale, hallucination_colour, ink, score_colour
 
 SCORE_STEPS: Final = 60
@@ -27,8 +26,3 @@ def _classes() -> Iterator[str]:
 
 def _class(selector: str, colour: str) -> str:
     return f"{selector}{{background:{colour};color:{ink(colour)}}}\n"
-
-
-def score_class(points: float) -> str:
-    """The class of a mean of six points."""
-    return f"s{round(points / FULL_MARKS * SCORE_STEPS)}"

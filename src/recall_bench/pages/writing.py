@@ -148,7 +148,6 @@ def _page(
 ) -> dict[str, object]:
     """All but the trials."""
     checkpoints = table.plan.checkpoints
-    places = {each.label: place for place, each in enumerate(checkpoints)}
     return {
         "system": report.header.system,
         "best": FULL_MARKS,
@@ -159,7 +158,7 @@ def _page(
         "categories": questions.categories,
         "checkpoints": [[each.label, each.days] for each in checkpoints],
         "leaves": [[leaf.value, *LEAF_WORDS[leaf]] for leaf in LEAVES],
-        "heatmaps": [heatmap_record(each, places) for each in report.heatmaps],
+        "heatmaps": [heatmap_record(each) for each in report.heatmaps],
         "charts": {chart.name: drawing(chart) for chart in charts},
         "configs": configurations(),
     }

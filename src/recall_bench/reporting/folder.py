@@ -77,8 +77,11 @@ class RunFolder:
         self._codes = [first.code]
         self.examples: dict[str, str] = {}
         """The first message heard of each kind of fault, and where."""
+        imported = first.plan.imported
         self.tells: set[JudgeCard] = {
-            card for card in (first.plan.judge, first.plan.appellate) if card and card.rubrics
+            card
+            for card in (first.plan.judge, first.plan.appellate)
+            if card and card.rubrics and (imported is None or imported.findings)
         }
         """The judges that say what they notice in an answer beside its marks: those whose rubrics
         ask for it, and those that did so once."""
@@ -292,9 +295,9 @@ class RunFolder:
                 self._codes.append(code)
                 self.stopped.clear()
                 self._paused += event.at - self.ended
-            case Declared(scenario=scenario, items=items):
+            case Declared(scenario=scenario, items=items, asked=asked):
                 if scenario not in self._index:
-                    self._index[scenario] = _Index(self.standings.declare(scenario, items))
+                    self._index[scenario] = _Index(self.standings.declare(scenario, items, asked))
             case RunStarted():
                 raise ValueError("a second run starts in this journal")
         self.standings.note(event)

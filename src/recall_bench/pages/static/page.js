@@ -53,7 +53,11 @@ const keys = () => {
       event.preventDefault();
       filters.focus();
     }
-    if (event.key === "Escape" && event.target.id === "filter-q") table.focus();
+    if (event.key === "Escape" && event.target.id === "filter-q") {
+      // Some browsers would empty the search.
+      event.preventDefault();
+      table.focus();
+    }
   });
 };
 
