@@ -41,7 +41,7 @@ from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard, Trial
 from recall_bench.core.question import CATEGORIES, Evidence, Item, Truth
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.pages import write_page
-from recall_bench.pages.document import charting_script
+from recall_bench.pages.charting import charting_script
 from recall_bench.reporting.folder import RunFolder
 
 if TYPE_CHECKING:

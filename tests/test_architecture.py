@@ -50,7 +50,16 @@ MAY_IMPORT: dict[str, set[str]] = {
         "yaml12",
     },
     "charts": {"analysis", "core", "replacement", "reporting", "statistics"},
-    "pages": {"analysis", "charts", "core", "replacement", "reporting", "statistics"},
+    "pages": {
+        "analysis",
+        "charts",
+        "core",
+        "errors",
+        "replacement",
+        "reporting",
+        "shipped",
+        "statistics",
+    },
     "publishing": {
         "analysis",
         "charts",
@@ -78,6 +87,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "systems",
         "yaml12",
     },
+    "importing": {"core", "datasets", "errors", "journal", "outputs", "reporting"},
     "job": {"core", "datasets", "diagnoses", "errors", "journal", "profile", "running"},
     "outputs": {"core", "errors", "journal", "profile"},
     "assemble": {
@@ -239,6 +249,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "replacement",
         "interruption",
         "generate",
+        "importing",
     },
     "__main__": {"cli"},
     "__init__": {"core", "ending", "errors", "library", "profile", "reporting"},

@@ -76,6 +76,50 @@ def test_a_dry_run_visits_the_first_checkpoint_only(plan: Plan) -> None:
     assert [sheet.checkpoint.label for sheet in owed] == ["1d"]
 
 
+def test_what_was_asked_is_owed_whatever_the_plan_would_have_drawn(plan: Plan) -> None:
+    items = [item("a", 1), item("b", 1), item("c", 4), item("early", 9)]
+    put = {"2d": ("b",), "5d": ("early", "a", "c")}
+
+    first, second = sheets(items, 9, plan.but(checkpoints=days(2, 5), sample=0), put)
+
+    assert [[items[i].id for i in sheet.asked] for sheet in (first, second)] == [
+        ["b"],
+        ["early", "a", "c"],
+    ]
+    assert [items[i].id for i in second.eligible] == ["a", "b", "c", "early"]
+    assert (first.new, first.older) == (1, 0)
+    assert (second.new, second.older) == (2, 2)
+
+
+def test_a_checkpoint_at_which_nothing_was_asked_owes_nothing(plan: Plan) -> None:
+    first, second = sheets([item("a", 1)], 9, plan.but(checkpoints=days(2, 5)), {"5d": ("a",)})
+
+    assert (first.asked, first.eligible, second.asked) == ((), (0,), (0,))
+
+
+@pytest.mark.parametrize(
+    ("put", "said"),
+    [
+        ({"9d": ("a",)}, "'9d', which is not a checkpoint"),
+        ({"2d": ("a", "a")}, "put twice at '2d'"),
+        ({"2d": ("z",)}, "'z' is put at '2d' and is not among the questions"),
+    ],
+)
+def test_what_was_asked_has_to_be_of_the_run(
+    plan: Plan, put: dict[str, tuple[str, ...]], said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        sheets([item("a", 1)], 9, plan.but(checkpoints=days(2, 5)), put)
+
+
+def test_a_group_question_that_was_asked_is_owed(plan: Plan) -> None:
+    boundary = item("b", 1, category="information-boundary")
+
+    [sheet] = sheets([boundary], 9, plan.but(checkpoints=days(9)), {"9d": ("b",)})
+
+    assert (sheet.asked, sheet.new) == ((0,), 1)
+
+
 @given(
     sizes=st.lists(st.integers(1, 60), min_size=1, max_size=10),
     share=st.floats(0, 1, exclude_max=True),

@@ -151,3 +151,13 @@ def test_a_review_is_kept_with_what_the_first_judge_had_said(standings: Standing
 
     standings.note(ANSWERED)
     assert ada.reviewed == {}
+
+
+def test_an_imported_scenario_owes_what_was_asked(plan: Plan, scenario: Scenario) -> None:
+    standings = Standings(plan)
+    asked: dict[str, tuple[str, ...]] = {"3d": ("new-name", "old-name")}
+
+    standings.note(Declared(at=NOW, scenario="ada", items=scenario.items, asked=asked))
+
+    ada = standings.scenarios["ada"]
+    assert [list(ada.owed(row)) for row in (0, 1)] == [[], [(0, 1), (0, 0)]]

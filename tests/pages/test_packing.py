@@ -8,30 +8,32 @@ from base64 import b64decode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.pages.packing import chunks, packed
+from recall_bench.pages.packing import block, chunks
 
 NASTY = "</script><!-- <script> \u2028\u2029 \x00 & 🦉 \"'"
 
 
-def unpacked(block: str) -> object:
+def unpacked(text: str) -> object:
     found = re.fullmatch(
-        r'<script type="text/plain" data-block="x">([A-Za-z0-9+/=]*)</script>\n', block
+        r'<script type="text/plain" data-text="x">([A-Za-z0-9+/=]*)</script>\n', text
     )
-    assert found, block
+    assert found, text
     return json.loads(gzip.decompress(b64decode(found[1])))
 
 
 def test_nothing_in_a_block_can_be_markup() -> None:
-    assert unpacked(packed("x", {"said": [NASTY, None, 1.5]})) == {"said": [NASTY, None, 1.5]}
+    assert unpacked(block("x", {"said": [NASTY, None, 1.5]}).packed()) == {
+        "said": [NASTY, None, 1.5]
+    }
 
 
 @given(st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"]))))
 def test_any_text_comes_out_as_it_went_in(texts: list[str]) -> None:
-    assert unpacked(packed("x", texts)) == texts
+    assert unpacked(block("x", texts).packed()) == texts
 
 
 def test_the_same_content_is_packed_into_the_same_bytes() -> None:
-    assert packed("x", [NASTY]) == packed("x", [NASTY])
+    assert block("x", [NASTY]).packed() == block("x", [NASTY]).packed()
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(1, 60))

@@ -95,7 +95,7 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(
     def broken(_: object, __: object) -> object:
         raise UsageError("no room")
 
-    monkeypatch.setattr("recall_bench.pages.writing.packed", broken)
+    monkeypatch.setattr("recall_bench.pages.writing.block", broken)
     with pytest.raises(UsageError):
         page_of(folder, output)
 

@@ -145,6 +145,9 @@ def _reader(plan: Plan) -> _Words:
 
 
 def _named(card: JudgeCard | ReaderCard) -> str:
+    if isinstance(card, JudgeCard):
+        # Whether a judge has to be waited for changes no verdict, and no file tells of it.
+        card = card.but(computes=False)
     return f"{card.name} {card.version} {card.digest[:_DIGEST]}"
 
 

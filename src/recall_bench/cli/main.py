@@ -19,6 +19,7 @@ COMMANDS = {
     "report": ("report", "Say what a run's numbers mean; write its page and pictures."),
     "gate": ("gate", "Pass or fail a run by rules, and by what it lost against a baseline."),
     "canaries": ("canaries", "Keep the questions that always hallucinate, and watch them."),
+    "import": ("import_", "Make a run folder of the public harness's files."),
     "power": ("power", "Say how many questions a wanted difference takes."),
     "judge-lab": ("judge_lab", "Measure how far a judge can be trusted."),
     "check-adapter": ("check_adapter", "Check that a system keeps the contract of a run."),

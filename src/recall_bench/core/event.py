@@ -42,6 +42,9 @@ class Declared(_Event, frozen=True, kw_only=True, tag="declared"):
     items: tuple[Item, ...]
     days: tuple[int, ...] = ()
     """The numbers of the days there are to feed."""
+    asked: dict[str, tuple[str, ...]] | None = None
+    """By checkpoint, the ids of the questions that were put, in their order, where a run was
+    imported; None where the plan says what is put."""
 
 
 class Ingested(_Event, frozen=True, kw_only=True, tag="ingested"):

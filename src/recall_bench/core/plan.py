@@ -68,6 +68,10 @@ class Review(StrEnum):
     """Failures alone: a review that can hardly lower a score."""
 
 
+UNRECORDED = "unrecorded"
+"""In the place of a digest or a version that the files of an imported run do not tell."""
+
+
 class ScenarioCard(Record, frozen=True, kw_only=True):
     """Which history and which questions, precisely enough to notice a changed byte."""
 
@@ -99,6 +103,40 @@ class DatasetCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Its version: two runs with one version were measured in the same way."""
     layers: tuple[str, ...] = ()
     """Optional corrections of the gold that were laid over it."""
+
+
+class Repair(Record, frozen=True, kw_only=True):
+    """A fault of the files a run was imported from."""
+
+    name: str
+    count: int
+    """How many rows, checkpoints or questions have it."""
+    is_repaired: bool
+    """Whether it was put right; if not, it is still in the numbers and is only marked."""
+    said: str
+    """What was found and what was done about it."""
+
+
+class ImportCard(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Where an imported run came from, and what is known to be wrong with its files."""
+
+    written_by: str
+    """The harness that carried the run out, as far as its files tell."""
+    files: tuple[FileCard, ...]
+    repairs: tuple[Repair, ...] = ()
+    reconstructed: bool = False
+    """Whether the result was pieced together from logs after the run had been killed."""
+    complete: bool = True
+    """Whether the run came to all its checkpoints, and every question put there is here."""
+    findings: bool = True
+    """Whether the files tell what the judges noticed beside the marks."""
+    dataset: str | None = None
+    """The digest of histories and questions, where the files state it."""
+    asked: str | None = None
+    """Names what was put at each checkpoint, where the files do not say how it was drawn."""
+
+    def __str__(self) -> str:
+        return f"{', '.join(file.name for file in self.files)} of {self.written_by}"
 
 
 class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -142,6 +180,8 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Whether answers are recorded and no judge is asked about them."""
     answers_from: str | None = None
     """The digest of the plan whose recorded answers are judged here again."""
+    imported: ImportCard | None = None
+    """Where the run came from, if another harness or another machine carried it out."""
 
     @property
     def dataset_digest(self) -> str:

@@ -5,7 +5,7 @@ older ones: all of them, or a seeded sample with the same mix of categories. The
 the sample are those of the public harness, to the last question.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor
 
@@ -32,9 +32,19 @@ class Sheet:
     """How many older questions there were to choose from."""
 
 
-def sheets(items: Sequence[Item], last_day: int, plan: Plan) -> tuple[Sheet, ...]:
-    """One sheet for each checkpoint the plan visits, by days."""
-    visited = tuple(_sheets(items, last_day, plan))
+Asked = Mapping[str, Sequence[str]]
+"""By checkpoint label, the ids of the questions that were put, in their order."""
+
+
+def sheets(
+    items: Sequence[Item], last_day: int, plan: Plan, asked: Asked | None = None
+) -> tuple[Sheet, ...]:
+    """One sheet for each checkpoint the plan visits, by days.
+
+    An imported run owes what was `asked`, whatever the plan would have drawn.
+    """
+    put = None if asked is None else _put(items, plan, asked)
+    visited = tuple(_sheets(items, last_day, plan, put))
     return visited[:1] if plan.dry_run else visited
 
 
@@ -48,25 +58,44 @@ def is_asked(category: str, plan: Plan) -> bool:
     return plan.groups_enabled or category not in GROUP_CATEGORIES
 
 
-def _sheets(items: Sequence[Item], last_day: int, plan: Plan) -> Iterator[Sheet]:
+def _put(items: Sequence[Item], plan: Plan, asked: Asked) -> dict[str, tuple[int, ...]]:
+    """What was asked, as indexes; ValueError if that is not of these items and checkpoints."""
+    index = {item.id: i for i, item in enumerate(items)}
+    labels = {checkpoint.label for checkpoint in plan.checkpoints}
+    for label, ids in asked.items():
+        if label not in labels:
+            raise ValueError(f"questions are put at {label!r}, which is not a checkpoint")
+        if len(set(ids)) < len(ids):
+            raise ValueError(f"a question is put twice at {label!r}")
+        if strange := next((each for each in ids if each not in index), None):
+            raise ValueError(f"{strange!r} is put at {label!r} and is not among the questions")
+    return {label: tuple(index[each] for each in ids) for label, ids in asked.items()}
+
+
+def _sheets(
+    items: Sequence[Item], last_day: int, plan: Plan, put: Mapping[str, tuple[int, ...]] | None
+) -> Iterator[Sheet]:
     seen: set[int] = set()
     for checkpoint in plan.checkpoints:
-        eligible = [i for i, item in enumerate(items) if item.is_open(checkpoint.days)]
-        gated = [i for i in eligible if is_asked(items[i].truth.category, plan)]
+        told = () if put is None else put.get(checkpoint.label, ())
+        also = frozenset(told)
+        # A file may hold questions that were put too early or too late: they were put.
+        eligible = [i for i, it in enumerate(items) if it.is_open(checkpoint.days) or i in also]
+        gated = [i for i in eligible if i in also or is_asked(items[i].truth.category, plan)]
         new = [i for i in gated if i not in seen]
         older = [i for i in gated if i in seen]
         sampled = older
-        if plan.sample is not None and len(older) > plan.sample:
+        if put is None and plan.sample is not None and len(older) > plan.sample:
             sampled = stratified(older, items, plan.sample, plan.seed)
-        seen.update(gated)
         yield Sheet(
             checkpoint=checkpoint,
             cutoff=min(checkpoint.days, last_day),
-            asked=tuple(shuffled(new + sampled, plan.seed)),
+            asked=tuple(shuffled(new + sampled, plan.seed)) if put is None else told,
             eligible=tuple(eligible),
-            new=len(new),
+            new=len(new) if put is None else len(also - seen),
             older=len(older),
         )
+        seen.update(gated)
 
 
 def stratified(older: Sequence[int], items: Sequence[Item], size: int, seed: int) -> list[int]:

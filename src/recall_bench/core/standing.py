@@ -25,7 +25,7 @@ from recall_bench.core.event import (
 )
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Item
-from recall_bench.core.schedule import Sheet, sheets
+from recall_bench.core.schedule import Asked, Sheet, sheets
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import SCALES, Verdict
 
@@ -204,13 +204,15 @@ class Standings:
         """What the reader has cost, in every process that worked on the run."""
         self._last_day = {card.id: card.last_day for card in plan.scenarios}
 
-    def declare(self, scenario: str, items: Sequence[Item]) -> ScenarioStanding:
-        """Make room for a scenario's trials."""
+    def declare(
+        self, scenario: str, items: Sequence[Item], asked: Asked | None = None
+    ) -> ScenarioStanding:
+        """Make room for a scenario's trials: what the plan owes, or what was `asked`."""
         found = self.scenarios.get(scenario)
         if found is None:
             if scenario not in self._last_day:
                 raise ValueError(f"{scenario!r} is not a scenario of this run's plan")
-            owed = sheets(items, self._last_day[scenario], self.plan)
+            owed = sheets(items, self._last_day[scenario], self.plan, asked)
             found = ScenarioStanding(tuple(items), owed, self.plan.repeats)
             self.scenarios[scenario] = found
         return found
@@ -232,8 +234,8 @@ class Standings:
                 self._pay(usage, reviewing)
             case Ingested() | Settled() | FeedFailed():
                 self._note_feeding(event)
-            case Declared(scenario=scenario, items=items, days=days):
-                self.declare(scenario, items).days = days
+            case Declared(scenario=scenario, items=items, days=days, asked=asked):
+                self.declare(scenario, items, asked).days = days
             case RunEnded():
                 self.ended = True
             case RunResumed():

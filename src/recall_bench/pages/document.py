@@ -62,14 +62,6 @@ def document(
     yield Markup("</body>\n</html>\n")
 
 
-@cache
-def charting_script() -> str:
-    """Vega, Vega-Lite and what embeds them, as one script that loads nothing."""
-    import vl_convert
-
-    return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
-
-
 def _policy(style: str, *scripts: str) -> str:
     sources = " ".join(_digest(script) for script in scripts)
     return (

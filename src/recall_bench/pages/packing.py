@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from gzip import compress
 from typing import Final
 
@@ -13,15 +14,25 @@ CHUNK: Final = 1 << 18
 """About so many bytes are unpacked together: a few milliseconds in a browser."""
 
 
-def packed(name: str, content: object) -> Markup:
-    """A block of this name; `content` is anything JSON can hold."""
-    return packed_bytes(name, msgspec.json.encode(content))
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Something for the page's script, under a name."""
+
+    name: str
+    content: bytes
+
+    def packed(self) -> Markup:
+        """As it stands in the page. Its letters are those of base64, so none can be markup.
+
+        Most of the time this takes others can run beside it.
+        """
+        text = b64encode(compress(self.content, 6, mtime=0)).decode()
+        return Markup(f'<script type="text/plain" data-block="{self.name}">{text}</script>\n')
 
 
-def packed_bytes(name: str, content: bytes) -> Markup:
-    """A block of these bytes. Its letters are those of base64, so nothing in it can be markup."""
-    text = b64encode(compress(content, 6, mtime=0)).decode()
-    return Markup(f'<script type="text/plain" data-block="{name}">{text}</script>\n')
+def block(name: str, content: object) -> Block:
+    """One that holds anything JSON can hold."""
+    return Block(name, msgspec.json.encode(content))
 
 
 def chunks(lengths: Sequence[int], size: int = CHUNK) -> Iterator[slice]:

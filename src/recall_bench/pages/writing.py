@@ -1,6 +1,7 @@
 """One report, one file."""
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,14 +14,15 @@ from recall_bench.charts import Chart, charts_of
 from recall_bench.core.plan import Trial
 from recall_bench.core.verdict import FULL_MARKS, SCALES
 from recall_bench.pages.body import body_of
+from recall_bench.pages.charting import charting_script
 from recall_bench.pages.columns import LEAVES, NONE, Questions, questions_of, trial_columns
 from recall_bench.pages.details import PersonaDetails, Text, persona_details
-from recall_bench.pages.document import charting_script, document
+from recall_bench.pages.document import document
 from recall_bench.pages.drawings import configurations, drawing
 from recall_bench.pages.heatmaps import heatmap_record
 from recall_bench.pages.leaves import LEAF_WORDS
 from recall_bench.pages.markup import Markup, joined
-from recall_bench.pages.packing import chunks, packed, packed_bytes
+from recall_bench.pages.packing import Block, block, chunks
 from recall_bench.replacement import Replacement
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.statistics.estimate import FEW_QUESTIONS
@@ -43,7 +45,10 @@ def write_page(
     questions = questions_of(table, report.categories)
     charting = charting_script()
     blocks = _Blocks(folder, table, questions, stories)
-    rest = [*blocks.written(), packed_bytes("charting", charting.encode())]
+    with ThreadPoolExecutor() as packers:
+        # Texts are gathered here while those gathered before are packed.
+        rest = [*packers.map(Block.packed, blocks.written())]
+    rest.append(Block("charting", charting.encode()).packed())
     pieces = document(
         f"{report.header.system} · Recall Bench",
         body_of(report, charts, has_days=any(stories.values())),
@@ -75,7 +80,7 @@ class _Blocks:
     block_of: list[int] = field(default_factory=list)
     """Where the details of each question are."""
 
-    def written(self) -> Iterator[Markup]:
+    def written(self) -> Iterator[Block]:
         """All texts, persona by persona; where they are is known when the last is written."""
         self.answers = [NONE] * len(self.table.rows)
         self.block_of = [NONE] * len(self.questions.items)
@@ -92,12 +97,12 @@ class _Blocks:
         }
         trials = trial_columns(self.table, self.questions, leaves, self.answers)
         return joined(
-            packed("page", {**page, **counted}),
-            packed("questions", self.questions.columns(self.block_of)),
-            packed("trials", trials),
+            block("page", {**page, **counted}).packed(),
+            block("questions", self.questions.columns(self.block_of)).packed(),
+            block("trials", trials).packed(),
         )
 
-    def _persona(self, place: int, persona: str, rows: Mapping[Trial, int]) -> Iterator[Markup]:
+    def _persona(self, place: int, persona: str, rows: Mapping[Trial, int]) -> Iterator[Block]:
         places = {
             item: number
             for (scenario, item), number in self.questions.places.items()
@@ -111,25 +116,25 @@ class _Blocks:
         yield from self._texts(place, found.texts)
         yield from self._details(found)
 
-    def _answers(self, answers: list[str]) -> Iterator[Markup]:
+    def _answers(self, answers: list[str]) -> Iterator[Block]:
         for part in chunks([len(answer) for answer in answers]):
-            yield packed(f"answers-{len(self.answer_blocks)}", answers[part])
+            yield block(f"answers-{len(self.answer_blocks)}", answers[part])
             self.answer_blocks.append(self.answer_count + part.start)
         self.answer_count += len(answers)
 
-    def _texts(self, place: int, texts: list[Text]) -> Iterator[Markup]:
+    def _texts(self, place: int, texts: list[Text]) -> Iterator[Block]:
         starts: list[int] = []
         self.text_blocks.append(starts)
         for part in chunks([len(each.text) for each in texts]):
-            block = {
+            told = {
                 "text": [each.text for each in texts[part]],
                 "day": [each.day for each in texts[part]],
                 "source": [each.source for each in texts[part]],
             }
-            yield packed(f"texts-{place}-{len(starts)}", block)
+            yield block(f"texts-{place}-{len(starts)}", told)
             starts.append(part.start)
 
-    def _details(self, found: PersonaDetails) -> Iterator[Markup]:
+    def _details(self, found: PersonaDetails) -> Iterator[Block]:
         entries = {
             place: b'"%d":%s' % (place, msgspec.json.encode(told))
             for place, told in found.questions.items()
@@ -138,8 +143,8 @@ class _Blocks:
         for part in chunks([len(entry) for entry in entries.values()]):
             for place in places[part]:
                 self.block_of[place] = self.detail_blocks
-            block = b"{%s}" % b",".join(entries[place] for place in places[part])
-            yield packed_bytes(f"details-{self.detail_blocks}", block)
+            entry = b"{%s}" % b",".join(entries[place] for place in places[part])
+            yield Block(f"details-{self.detail_blocks}", entry)
             self.detail_blocks += 1
 
 

@@ -361,4 +361,7 @@ def _validity(
         if folder.unstarted:
             reason += f", not started: {', '.join(folder.unstarted)}"
         return Validity(status=Status.UNFINISHED, reason=reason)
+    card = folder.plan.imported
+    if card is not None and not card.complete:
+        return Validity(status=Status.UNFINISHED, reason="imported, and its files are not whole")
     return Validity(status=Status.VALID)

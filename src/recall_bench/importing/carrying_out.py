@@ -1,0 +1,185 @@
+"""A run folder from the files of a run, whole or not at all."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from recall_bench.core.event import Event, encode
+from recall_bench.core.plan import ImportCard
+from recall_bench.core.record import Record
+from recall_bench.errors import UsageError
+from recall_bench.importing.auditing import told_of
+from recall_bench.importing.evaluations import Visit, disagreements, graded
+from recall_bench.importing.faults import Faults
+from recall_bench.importing.formats import Header
+from recall_bench.importing.gathering import gather
+from recall_bench.importing.planning import (
+    PUBLIC,
+    asked_digest,
+    is_ours,
+    is_whole,
+    plan_of,
+    setting_of,
+)
+from recall_bench.importing.questions import Questions, put, questions_of
+from recall_bench.importing.reading import Files, read_files
+from recall_bench.importing.retelling import Retelling, shared
+from recall_bench.journal import JOURNAL
+from recall_bench.outputs import RUNS
+from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.summary import summarise
+
+OURS = "recall-bench"
+_SHOWN = 3
+
+
+class Imported(Record, frozen=True, kw_only=True):
+    """What came of an import."""
+
+    folder: str
+    system: str
+    card: ImportCard
+    personas: tuple[str, ...]
+    checkpoints: int
+    questions: int
+    evaluations: int
+    stored_mean: float | None
+    """Over all checkpoints, of what the files store; None if they store no means."""
+    graded_mean: float | None
+    """The same from the rows, as they were graded."""
+    mean: float | None
+    """As every view counts it: after the repairs."""
+    disagreeing: tuple[str, ...]
+    """The first stored means that are not those of their rows."""
+
+
+def import_run(
+    paths: Sequence[Path], into: Path | None = None, *, as_graded: bool = False
+) -> Imported:
+    """Make a run folder of the files, or raise and leave nothing behind.
+
+    Answers that are the mark of a failed query count as not answered, unless they are to stay
+    `as_graded`.
+    """
+    if into is not None:
+        _refuse_taken(into)
+    files, faults = read_files(paths), Faults()
+    visits = gather(files, faults)
+    questions = questions_of(visits, faults)
+    items = {name: own.items() for name, own in questions.items()}
+    told = told_of(visits, faults, as_graded=as_graded, is_ours=is_ours(files))
+    differing = list(disagreements(visits))
+    faults.note("means", len(differing))
+    faults.note("shared-times", 0 if is_ours(files) else shared(visits))
+    card = _card(files, visits, questions, faults).but(findings=told.findings)
+    plan = plan_of(files, visits, items, card)
+    name = re.sub(r"[^\w.-]+", "-", plan.system.name).strip("-.") or "run"
+    folder = into or RUNS / f"imported-{name[:60]}-{plan.digest[:8]}"
+    _refuse_taken(folder)
+    retelling = Retelling(plan, visits, questions, told)
+    mean = _write(folder, retelling.events(files, items))
+    return Imported(
+        folder=str(folder),
+        system=plan.system.name,
+        card=card,
+        personas=tuple(items),
+        checkpoints=len(plan.checkpoints),
+        questions=sum(map(len, items.values())),
+        evaluations=sum(len(visit.evaluations) for visit in visits),
+        stored_mean=_stored(visits),
+        graded_mean=graded(each for visit in visits for each in visit.evaluations)[0],
+        mean=mean,
+        disagreeing=tuple(differing[:_SHOWN]),
+    )
+
+
+def _card(
+    files: Files, visits: list[Visit], questions: dict[str, Questions], faults: Faults
+) -> ImportCard:
+    setting, ours = setting_of(files), is_ours(files)
+    is_reconstructed = getattr(setting, "reconstructed", False)
+    faults.note("reconstructed", int(is_reconstructed))
+    faults.note("not-reached", _not_reached(files, visits))
+    if setting.appellate_judge_model is not None and not ours:
+        _count_reviews(files, visits, faults)
+    is_cut = any(faults[name] for name in ("not-reached", "no-rows", "short"))
+    is_open = any(each.is_open for visit in visits for each in visit.evaluations)
+    asked = {
+        name: {v.place[1]: put(v.evaluations, own) for v in visits if v.place[0] == name}
+        for name, own in questions.items()
+    }
+    return ImportCard(
+        written_by=OURS if ours else PUBLIC,
+        files=files.cards,
+        repairs=faults.told(),
+        reconstructed=is_reconstructed,
+        complete=is_whole(files) and not is_cut and not is_open,
+        dataset=setting.dataset_digest,
+        asked=None if setting.dataset_digest is not None else asked_digest(asked),
+    )
+
+
+def _count_reviews(files: Files, visits: Iterable[Visit], faults: Faults) -> None:
+    judged = [
+        (each, each.score)
+        for visit in visits
+        for each in visit.evaluations
+        if each.score is not None
+    ]
+    reviews = sum(each.primary is not None for each, _ in judged)
+    said = None if files.result is None else files.result.metadata.appellate_invocations
+    if said is not None:
+        faults.note("uncounted-reviews", max(0, reviews - said))
+    faults.note(
+        "not-judged-twice",
+        sum(each.primary is None and score.verdict.is_failure for each, score in judged),
+    )
+
+
+def _not_reached(files: Files, visits: Iterable[Visit]) -> int:
+    """How many of the configured checkpoints no persona came to."""
+    headers = [line for line in files.progress if isinstance(line, Header)]
+    source = files.result or (headers[-1] if headers else None)
+    configured = set() if source is None else {span.label for span in source.ranges}
+    reached = {visit.place[1] for visit in visits}
+    if files.result is not None:
+        parts = (part for persona in files.result.personas for part in persona.range_results)
+        reached |= {part.range.label for part in parts}
+    return len(configured - reached)
+
+
+def _stored(visits: Iterable[Visit]) -> float | None:
+    known = [v.stored for v in visits if v.stored is not None and v.stored.mean is not None]
+    count = sum(stored.count for stored in known)
+    total = sum((stored.mean or 0.0) * stored.count for stored in known)
+    return total / count if count else None
+
+
+def _refuse_taken(folder: Path) -> None:
+    if folder.is_dir() and not any(folder.iterdir()):
+        return
+    if folder.exists() or folder.is_symlink():
+        raise UsageError(f"{folder}: exists already and is left as it is; name another with --into")
+
+
+def _write(folder: Path, events: Iterable[Event]) -> float | None:
+    """Write the journal beside its place, read it as every view does, and put it there."""
+    beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    try:
+        beside.mkdir(parents=True)
+        with (beside / JOURNAL).open("wb") as file:
+            for event in events:
+                file.write(encode(event) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        mean = summarise(RunFolder.open(beside)).overall.mean
+        beside.rename(folder)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: cannot be written ({error.strerror}); choose another with --into"
+        ) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return mean

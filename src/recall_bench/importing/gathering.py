@@ -1,0 +1,167 @@
+"""From the files of a run to its checkpoints, each with the evaluations that hold."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from recall_bench.core.ranges import parse_range
+from recall_bench.errors import DataError, UsageError
+from recall_bench.importing.evaluations import (
+    Evaluation,
+    Place,
+    Visit,
+    from_log,
+    from_result,
+    visit_of,
+)
+from recall_bench.importing.faults import Faults
+from recall_bench.importing.formats import Asked, QuestionRow, Reached, ResultFile
+from recall_bench.importing.matching import add_log, add_reviews
+from recall_bench.importing.placing import last_words, placed
+from recall_bench.importing.reading import Files, Kind
+
+
+def gather(files: Files, faults: Faults) -> list[Visit]:
+    """Every checkpoint of every persona that has evaluations, by days."""
+    reached = last_words(files.progress, faults)
+    if files.result is None:
+        visits = _from_logs(files, reached, faults)
+    else:
+        visits = _from_result(files.result, files.paths[Kind.RESULT], faults)
+        _add_logs(visits, files, faults)
+    _time(visits, reached)
+    if files.failures:
+        add_reviews(visits.values(), files.failures, faults)
+    held = [visit for visit in visits.values() if visit.evaluations]
+    if not held:
+        raise UsageError(_nothing(files))
+    source = files.paths.get(Kind.RESULT) or files.paths[Kind.QUESTIONS]
+    for visit in visits.values():
+        _count(visit, source, faults)
+    _check_days(held, source)
+    return sorted(held, key=lambda visit: visit.days)
+
+
+def _from_result(result: ResultFile, source: Path, faults: Faults) -> dict[Place, Visit]:
+    visits: dict[Place, Visit] = {}
+    for persona in result.personas:
+        for part in persona.range_results:
+            visit = visit_of(persona.persona_id, part)
+            if visit.place in visits:
+                raise DataError(
+                    f"{source}: {persona.persona_id!r} has two results at "
+                    f"{part.range.label!r}; remove one of them"
+                )
+            rows = [from_result(persona.persona_id, row) for row in part.question_results]
+            visit.evaluations = _once(rows, f"{source}, {visit}", faults)
+            visit.doubled = len(rows) - len(visit.evaluations)
+            visits[visit.place] = visit
+    return visits
+
+
+def _once(rows: Iterable[Evaluation], where: str, faults: Faults) -> list[Evaluation]:
+    """Each question once; DataError where two rows on it differ."""
+    found: dict[tuple[Asked, int], Evaluation] = {}
+    for row in rows:
+        first = found.setdefault((row.qa, row.repeat), row)
+        if first is row:
+            continue
+        if first != row:
+            raise DataError(
+                f"{where}: {row.qa.id!r} is evaluated twice, with different outcomes; remove one "
+                "of them"
+            )
+        faults.note("doubled")
+    return list(found.values())
+
+
+def _add_logs(visits: dict[Place, Visit], files: Files, faults: Faults) -> None:
+    """A continued run's result has no rows for what an earlier process asked; its log does."""
+    if not files.questions:
+        return
+    bare = {place for place, visit in visits.items() if not visit.evaluations}
+    is_placed = bool(files.progress) or all(row.checkpoint for row in files.questions)
+    told: list[QuestionRow] = list(files.questions)
+    if bare and is_placed:
+        rows = placed(files.questions, files.progress, faults)
+        for place in bare & rows.keys():
+            visits[place].evaluations = _latest(rows[place], faults)
+        told = [row for place, own in rows.items() if place not in bare for row in own]
+    add_log([visit for place, visit in visits.items() if place not in bare], told, faults)
+
+
+def _from_logs(files: Files, reached: dict[Place, Reached], faults: Faults) -> dict[Place, Visit]:
+    visits = {place: visit_of(place[0], line) for place, line in reached.items()}
+    if not files.questions:
+        raise UsageError(_nothing(files))
+    if not files.progress and not all(row.checkpoint for row in files.questions):
+        raise UsageError(
+            f"{files.paths[Kind.QUESTIONS]}: does not say at which checkpoint a question was put; "
+            "name the progress.jsonl of the run as well, which tells by time, or its result.json"
+        )
+    for place, rows in placed(files.questions, files.progress, faults).items():
+        if place not in visits:
+            days = parse_range(place[1]).days
+            visits[place] = Visit(place=place, days=days, cutoff=days)
+        visits[place].evaluations = _latest(rows, faults)
+    return visits
+
+
+def _latest(rows: Sequence[QuestionRow], faults: Faults) -> list[Evaluation]:
+    """The last row on each question, in the order they were put."""
+    found: dict[tuple[Asked, int], QuestionRow] = {}
+    for row in rows:
+        if found.pop((row.qa, row.repeat), None) is not None:
+            faults.note("superseded")
+        found[row.qa, row.repeat] = row
+    return [from_log(row) for row in found.values()]
+
+
+def _time(visits: dict[Place, Visit], reached: dict[Place, Reached]) -> None:
+    for place, visit in visits.items():
+        if (line := reached.get(place)) is not None:
+            visit.at, visit.ingest_ms = line.timestamp, line.ingest_ms
+            visit.new_days = line.new_days_ingested
+
+
+def _count(visit: Visit, source: Path, faults: Faults) -> None:
+    """Hold what a checkpoint says it asked against what is here."""
+    if visit.stored is None:
+        return
+    counted = visit.doubled + sum(each.points is not None for each in visit.evaluations)
+    if not visit.evaluations and visit.stored.count:
+        faults.note("no-rows")
+    elif counted < visit.stored.count:
+        faults.note("short", visit.stored.count - counted)
+    elif counted > visit.stored.count:
+        raise DataError(
+            f"{source}, {visit}: {visit.stored.count} questions were asked by the record and "
+            f"{counted} are on file, so nobody can tell which of them count; import the "
+            "result.json alone, or remove the rows of the attempt that was given up"
+        )
+
+
+def _check_days(visits: Sequence[Visit], source: Path) -> None:
+    days: dict[str, int] = {}
+    for visit in visits:
+        label = visit.place[1]
+        if days.setdefault(label, visit.days) != visit.days:
+            raise DataError(
+                f"{source}: the checkpoint {label!r} is after {days[label]} days and after "
+                f"{visit.days}; import files of one run"
+            )
+
+
+def _nothing(files: Files) -> str:
+    """What can be done with files that hold no answers."""
+    if Kind.PROGRESS in files.paths or Kind.RESULT in files.paths:
+        path = files.paths.get(Kind.RESULT) or files.paths[Kind.PROGRESS]
+        return (
+            f"{path}: holds means and no answers, so no run can be made of it; name the "
+            f"questions.jsonl of the run as well, or draw what there is with "
+            f"'recall-bench heatmap {path}'"
+        )
+    path = files.paths[Kind.FAILURES]
+    return (
+        f"{path}: holds only answers that were reviewed, so no mean can be made of it; name the "
+        "result.json of the run as well"
+    )

@@ -1,0 +1,146 @@
+"""The plan of an imported run: what its files say of how it was carried out, and nothing more."""
+
+from collections.abc import Iterable, Mapping
+from datetime import date
+from hashlib import sha256
+
+import msgspec
+
+from recall_bench.core.fingerprint import questions_digest
+from recall_bench.core.memory import Asker, SystemCard
+from recall_bench.core.plan import (
+    UNRECORDED,
+    Checkpoint,
+    ImportCard,
+    Lifecycle,
+    Plan,
+    Review,
+    ScenarioCard,
+)
+from recall_bench.core.question import BOUNDARY, GROUP_CATEGORIES, Item
+from recall_bench.core.verdict import JudgeCard
+from recall_bench.importing.evaluations import Visit
+from recall_bench.importing.formats import Card, Closing, Header, Metadata, Setting
+from recall_bench.importing.reading import Files
+from recall_bench.reporting.summary import STUB
+
+PUBLIC = "public harness"
+"""Who judged and asked, where the files are the public harness's."""
+
+
+def setting_of(files: Files) -> Setting:
+    """How the run was carried out, by its result or else by the last header."""
+    if files.result is not None:
+        return files.result.metadata
+    headers = [line for line in files.progress if isinstance(line, Header)]
+    return headers[-1] if headers else Setting()
+
+
+def is_ours(files: Files) -> bool:
+    """Whether a run of ours wrote the files."""
+    return setting_of(files).is_ours or any(row.plan for row in files.questions)
+
+
+def plan_of(
+    files: Files,
+    visits: list[Visit],
+    items: Mapping[str, tuple[Item, ...]],
+    card: ImportCard,
+) -> Plan:
+    """What was done, resolved as far as the files go."""
+    setting = setting_of(files)
+    categories = {item.truth.category for own in items.values() for item in own}
+    days = {visit.place[1]: visit.days for visit in visits}
+    rows = [each for visit in visits for each in visit.evaluations]
+    is_stub = not any(each.points for each in rows)
+    plan = Plan(
+        scenarios=tuple(_scenario(name, own, visits) for name, own in items.items()),
+        checkpoints=tuple(
+            Checkpoint(label=label, days=days[label])
+            for label in sorted(days, key=days.__getitem__)
+        ),
+        system=_system(files, setting, categories),
+        judge=_judge(setting.judge, setting.judge_model, is_stub=is_stub),
+        appellate=_appellate(setting),
+        review=setting.review or Review.FAILURES,
+        lifecycle=setting.lifecycle or Lifecycle.GROWING,
+        repeats=max([setting.repeats, *(each.repeat + 1 for each in rows)]),
+        sample=setting.sample,
+        # A file may hold what its settings say was not asked; it was.
+        groups_enabled=setting.groups_enabled or bool(categories & GROUP_CATEGORIES),
+        judge_memory_window=setting.judge_memory_window,
+        max_context_tokens=setting.max_context_tokens,
+        imported=card,
+    )
+    known = {"seed": setting.seed, "top_k": setting.top_k}
+    return plan.but(**{name: value for name, value in known.items() if value is not None})
+
+
+def asked_digest(asked: Mapping[str, Mapping[str, Iterable[str]]]) -> str:
+    """Names what was put at each checkpoint, in whatever order."""
+    sets = {name: {label: sorted(ids) for label, ids in own.items()} for name, own in asked.items()}
+    return sha256(msgspec.json.encode(sets, order="deterministic")).hexdigest()
+
+
+def is_whole(files: Files) -> bool:
+    """Whether the files say that their run came to its end."""
+    setting = setting_of(files)
+    if isinstance(setting, Metadata):
+        is_cut = setting.reconstructed and not setting.reconstructed_complete
+        return not (is_cut or setting.unfinished or setting.not_started)
+    return bool(files.progress) and isinstance(files.progress[-1], Closing)
+
+
+def _scenario(name: str, items: tuple[Item, ...], visits: Iterable[Visit]) -> ScenarioCard:
+    last_day = max(visit.cutoff for visit in visits if visit.place[0] == name)
+    return ScenarioCard(
+        id=name,
+        # Nothing that reads an imported run asks for a date, and none is on record.
+        epoch=date.min,
+        episodes=last_day,
+        last_day=last_day,
+        items=len(items),
+        history_digest=UNRECORDED,
+        questions_digest=questions_digest(items),
+    )
+
+
+def _system(files: Files, setting: Setting, categories: set[str]) -> SystemCard:
+    if (card := setting.system) is not None:
+        asker = Asker(card.asker) if card.asker in set(Asker) else Asker.TOLD
+        return SystemCard(name=card.name, version=card.version, config=card.config, asker=asker)
+    models = {
+        "synthesis_model": setting.synthesis_model,
+        "embedding_provider": setting.embedding_provider,
+        "embedding_model": setting.embedding_model,
+    }
+    name = files.result.adapter_name if files.result is not None else None
+    if isinstance(setting, Header):
+        name = setting.adapter_name
+    return SystemCard(
+        name=name or UNRECORDED,
+        version=UNRECORDED,
+        config={key: value for key, value in models.items() if value is not None},
+        # No system is told there who asks; a category that was asked must still be shown.
+        asker=Asker.TOLD if BOUNDARY in categories else Asker.UNTOLD,
+    )
+
+
+def _appellate(setting: Setting) -> JudgeCard | None:
+    if setting.appellate_judge is None and setting.appellate_judge_model is None:
+        return None
+    model = setting.appellate_judge_model
+    return _judge(setting.appellate_judge, model, is_stub=False)
+
+
+def _judge(card: Card | None, model: str | None, *, is_stub: bool) -> JudgeCard:
+    if card is None:
+        is_stub = is_stub and model is None
+        return JudgeCard(name=STUB if is_stub else PUBLIC, version=UNRECORDED, model=model)
+    return JudgeCard(
+        name=card.name,
+        version=card.version,
+        model=card.model,
+        rules_digest=card.rules_digest,
+        rubrics=card.rubrics,
+    )

@@ -1,0 +1,174 @@
+"""Which files of a run there are, told by what they hold and not by their names."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from recall_bench.core.plan import FileCard
+from recall_bench.errors import DataError, UsageError
+from recall_bench.importing.formats import FailureRow, ProgressLine, QuestionRow, ResultFile
+from recall_bench.journal import JOURNAL
+from recall_bench.reporting.lines import plain
+
+T = TypeVar("T")
+
+
+class Kind(StrEnum):
+    """What a file holds."""
+
+    RESULT = "result"
+    QUESTIONS = "question log"
+    FAILURES = "failure log"
+    PROGRESS = "progress file"
+
+
+USUAL = {
+    "result.json": Kind.RESULT,
+    "questions.jsonl": Kind.QUESTIONS,
+    "failures.jsonl": Kind.FAILURES,
+    "progress.jsonl": Kind.PROGRESS,
+}
+"""The names these files are given unless somebody says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """One run's files, read."""
+
+    paths: dict[Kind, Path]
+    cards: tuple[FileCard, ...]
+    result: ResultFile | None = None
+    questions: Sequence[QuestionRow] = field(default=())
+    failures: Sequence[FailureRow] = field(default=())
+    progress: Sequence[ProgressLine] = field(default=())
+
+
+def read_files(paths: Iterable[Path]) -> Files:
+    """The files of one run; UsageError if there are none, or those of several runs."""
+    found: dict[Kind, tuple[Path, bytes]] = {}
+    for path, content, kind in _recognised(paths):
+        if kind in found:
+            raise UsageError(
+                f"{found[kind][0]} and {path}: each is a {kind.value}; import one run at a time"
+            )
+        found[kind] = path, content
+    return Files(
+        paths={kind: path for kind, (path, _) in found.items()},
+        cards=tuple(_card(*found[kind]) for kind in Kind if kind in found),
+        result=_result(*found[Kind.RESULT]) if Kind.RESULT in found else None,
+        questions=_rows(found.get(Kind.QUESTIONS), _QUESTIONS),
+        failures=_rows(found.get(Kind.FAILURES), _FAILURES),
+        progress=_rows(found.get(Kind.PROGRESS), _PROGRESS),
+    )
+
+
+def _recognised(paths: Iterable[Path]) -> Iterator[tuple[Path, bytes, Kind]]:
+    for path in paths:
+        if path.is_dir():
+            yield from _in_folder(path)
+            continue
+        content = _bytes(path)
+        kind = _kind(path, content, is_meant=True)
+        if kind is None:
+            raise DataError(
+                f"{path}: is not a file of a run; name a {_or(USUAL)}, or the folder that holds "
+                "them"
+            )
+        yield path, content, kind
+
+
+def _in_folder(folder: Path) -> Iterator[tuple[Path, bytes, Kind]]:
+    if (folder / JOURNAL).exists():
+        raise UsageError(
+            f"{folder}: is a run folder already, and every view reads it as it is; to import its "
+            "files all the same, name them"
+        )
+    is_empty = True
+    for path in sorted(folder.iterdir()):
+        if path.suffix not in (".json", ".jsonl") or path.name.startswith(".") or path.is_dir():
+            continue
+        content = _bytes(path)
+        kind = _kind(path, content, is_meant=path.name in USUAL and bool(content))
+        if kind is not None:
+            is_empty = False
+            yield path, content, kind
+        elif path.name in USUAL and content:
+            raise DataError(f"{path}: is not a {USUAL[path.name].value}")
+    if is_empty:
+        raise UsageError(f"{folder}: holds no file of a run; there should be a {_or(USUAL)}")
+
+
+def _kind(path: Path, content: bytes, *, is_meant: bool) -> Kind | None:
+    """What the file holds, by the keys of its document or of its first line.
+
+    DataError if it cannot be read, and is meant to be one of the run's.
+    """
+    if path.suffix == ".jsonl":
+        content = next((line for line in content.splitlines() if line.strip()), b"")
+    try:
+        keys = msgspec.json.decode(content, type=dict[str, msgspec.Raw]).keys()
+    except (msgspec.DecodeError, ValueError) as error:
+        if is_meant:
+            raise DataError(f"{path}: cannot be read as JSON ({plain(str(error))})") from error
+        return None
+    if path.suffix != ".jsonl":
+        return Kind.RESULT if keys >= {"personas", "adapterName"} else None
+    if "type" in keys:
+        return Kind.PROGRESS
+    if "qa" in keys:
+        return Kind.FAILURES if "appellateScore" in keys else Kind.QUESTIONS
+    return None
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise UsageError(f"{path}: does not exist; name a {_or(USUAL)}, or a folder") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _card(path: Path, content: bytes) -> FileCard:
+    return FileCard(name=path.name, sha256=sha256(content).hexdigest(), bytes=len(content))
+
+
+def _result(path: Path, content: bytes) -> ResultFile:
+    try:
+        return msgspec.json.decode(content, type=ResultFile)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise DataError(f"{path}: {plain(str(error))}") from error
+
+
+_QUESTIONS = msgspec.json.Decoder(QuestionRow)
+_FAILURES = msgspec.json.Decoder(FailureRow)
+_PROGRESS: msgspec.json.Decoder[ProgressLine] = msgspec.json.Decoder(ProgressLine)
+
+
+def _rows(file: tuple[Path, bytes] | None, decoder: msgspec.json.Decoder[T]) -> list[T]:
+    """Every line; a killed harness may have left the last one torn."""
+    rows: list[T] = []
+    if file is None:
+        return rows
+    path, content = file
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(decoder.decode(line))
+        except (msgspec.DecodeError, ValueError) as error:
+            is_last = not content.endswith(b"\n") and content.endswith(line)
+            if is_last and not isinstance(error, msgspec.ValidationError):
+                break
+            raise DataError(f"{path}, line {number}: {plain(str(error))}") from error
+    return rows
+
+
+def _or(words: Iterable[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} or {last}"

@@ -1,0 +1,188 @@
+"""The events of an imported run, as a journal would have recorded them.
+
+Where a file does not say when something happened, it happened by the end of its checkpoint, and
+where that is not known either, with the start of the run.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+
+from recall_bench.core.event import (
+    Answered,
+    Declared,
+    Event,
+    Ingested,
+    Judged,
+    NotAnswered,
+    NotJudged,
+    RunEnded,
+    RunStarted,
+    Settled,
+)
+from recall_bench.core.memory import Answer, Passage
+from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.question import Item
+from recall_bench.core.verdict import Verdict
+from recall_bench.importing.auditing import Told
+from recall_bench.importing.evaluations import Evaluation, Visit
+from recall_bench.importing.formats import Closing, Header, Metadata, Retrieved
+from recall_bench.importing.planning import setting_of
+from recall_bench.importing.questions import Questions, put
+from recall_bench.importing.reading import Files
+
+_DAY_FILE = re.compile(r"(?:^|[^0-9A-Za-z])day-([0-9]{4,6})(?:\.md)?$")
+"""How the public harness names the file of a day: a path that ends so says which day it is."""
+_MARKS = {"hallucination": "grounded"}
+
+
+class Retelling:
+    """Tells one run, event by event."""
+
+    def __init__(
+        self, plan: Plan, visits: list[Visit], questions: Mapping[str, Questions], told: Told
+    ) -> None:
+        self._plan = plan
+        self._visits = visits
+        self._questions = questions
+        self._told = told
+
+    def events(self, files: Files, items: Mapping[str, tuple[Item, ...]]) -> Iterator[Event]:
+        """The whole journal; it ends as ended if nothing in it is open."""
+        start, code = started(files), setting_of(files).code
+        yield RunStarted(at=start, plan=self._plan, code=code[0] if code else "public harness")
+        for name, own in items.items():
+            visits = [visit for visit in self._visits if visit.place[0] == name]
+            yield Declared(
+                at=start,
+                scenario=name,
+                items=own,
+                days=_days(visits),
+                asked=self._asked(name, visits),
+            )
+            before = 0
+            for visit in visits:
+                at = visit.at or start
+                yield from _fed(visit, before, at)
+                before = visit.cutoff
+                for each in visit.evaluations:
+                    yield from self._outcome(each, visit, each.at or at)
+        if not any(each.is_open for visit in self._visits for each in visit.evaluations):
+            yield RunEnded(at=max(start, _ended(files, self._visits) or start))
+
+    def _asked(self, name: str, visits: list[Visit]) -> dict[str, tuple[str, ...]]:
+        return {visit.place[1]: put(visit.evaluations, self._questions[name]) for visit in visits}
+
+    def _outcome(self, each: Evaluation, visit: Visit, at: datetime) -> Iterator[Event]:
+        trial = Trial(
+            scenario=each.persona,
+            item=self._questions[each.persona].id_of(each.qa),
+            checkpoint=visit.place[1],
+            repeat=each.repeat,
+        )
+        seconds = (each.latency_ms or 0.0) / 1000
+        error, score = each.error, each.score
+        if each.is_sentinel and self._told.sentinels:
+            message = f"recorded as {each.answer!r}, and graded {each.points} of 6"
+            yield NotAnswered(
+                at=at, trial=trial, fault="SystemFault", message=message, seconds=seconds
+            )
+            return
+        if each.answer is None and score is None:
+            if error is not None:
+                yield NotAnswered(
+                    at=at, trial=trial, fault=error.kind, message=error.message, seconds=seconds
+                )
+            return
+        yield Answered(at=at, trial=trial, answer=self._answer(each), seconds=seconds)
+        if score is not None:
+            yield Judged(
+                at=at,
+                trial=trial,
+                verdict=self._verdict(each, score.verdict),
+                primary=None if each.primary is None else each.primary.verdict,
+                review_fault=each.review_error,
+            )
+        elif error is not None:
+            yield NotJudged(at=at, trial=trial, fault=error.kind, message=error.message)
+
+    def _answer(self, each: Evaluation) -> Answer:
+        found = each.retrieval if self._told.passages else None
+        return Answer(
+            text=each.answer or "",
+            passages=tuple(_passage(row) for row in found or ()),
+            tool_calls=each.tool_calls,
+        )
+
+    def _verdict(self, each: Evaluation, verdict: Verdict) -> Verdict:
+        if not self._told.findings:
+            return verdict
+        return verdict.but(
+            findings=each.findings or (),
+            rubric=each.rubric,
+            probabilities={
+                _MARKS.get(mark, mark): share for mark, share in each.probabilities.items()
+            },
+        )
+
+
+def started(files: Files) -> datetime:
+    """When the run began, by the earliest of its files that says."""
+    if files.result is not None:
+        return files.result.timestamp
+    times = [line.timestamp for line in files.progress if isinstance(line, Header)]
+    return min([*times, *(row.timestamp for row in files.questions)])
+
+
+def _ended(files: Files, visits: list[Visit]) -> datetime | None:
+    setting = setting_of(files)
+    if isinstance(setting, Metadata) and setting.duration_ms is not None:
+        return started(files) + timedelta(milliseconds=setting.duration_ms)
+    closings = [line.timestamp for line in files.progress if isinstance(line, Closing)]
+    known = [each.at for visit in visits for each in visit.evaluations if each.at is not None]
+    return max([*closings, *known, *(v.at for v in visits if v.at is not None)], default=None)
+
+
+def shared(visits: list[Visit]) -> int:
+    """How many days have an even share of their checkpoint's time."""
+    return sum(len(_new_days(visit, before)) for visit, before in _with_before(visits))
+
+
+def _with_before(visits: list[Visit]) -> Iterator[tuple[Visit, int]]:
+    before: dict[str, int] = {}
+    for visit in visits:
+        yield visit, before.get(visit.place[0], 0)
+        before[visit.place[0]] = visit.cutoff
+
+
+def _new_days(visit: Visit, before: int) -> range:
+    """The days fed for a checkpoint; none where their number and their time do not tell which."""
+    days = range(before + 1, visit.cutoff + 1)
+    is_known = visit.ingest_ms is not None and visit.new_days == len(days)
+    return days if is_known else range(0)
+
+
+def _fed(visit: Visit, before: int, at: datetime) -> Iterator[Event]:
+    if visit.ingest_ms is None:
+        return
+    scenario, label = visit.place
+    seconds = visit.ingest_ms / 1000
+    days = _new_days(visit, before)
+    for day in days:
+        yield Ingested(
+            at=at, scenario=scenario, day=day, checkpoint=label, seconds=seconds / len(days)
+        )
+    yield Settled(at=at, scenario=scenario, checkpoint=label, seconds=0.0 if days else seconds)
+
+
+def _days(visits: list[Visit]) -> tuple[int, ...]:
+    """The days there were to feed; nothing unless all of them are known."""
+    found = [day for visit, before in _with_before(visits) for day in _new_days(visit, before)]
+    last = max((visit.cutoff for visit in visits), default=0)
+    return tuple(found) if found == list(range(1, last + 1)) else ()
+
+
+def _passage(row: Retrieved) -> Passage:
+    named = None if row.path is None else _DAY_FILE.search(row.path)
+    day = row.day if named is None or row.day is not None else int(named[1])
+    return Passage(text=row.snippet or "", day=day, source=row.path, score=row.score)

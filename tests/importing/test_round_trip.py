@@ -1,0 +1,125 @@
+"""Our own files, imported, are the run they came from, as far as they tell."""
+
+from pathlib import Path
+
+import pytest
+
+from recall_bench.analysis.likeness import unlike
+from recall_bench.analysis.trials import read_trials
+from recall_bench.importing.carrying_out import import_run
+from recall_bench.library import export_run, run
+from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.summary import Summary, summarise
+from tests.importing.conftest import faults
+from tests.importing.public_files import part, result, row, save
+
+Cells = dict[tuple[str, str, str], tuple[int, float | None]]
+NAMES = ("result.json", "questions.jsonl", "failures.jsonl", "progress.jsonl")
+
+
+def cells(summary: Summary) -> Cells:
+    return {
+        (persona.id, each.checkpoint.label, category): (tally.counted, tally.mean)
+        for persona in summary.personas
+        for each in persona.checkpoints
+        for category in summary.categories
+        if (tally := each.category(category)).counted
+    }
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real run of the sample persona, and its files apart from it."""
+    folder = tmp_path_factory.mktemp("round") / "run"
+    run(
+        adapter="bm25",
+        ranges="10d,20d",
+        groups_enabled=True,
+        into=folder,
+        heatmap_png=False,
+    )
+    export_run(folder, folder.parent / "files")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        pytest.param(NAMES[:1], id="the result alone"),
+        pytest.param(("questions.jsonl", "progress.jsonl"), id="the logs"),
+        pytest.param(("questions.jsonl",), id="the question log alone"),
+        pytest.param(NAMES, id="all of them"),
+    ],
+)
+def test_each_cell_has_the_mean_it_had(
+    original: Path, tmp_path: Path, chosen: tuple[str, ...]
+) -> None:
+    files = original.parent / "files"
+
+    found = import_run([files / name for name in chosen], tmp_path / "again")
+
+    before = cells(summarise(RunFolder.open(original)))
+    assert cells(summarise(RunFolder.open(tmp_path / "again"))) == before
+    assert len(before) > 10
+    assert (faults(found), found.disagreeing) == ({}, ())
+
+
+def test_with_the_log_a_trial_has_what_it_had(original: Path, tmp_path: Path) -> None:
+    import_run([original.parent / "files"], tmp_path / "again")
+
+    rows, again = (
+        read_trials(RunFolder.open(each)).rows for each in (original, tmp_path / "again")
+    )
+    assert [each.trial for each in again] == [each.trial for each in rows]
+    assert [each.standing for each in again] == [each.standing for each in rows]
+    assert [each.findings for each in again] == [each.findings for each in rows]
+    assert [each.evidence_found for each in again] == [each.evidence_found for each in rows]
+    assert [each.seconds for each in again] == pytest.approx(
+        [each.seconds for each in rows], abs=1e-6
+    )
+
+
+def test_without_the_log_nobody_says_what_the_judge_noticed(original: Path, tmp_path: Path) -> None:
+    import_run([original.parent / "files" / "result.json"], tmp_path / "again")
+
+    rows = read_trials(RunFolder.open(tmp_path / "again")).rows
+    assert {each.findings for each in rows} == {None}
+
+
+def test_it_is_like_the_run_it_came_from(original: Path, tmp_path: Path) -> None:
+    import_run([original.parent / "files"], tmp_path / "again")
+
+    plans = [RunFolder.open(each).plan for each in (original, tmp_path / "again")]
+    assert unlike(*plans) == ()
+
+
+OURS = {"planDigest": "1" * 64, "datasetDigest": "2" * 64}
+
+
+def test_a_rubric_without_the_log_tells_nothing(tmp_path: Path) -> None:
+    """Its judge says what it notices, and the result leaves that out: that is not "nothing"."""
+    rubric = {"name": "plain", "version": "1", "digest": "3" * 64}
+    judge = {"name": "rubric", "version": "1", "rubrics": [rubric]}
+    path = save(tmp_path / "result.json", result([part(6, [row("q1")])], judge=judge, **OURS))
+
+    import_run([path], tmp_path / "run")
+
+    folder = RunFolder.open(tmp_path / "run")
+    assert folder.plan.judge.rubrics
+    assert [each.findings for each in read_trials(folder).rows] == [None]
+
+
+def test_what_was_open_is_open(tmp_path: Path) -> None:
+    still = row("q2") | {"systemAnswer": None, "score": None, "compositeScore": None}
+    unjudged = row("q3") | {"score": None, "compositeScore": None}
+    unjudged["error"] = {"kind": "UnreadableVerdict", "message": "?"}
+    done = part(6, [row("q1")])
+    done["questionResults"] += [still, unjudged]
+    path = save(tmp_path / "result.json", result([done], unfinished=1, **OURS))
+
+    found = import_run([path], tmp_path / "run")
+
+    tally = summarise(RunFolder.open(tmp_path / "run")).overall
+    assert (tally.judged, tally.open, tally.not_judged) == (1, 1, 1)
+    assert not RunFolder.open(tmp_path / "run").finished
+    assert (found.mean, found.card.complete, faults(found)) == (6.0, False, {})
