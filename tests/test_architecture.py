@@ -47,7 +47,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "replacement",
         "reporting",
         "statistics",
-        "yaml12",
     },
     "charts": {"analysis", "core", "replacement", "reporting", "statistics"},
     "pages": {
@@ -62,7 +61,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "publishing": {
         "analysis",
-        "charts",
         "errors",
         "pages",
         "rejudging",

@@ -15,7 +15,7 @@ NASTY = "</script><!-- <script> \u2028\u2029 \x00 & 🦉 \"'"
 
 def unpacked(text: str) -> object:
     found = re.fullmatch(
-        r'<script type="text/plain" data-text="x">([A-Za-z0-9+/=]*)</script>\n', text
+        r'<script type="text/plain" data-block="x">([A-Za-z0-9+/=]*)</script>\n', text
     )
     assert found, text
     return json.loads(gzip.decompress(b64decode(found[1])))
