@@ -91,6 +91,17 @@ def test_a_question_is_found_and_opened_without_a_mouse(page: Path, visit: Visit
     assert seen.heard == []
 
 
+def test_whoever_goes_on_at_once_has_typed_all_the_same(page: Path, visit: Visiting) -> None:
+    seen = visit(page)
+
+    seen.press("/")
+    seen.page.keyboard.type("PLUM")
+    seen.press("Escape")
+
+    assert seen.page.input_value("#filter-q") == "PLUM"
+    assert "q=PLUM" in str(seen.value("location.hash"))
+
+
 @pytest.mark.slow
 def test_one_of_several_personas_is_shown_and_listed_alone(tmp_path: Path, visit: Visiting) -> None:
     page = page_of(three(tmp_path / "run"), tmp_path / "a.html", {})
@@ -137,7 +148,9 @@ def test_every_filter_counts_what_it_should(page: Path, visit: Visiting) -> None
     for (choice, value), count in counts.items():
         seen.page.select_option(f"#filter-{choice}", value)
         seen.shows(".count", f"{count} of 6 trials")
-        assert seen.page.locator(".trial").count() == count
+        seen.page.wait_for_function(
+            "count => document.querySelectorAll('.trial').length === count", arg=count
+        )
         seen.page.locator(".clear").click()
         seen.shows(".count", "6 trials · 3 questions")
 

@@ -36,9 +36,18 @@ const filters = (() => {
       spellcheck: "false",
     });
     let waiting = 0;
+    const look = () => {
+      clearTimeout(waiting);
+      waiting = 0;
+      address.go({ q: box.value }, { at: "questions" });
+    };
     box.addEventListener("input", () => {
       clearTimeout(waiting);
-      waiting = setTimeout(() => address.go({ q: box.value }, { at: "questions" }), 120);
+      waiting = setTimeout(look, 120);
+    });
+    // Whoever goes on before the pause is over has typed all the same.
+    box.addEventListener("blur", () => {
+      if (waiting) look();
     });
     controls.set("q", box);
     return box;
