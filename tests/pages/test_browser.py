@@ -161,19 +161,20 @@ def test_sorting_goes_up_then_down_then_back(page: Path, visit: Visiting) -> Non
     button = seen.page.locator('[data-sort="points"] button')
     as_asked = seen.page.locator(chips).all_inner_texts()
 
+    def shows(wanted: list[str]) -> None:
+        seen.page.wait_for_function(
+            "wanted => JSON.stringify([...document.querySelectorAll('.trial .chip')]"
+            ".map(chip => chip.innerText)) === JSON.stringify(wanted)",
+            arg=wanted,
+        )
+
     button.click()
     seen.page.wait_for_selector('[data-sort="points"][aria-sort="ascending"]')
-    seen.page.wait_for_timeout(50)
-    rising = seen.page.locator(chips).all_inner_texts()
+    shows(["–", "×", "1", "5", "6", "6"])
     button.click()
-    seen.page.wait_for_timeout(50)
-    falling = seen.page.locator(chips).all_inner_texts()
+    shows(["6", "6", "5", "1", "×", "–"])
     button.click()
-    seen.page.wait_for_timeout(50)
-
-    assert rising == ["–", "×", "1", "5", "6", "6"]
-    assert falling == ["6", "6", "5", "1", "×", "–"]
-    assert seen.page.locator(chips).all_inner_texts() == as_asked
+    shows(as_asked)
 
 
 def test_an_address_leads_back_to_a_trial_and_its_filters(page: Path, visit: Visiting) -> None:
