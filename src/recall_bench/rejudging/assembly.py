@@ -68,6 +68,11 @@ def assemble_again(run: Path, given: Mapping[str, Any], building: Building | Non
         )
     recorded = Recorded.open(run)
     before = recorded.folder.plan
+    if before.imported is not None:
+        raise UsageError(
+            f"{run}: was imported, and no file of it tells the days that judging goes by; "
+            "judge a run of your own again"
+        )
     if before.dataset is not None:
         raise _not_a_story(run, before.dataset)
     settings = overlaid(Settings(), {**_as_before(before), **given})

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from recall_bench.core.plan import Plan, ScenarioCard
 from recall_bench.datasets.persona import told_days
-from recall_bench.errors import DataError
+from recall_bench.errors import DataError, UsageError
 from recall_bench.rejudging.datasets import candidates
 from recall_bench.shipped import Building
 
@@ -22,6 +22,8 @@ def day_texts(
 def _texts(
     card: ScenarioCard, plan: Plan, data: Path | None, building: Building | None
 ) -> dict[int, str]:
+    if plan.imported is not None:
+        raise UsageError(f"{card.id}: the run was imported, and no file of it tells its days")
     for story in candidates(card, data, building):
         found = told_days(story.folder, arcs=story.arcs, calendar=plan.calendar, ingest=plan.ingest)
         if found.history_digest == card.history_digest:

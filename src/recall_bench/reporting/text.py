@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from recall_bench.core.event import FeedFailed
 from recall_bench.core.memory import SystemCard
-from recall_bench.core.plan import Ingest, Plan
+from recall_bench.core.plan import ImportCard, Ingest, Plan
 from recall_bench.core.question import BOUNDARY, DIFFICULTIES, Disclosure, Item
 from recall_bench.core.verdict import FULL_MARKS, JudgeCard
 from recall_bench.metrics.marks import Tally
@@ -138,11 +138,14 @@ def run_facts(folder: RunFolder, summary: Summary, means: "Estimates") -> Iterat
         yield "Cost", cost_words(summary.costs)
     if plan.answers_from is not None:
         yield "Answers", f"recorded under plan {plan.answers_from[:_DIGEST]}, judged again here"
+    if plan.imported is not None:
+        yield "Imported", _imported(plan.imported)
     yield "Digests", _digests(plan)
     yield "Code", ", ".join(folder.codes)
     yield "Personas", f"{len(plan.scenarios)}: {', '.join(card.id for card in plan.scenarios)}"
     yield "Checkpoints", _labels(plan)
-    yield "Questions", f"{summary.questions} in the dataset{_sampling(plan)}"
+    known = "in the dataset" if plan.imported is None else "put"
+    yield "Questions", f"{summary.questions} {known}{_sampling(plan)}"
     yield "Trials", _counts(summary.overall)
     yield "Lifecycle", _lifecycle(plan)
     yield "Started", f"{folder.started:%Y-%m-%d %H:%M:%S} UTC, took {duration(folder.active_s)}"
@@ -247,6 +250,13 @@ def _judges(plan: Plan) -> str:
         words += f" · appellate {_named(plan.appellate)}"
         words += f" ({plan.appellate.model})" if plan.appellate.model else ""
     return words
+
+
+def _imported(card: ImportCard) -> str:
+    words = [str(card), *(repair.said for repair in card.repairs)]
+    if card.reconstructed:
+        words.append("pieced together from logs after the run was killed")
+    return " · ".join(words)
 
 
 def _digests(plan: Plan) -> str:

@@ -78,6 +78,10 @@ def _header(folder: RunFolder, summary: Summary) -> Header:
 
 
 def _notices(folder: RunFolder) -> Iterator[str]:
+    card = folder.plan.imported
+    if card is not None:
+        yield f"imported from {card}: what its files do not tell is not known here"
+        yield from (repair.said for repair in card.repairs)
     diagnosis = folder.diagnosis
     if diagnosis is not None and diagnosis.health is not Health.VALID:
         checks = ", ".join(dict.fromkeys(each.check for each in diagnosis.complaints))
