@@ -7,17 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from recall_bench.cli.main import COMMANDS
 from recall_bench.core.verdict import JudgeCard
 from tests.analysis.simulated import LABELS, questions, write_run
 from tests.commands import Invoke
 from tests.reporting.conftest import trial
-
-
-@pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(COMMANDS, "gate", ("gate", "Pass or fail a run."))
-
 
 ITEMS = questions(24, "factual-recall", "synthesis")
 

@@ -320,12 +320,13 @@ def test_weak_data_are_said_to_be_weak_and_strong_ones_not(tmp_path: Path) -> No
         Rules(),
     )
     strong = gate_run(
-        run(tmp_path / "d", points(3, q0=4)), run(tmp_path / "c", points(3, q1=4)), Rules()
+        run(tmp_path / "d", points(3, q0=4)), run(tmp_path / "c", points(3, q1=4)), Rules(notice=30)
     )
 
     assert weak.strength is not None
     assert weak.strength.startswith("a loss of 5 points of 100 would be noticed ")
-    assert weak.strength.endswith(" four times in five, by 24 questions")
+    assert " times in 100 if it takes whole questions, " in weak.strength
+    assert weak.strength.endswith(" in whole questions four times in five, by 24 questions")
     assert any("too few questions to rely on" in each for each in weak.warnings)
     assert not any("too few" in each for each in strong.warnings)
 
@@ -345,6 +346,13 @@ def test_a_proof_fails_on_weak_data_where_the_usual_gate_is_silent(tmp_path: Pat
     assert wide.verdict is Outcome.PASSED
     assert wide.strength is not None
     assert "no more than 60 points of 100 would be shown practically always" in wide.strength
+    assert "no more than 60.0 four times in five" not in wide.strength, "much less would do"
+    loss, given = only(usual, "margin"), only(wide, "margin")
+    assert loss.power is not None
+    assert loss.even_power is not None
+    assert loss.power < loss.even_power
+    assert given.p_value is not None
+    assert given.p_value <= 0.025
 
 
 def test_identical_runs_lost_nothing_and_need_no_proof(tmp_path: Path) -> None:

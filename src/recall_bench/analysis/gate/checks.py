@@ -48,10 +48,13 @@ class Check(Record, frozen=True, kw_only=True):
     p_value: float | None = None
     """Against a baseline, one-sided, and adjusted where it is one of several categories."""
     noticed: float | None = None
-    """The smallest true loss that data like these show four times in five."""
+    """The smallest true loss in whole questions that data like these show four times in five."""
     power: float | None = None
-    """How often data like these show the loss that is to be caught; None where that is not
-    known, because no question differs from another."""
+    """How often data like these show the loss that is to be caught, if it takes whole questions;
+    of a proof, how often they give one of a run that lost nothing. None where that is not known,
+    because no question differs from another."""
+    even_power: float | None = None
+    """How often they show it if every question loses as much."""
 
 
 class Subject(Record, frozen=True, kw_only=True):

@@ -2,25 +2,25 @@
 
 If a run lost exactly what is tolerated, then what a question lost more than that is as likely to be
 the one way as the other. So the margin is added to every difference, and the signs of whole
-questions are turned round, as in every comparison here.
+questions are turned round, as in every comparison here. That test decides: it speaks of these
+personas, which are those that the next run is put to as well. The interval is shown beside it.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Final
 
 import numpy as np
 
 from recall_bench.analysis.contrasting import SEED
 from recall_bench.analysis.gate.rules import FULL
-from recall_bench.analysis.planning import fewest
+from recall_bench.analysis.gate.strength import Questions, proof_strength, strength
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
-from recall_bench.statistics.clusters import RESAMPLES, Drawn, Grouping, grouping
+from recall_bench.statistics.clusters import RESAMPLES, Drawn, Floats, grouping
 from recall_bench.statistics.comparison import Marks
 from recall_bench.statistics.estimate import Estimate, mean_estimate
 from recall_bench.statistics.holm import holm
-from recall_bench.statistics.power import ALPHA, detectable, power_at, standard_error
+from recall_bench.statistics.power import ALPHA
 from recall_bench.statistics.signs import sign_flip_p
 
 SIDE: Final = ALPHA / 2
@@ -38,29 +38,31 @@ class Loss(Record, frozen=True, kw_only=True):
     """How likely so great a loss is if the true one is just the margin; one-sided."""
     more_adjusted: float | None = None
     """The same by Holm's steps, where this is one of several."""
-    less_p: float
-    """How likely so small a loss is if the true one is just the margin; one-sided."""
-    floor: float | None = None
-    """The lower end of the difference's interval, corrected for skew; None where nothing is to be
-    ruled out. A few questions that lost everything pull it down further than they pull the mean."""
-    noticed: float | None
-    """The smallest true loss that data like these show four times in five; None where not even the
-    largest that is possible would be, or that cannot be known."""
+    less_p: float | None = None
+    """How likely so small a loss is if the true one is just the margin, one-sided, and with one
+    more question that lost everything; None where nothing is to be ruled out."""
     power: float | None
-    """How often they show the loss to be noticed; None where no question differs from another."""
+    """How often data like these show the loss to be noticed, if it takes whole questions; where
+    something is to be ruled out, how often they do so of a run that lost nothing. None where no
+    question differs from another."""
+    even_power: float | None = None
+    """How often they show it if every question loses as much."""
+    noticed: float | None = None
+    """The smallest true loss, in whole questions, that they show four times in five; None where not
+    even the loss of everything would be, or that cannot be known."""
+    provable: float | None = None
+    """The smallest margin that a run which lost nothing is shown to keep to four times in five."""
 
     @property
     def is_shown(self) -> bool:
-        """Whether both the test and the interval say that more than the margin was lost."""
+        """Whether the test says that more than the margin was lost."""
         p_value = self.more_p if self.more_adjusted is None else self.more_adjusted
-        high = self.difference.high
-        return p_value <= SIDE and high is not None and high < -self.margin
+        return p_value <= SIDE
 
     @property
     def is_ruled_out(self) -> bool:
-        """Whether the test and both intervals say that no more than the margin was lost."""
-        ends = self.difference.low, self.floor
-        return self.less_p <= SIDE and all(low is not None and low > -self.margin for low in ends)
+        """Whether the test says that no more than the margin was lost."""
+        return self.less_p is not None and self.less_p <= SIDE
 
 
 def loss(
@@ -68,35 +70,36 @@ def loss(
     run: Marks,
     *,
     margin: float,
-    notice: float,
+    notice: float | None = None,
     looks: int = 1,
     is_to_be_ruled_out: bool = False,
     resamples: int = RESAMPLES,
 ) -> Loss | None:
     """What the run lost on the trials that both have; None where there is none.
 
-    Marks are from 0 to 100, and more is better. `looks` says how many such losses are looked at
-    together, which takes larger ones to be noticed.
+    Marks are from 0 to 100, and more is better. How strong the data are is said of a loss of
+    `notice`, and not at all without one. `looks` says how many such losses are looked at together,
+    which takes larger ones to be noticed.
     """
     trials = sorted(baseline.keys() & run.keys(), key=str)
     if not trials:
         return None
-    differences = [run[trial] - baseline[trial] for trial in trials]
-    missing = len(baseline.keys() ^ run.keys())
-    estimated = partial(_estimated, trials, differences, missing=missing, resamples=resamples)
-    groups = grouping([trial.item for trial in trials], [trial.scenario for trial in trials])
-    more_p = _more_than(margin, differences, groups)
-    noticed, power = _strength(differences, groups, looks, notice - margin)
-    is_possible = noticed is not None and margin + noticed <= FULL
-    return Loss(
+    questions = _questions(baseline, run, trials)
+    found = Loss(
         margin=margin,
-        difference=estimated(is_difference=True),
-        more_p=more_p,
-        less_p=1 - more_p,
-        floor=estimated(is_difference=False).low if is_to_be_ruled_out else None,
-        noticed=margin + noticed if noticed is not None and is_possible else None,
-        power=power,
+        difference=_difference(baseline, run, trials, resamples),
+        more_p=_one_sided(-questions.beside(margin)),
+        power=None,
     )
+    if is_to_be_ruled_out:
+        found = found.but(less_p=_one_sided(questions.with_one_lost(margin)))
+    if notice is None or questions.is_still:
+        return found
+    if is_to_be_ruled_out:
+        proof = proof_strength(questions, margin=margin)
+        return found.but(power=proof.power, provable=proof.provable)
+    shown = strength(questions, margin=margin, notice=notice, looks=looks)
+    return found.but(power=shown.power, even_power=shown.even_power, noticed=shown.noticed)
 
 
 def losses_by(
@@ -127,59 +130,36 @@ def losses_by(
     return {name: each.but(more_adjusted=adjusted[name]) for name, each in found.items()}
 
 
-def _estimated(
-    trials: Sequence[Trial],
-    differences: Sequence[float],
-    *,
-    missing: int,
-    is_difference: bool,
-    resamples: int,
-) -> Estimate:
-    """The mean of differences; unless they are said to be such, with an interval that is skewed."""
+def _difference(baseline: Marks, run: Marks, trials: Sequence[Trial], resamples: int) -> Estimate:
+    """As every comparison shows it."""
     found = mean_estimate(
-        differences,
+        [run[trial] - baseline[trial] for trial in trials],
         [trial.item for trial in trials],
         [trial.scenario for trial in trials],
         seed=SEED,
-        missing=missing,
+        missing=len(baseline.keys() ^ run.keys()),
         limits=(-FULL, FULL),
-        is_difference=is_difference,
+        is_difference=True,
         resamples=resamples,
     )
     assert found is not None  # noqa: S101 - there is a trial
     return found
 
 
-def _more_than(margin: float, differences: Sequence[float], groups: Grouping) -> float:
-    """The one-sided p-value of a loss beyond the margin.
+def _questions(baseline: Marks, run: Marks, trials: Sequence[Trial]) -> Questions:
+    marks = [(baseline[trial], run[trial] - baseline[trial], 1.0) for trial in trials]
+    groups = grouping([trial.item for trial in trials], [trial.scenario for trial in trials])
+    sums = groups.sums(np.asarray(marks, np.float64), Drawn.QUESTIONS)
+    return Questions(before=sums[:, 0], change=sums[:, 1], asks=sums[:, 2])
+
+
+def _one_sided(sums: Floats) -> float:
+    """How likely so large a total is by chance.
 
     Turning signs round is as likely to give a total as its opposite, so one side has half of both.
     """
-    beyond = np.asarray(differences, np.float64)[:, np.newaxis] + margin
-    sums = groups.sums(beyond, Drawn.QUESTIONS)[:, 0]
     half = sign_flip_p(sums, seed=SEED) / 2
-    return half if float(sums.sum()) < 0 else 1 - half
-
-
-def _strength(
-    differences: Sequence[float], groups: Grouping, looks: int, wanted: float
-) -> tuple[float | None, float | None]:
-    """How much more than the margin is noticed, and how often what is wanted is.
-
-    By what both the test, which is over questions, and the interval could have shown.
-    """
-    smallest, power = 0.0, 1.0
-    for drawn in {Drawn.QUESTIONS, groups.drawn}:
-        # The interval is the same however many are looked at; only the test is adjusted.
-        alpha = ALPHA / looks if drawn is Drawn.QUESTIONS else ALPHA
-        if drawn is Drawn.QUESTIONS and groups.questions < fewest(alpha):
-            return None, 0.0
-        known = standard_error(differences, groups, drawn)
-        if known is None or known[0] == 0:
-            return None, None
-        smallest = max(smallest, detectable(*known, alpha=alpha))
-        power = min(power, power_at(wanted, *known, alpha=alpha))
-    return smallest, power
+    return half if float(sums.sum()) > 0 else 1 - half
 
 
 def _parts(marks: Marks, category: Callable[[Trial], str]) -> dict[str, dict[Trial, float]]:

@@ -29,8 +29,7 @@ class Regression:
             ours,
             theirs,
             margin=margin,
-            # To rule a loss out takes as much as to notice one that is as far on the other side.
-            notice=2 * margin if rules.prove else rules.noticed(margin),
+            notice=rules.noticed(margin),
             is_to_be_ruled_out=rules.prove,
         )
         margin = rules.tolerated_in_category
@@ -73,17 +72,18 @@ class Regression:
         if self._rules.prove:
             return f"{_provable(found)}, by {questions}"
         wanted = self._rules.noticed(found.margin)
-        words = f"a loss of {wanted:g} points of 100 would be noticed {_often(found.power)}"
+        words = f"a loss of {wanted:g} points of 100 would be noticed {_as_often(found)}"
         if found.noticed is None:
             return f"{words}; {questions} show no loss, however large, four times in five"
-        return f"{words}, and one of {found.noticed:.1f} four times in five, by {questions}"
+        other = f"one of {found.noticed:.1f} in whole questions four times in five"
+        return f"{words}; {other}, by {questions}"
 
     def warnings(self) -> Iterator[str]:
         """What makes the verdict weaker than it looks."""
         found = self._overall
         if found is not None and _is_weak(found):
             wanted = self._rules.noticed(found.margin)
-            what = f"a loss of {wanted:g} points would be noticed"
+            what = f"a loss of {wanted:g} points that takes whole questions would be noticed"
             if self._rules.prove:
                 what = "a run that lost nothing would pass"
             yield (
@@ -95,7 +95,7 @@ class Regression:
             wanted = self._rules.noticed(self._rules.tolerated_in_category)
             yield (
                 f"in {weak} of {len(self._categories)} categories a loss of {wanted:g} points "
-                "would be noticed less than four times in five"
+                "that takes whole questions would be noticed less than four times in five"
             )
         for each in self._pairs.dropped:
             yield (
@@ -110,17 +110,13 @@ class Regression:
         check = _check(MARGIN, OVERALL, found)
         if self.is_identical:
             return check.but(said="every trial came to the same, so nothing was lost")
-        # What the proof goes by is what is shown: the lower of the two lower ends.
-        ends = [end for end in (found.difference.low, found.floor) if end is not None]
-        low = min(ends, default=None)
-        estimate = found.difference.but(low=low)
         words = "no more than" if found.is_ruled_out else "it is not shown that no more than"
+        p_value = 1.0 if found.less_p is None else found.less_p
         return check.but(
             outcome=Outcome.PASSED if found.is_ruled_out else Outcome.FAILED,
-            said=f"{_figures(estimate)}: {words} {found.margin:g} were lost, "
-            f"{p_words(found.less_p, sign=True)}",
-            low=low,
-            p_value=found.less_p,
+            said=f"{_figures(found.difference)}: {words} {found.margin:g} were lost, "
+            f"{p_words(p_value, sign=True)} with one more question lost whole",
+            p_value=p_value,
         )
 
     def _hallucination(self, margin: float) -> Check:
@@ -168,6 +164,7 @@ def _check(rule: str, of: str, found: Loss) -> Check:
         p_value=p_value,
         noticed=found.noticed,
         power=found.power,
+        even_power=found.even_power,
     )
 
 
@@ -187,9 +184,17 @@ def _provable(found: Loss) -> str:
         f"if nothing was lost, that it is no more than {found.margin:g} points of 100 would be "
         f"shown {_often(power)}"
     )
-    if found.noticed is None:
+    if found.provable is None:
         return words
-    return f"{words}, and no more than {found.noticed - found.margin:.1f} four times in five"
+    return f"{words}, and no more than {found.provable:.1f} four times in five"
+
+
+def _as_often(found: Loss) -> str:
+    """Both ends of how often, which depends on how the loss is spread."""
+    least, most = (_often(power or 0.0) for power in (found.power, found.even_power))
+    if least == most:
+        return f"{least}, however it is spread"
+    return f"{least} if it takes whole questions, {most} if it takes a little of each"
 
 
 def _often(power: float) -> str:

@@ -75,8 +75,8 @@ def _why(gate: Gate) -> Iterator[str]:
 def _notes() -> Iterator[str]:
     yield from _wrapped(
         "Against a baseline the value is what the run has more, in points of 100; p is one-sided, "
-        "and by Holm's steps over the categories. A loss is shown where p is at most 0.025 and the "
-        "whole interval lies beyond the limit."
+        "and by Holm's steps over the categories. A loss is shown where p is at most 0.025: it "
+        "speaks of these personas. Over five personas or more the interval speaks of others too."
     )
 
 
