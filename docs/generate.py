@@ -173,7 +173,7 @@ def _members(node: ast.stmt) -> Iterator[tuple[str, str, str]]:
         if isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name):
             said = ""
             if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
-                said = str(after.value.value)
+                said = " ".join(str(after.value.value).split())
             yield member.target.id, ast.unparse(member.annotation), said
 
 

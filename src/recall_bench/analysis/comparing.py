@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Sequence
 
 from recall_bench.analysis.conclusion import in_words
-from recall_bench.analysis.contrasting import POINTS, SEED, contrast
+from recall_bench.analysis.contrasting import contrast
 from recall_bench.analysis.contrasts import Contrast, Part, Rank, Report, RunCard
 from recall_bench.analysis.likeness import unlike
 from recall_bench.analysis.pairing import Pairs, pair
 from recall_bench.analysis.trials import Table, read_trials
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.errors import UsageError
+from recall_bench.reporting.estimates import POINTS, SEED
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import STUB, Status, Summary, summarise
 from recall_bench.statistics.clusters import RESAMPLES

@@ -1,7 +1,6 @@
 """One run against the baseline, over the trials that are the same in both."""
 
 from collections.abc import Callable, Iterable
-from typing import Final
 
 from recall_bench.analysis.contrasts import Contrast, Part, View
 from recall_bench.analysis.likeness import unlike
@@ -12,13 +11,9 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.question import CATEGORIES
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.errors import UsageError
+from recall_bench.reporting.estimates import POINTS, RATE, SEED
 from recall_bench.statistics.comparison import Comparison, Marks, compare, compare_by
 from recall_bench.statistics.estimate import Limits, mean_estimate
-
-SEED: Final = 42
-"""What is drawn by chance is drawn alike each time."""
-POINTS: Final[Limits] = (0.0, float(FULL_MARKS))
-RATE: Final[Limits] = (0.0, 1.0)
 
 _VIEW_RESAMPLES = 2000
 """Enough for a line in a view that nothing is decided by."""

@@ -163,7 +163,7 @@ class LastWords:
         truth = standing.items[number].truth
         final = standing.standing(standing.row[trial.checkpoint], trial.repeat, number)
         # Whose a value is matters only where it is wrong, and looking for it takes time.
-        wrong = "" if _passes(final) else answer.text
+        wrong = "" if _has_full_marks(final) else answer.text
         usages = [each for each in (answer.usage, line.reading_usage) if each is not None]
         self.delivers = self.delivers or bool(answer.passages)
         found = Found.of(answer.passages)
@@ -196,5 +196,5 @@ class LastWords:
             heard.score = line.verdict.score
 
 
-def _passes(standing: Standing) -> bool:
+def _has_full_marks(standing: Standing) -> bool:
     return standing.state is State.JUDGED and standing.composite == FULL_MARKS

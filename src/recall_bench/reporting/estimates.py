@@ -28,8 +28,10 @@ Chance in the draws moves an end of the interval by about a thirtieth of its hal
 less than the tenth of a point a cell is shown to. The headline has five times as many.
 """
 
-_POINTS: Final[Limits] = (0.0, float(FULL_MARKS))
-_RATE: Final[Limits] = (0.0, 1.0)
+POINTS: Final[Limits] = (0.0, float(FULL_MARKS))
+"""The least and the most a trial can come to."""
+RATE: Final[Limits] = (0.0, 1.0)
+"""The same for what either happens or does not."""
 
 _Trial = tuple[str, int, Standing]
 """Persona, number of the question, and how the trial stands."""
@@ -205,10 +207,10 @@ class Estimates:
         )
 
     def _points(self, trials: Iterable[_Trial], resamples: int = CELL_RESAMPLES) -> Estimate | None:
-        return self._estimate(trials, _points, _POINTS, resamples)
+        return self._estimate(trials, _points, POINTS, resamples)
 
     def _rate(self, trials: Iterable[_Trial], resamples: int = CELL_RESAMPLES) -> Estimate | None:
-        return self._estimate(trials, _made_up, _RATE, resamples)
+        return self._estimate(trials, _made_up, RATE, resamples)
 
     def _estimate(
         self,

@@ -94,7 +94,9 @@ def power_at(difference: float, error: float, clusters: int, *, alpha: float = A
         return 1.0 if difference else alpha
     freedom, shift = clusters - 1, abs(difference) / error
     edge = float(stdtrit(freedom, 1 - alpha / 2))
-    return float(1 - nctdtr(freedom, shift, edge) + nctdtr(freedom, shift, -edge))
+    missed = float(nctdtr(freedom, shift, edge) - nctdtr(freedom, shift, -edge))
+    # So far out the library sometimes has no figure: nothing is missed there.
+    return 1.0 if math.isnan(missed) and shift > edge else 1.0 - missed
 
 
 def detectable(error: float, clusters: int, *, alpha: float = ALPHA, power: float = POWER) -> float:

@@ -1,27 +1,20 @@
 """Means and lines over corpus size: of whatever was asked, and of the same questions throughout."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
 
 from recall_bench.analysis.degradation.stretch import Stretch
 from recall_bench.analysis.degradation.views import CohortCard, CurvePoint
 from recall_bench.analysis.trials import TrialRow
-from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.reporting.estimates import CELL_RESAMPLES, POINTS
 from recall_bench.statistics.estimate import Estimate, mean_estimate
 from recall_bench.statistics.trend import Trend, trend
-
-LIMITS = (0.0, float(FULL_MARKS))
-
-POINT_RESAMPLES: Final = 1000
-"""As many draws for the mean at one checkpoint: its ends are then off by a twentieth of what they
-are apart from it, and a curve of 143 checkpoints takes a second."""
 
 
 def curve(
     rows: Iterable[TrialRow], sizes: Mapping[str, int], *, seed: int, resamples: int
 ) -> tuple[CurvePoint, ...]:
     """The mean of the trials of each checkpoint; None where none has points yet."""
-    draws = min(resamples, POINT_RESAMPLES)
+    draws = min(resamples, CELL_RESAMPLES)
     parts: dict[str, list[TrialRow]] = {label: [] for label in sizes}
     for row in rows:
         parts[row.trial.checkpoint].append(row)
@@ -42,7 +35,7 @@ def line(rows: Iterable[TrialRow], *, seed: int, resamples: int) -> Trend | None
         [row.trial.item for _, row in counted],
         [row.trial.scenario for _, row in counted],
         seed=seed,
-        limits=LIMITS,
+        limits=POINTS,
         resamples=resamples,
     )
 
@@ -80,6 +73,6 @@ def _mean(rows: Sequence[TrialRow], *, seed: int, resamples: int) -> Estimate | 
         [trial.scenario for _, trial in counted],
         seed=seed,
         missing=len(rows) - len(counted),
-        limits=LIMITS,
+        limits=POINTS,
         resamples=resamples,
     )

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from recall_bench.analysis.contrasting import SEED
 from recall_bench.analysis.gate.checks import Check, Gate, Outcome, Subject, in_words, verdict_on
 from recall_bench.analysis.gate.regression import CATEGORY, HALLUCINATION, MARGIN, Regression
 from recall_bench.analysis.gate.rules import Rules, refuse_without_baseline
@@ -13,6 +12,7 @@ from recall_bench.analysis.trials import Table, read_trials
 from recall_bench.core.diagnosis import Health
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.errors import UsageError
+from recall_bench.reporting.estimates import SEED
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import STUB, Status, summarise
 from recall_bench.statistics.estimate import FEW_QUESTIONS

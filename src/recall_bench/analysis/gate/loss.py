@@ -11,11 +11,11 @@ from typing import Final
 
 import numpy as np
 
-from recall_bench.analysis.contrasting import SEED
 from recall_bench.analysis.gate.rules import FULL
 from recall_bench.analysis.gate.strength import Questions, proof_strength, strength
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
+from recall_bench.reporting.estimates import SEED
 from recall_bench.statistics.clusters import RESAMPLES, Drawn, Floats, grouping
 from recall_bench.statistics.comparison import Marks
 from recall_bench.statistics.estimate import Estimate, mean_estimate

@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_bench.analysis.contrasting import SEED
 from recall_bench.analysis.gate.rules import FULL
 from recall_bench.analysis.planning import fewest
 from recall_bench.core.record import Record
+from recall_bench.reporting.estimates import SEED
 from recall_bench.statistics.clusters import Floats
 from recall_bench.statistics.power import ALPHA, POWER
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 
-from recall_bench.analysis.contrasting import SEED
 from recall_bench.analysis.gate.checks import Check, Outcome
 from recall_bench.analysis.gate.rules import FULL, Rules
 from recall_bench.analysis.trials import Table
@@ -10,6 +9,7 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.question import CATEGORIES
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.errors import UsageError
+from recall_bench.reporting.estimates import SEED
 from recall_bench.statistics.comparison import Marks
 from recall_bench.statistics.estimate import Estimate, mean_estimate
 

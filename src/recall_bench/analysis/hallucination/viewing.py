@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from recall_bench.analysis.contrasting import RATE, SEED
 from recall_bench.analysis.hallucination.pattern import pattern_of
 from recall_bench.analysis.hallucination.views import Course, HallucinationViews, Moment, Rate
 from recall_bench.analysis.trials import Table, TrialRow
 from recall_bench.core.question import CATEGORIES
 from recall_bench.core.standing import State
 from recall_bench.core.verdict import SCALES
+from recall_bench.reporting.estimates import CELL_RESAMPLES, RATE, SEED
 from recall_bench.statistics.estimate import Estimate, mean_estimate
 from recall_bench.statistics.trend import FAR_DAYS, Trend, trend
 
@@ -24,8 +24,6 @@ FIRST: Final = ("negative-recall", "synthesis")
 RESAMPLES: Final = 2000
 """With another seed an end of an interval moves by 3 % of half its width."""
 
-_MOMENT_RESAMPLES = 500
-"""By 6 %: enough for points of a picture that nothing is decided by. There may be thousands."""
 _RECALL_POINTS = SCALES["correctness"] + SCALES["completeness"]
 _COUNTS = (State.JUDGED, State.NOT_ANSWERED)
 _STEPS = 8
@@ -166,7 +164,7 @@ class _Viewing:
     def _point(self, figure: _Figure, samples: Iterable[_Sample]) -> Estimate | None:
         shape = _shape(figure)
         if shape not in self.known:
-            few = replace(self, resamples=min(self.resamples, _MOMENT_RESAMPLES))
+            few = replace(self, resamples=min(self.resamples, CELL_RESAMPLES))
             self.known[shape] = few.mean(figure, ())
         found = self.known[shape]
         missing = sum(sample.is_missing for sample in samples)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from recall_bench.analysis.attribution.attribute import attribute
 from recall_bench.analysis.canaries.watching import watch
-from recall_bench.analysis.contrasting import SEED
 from recall_bench.analysis.costs.costing import costs
 from recall_bench.analysis.costs.pareto import Run, paretos
 from recall_bench.analysis.costs.views import Costs, Pareto
@@ -16,7 +15,7 @@ from recall_bench.analysis.trials import Table, read_trials
 from recall_bench.core.diagnosis import Health
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.errors import UsageError
-from recall_bench.reporting.estimates import Estimates, heatmaps, overall_estimate
+from recall_bench.reporting.estimates import SEED, Estimates, heatmaps, overall_estimate
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import Summary, summarise
 from recall_bench.reporting.text import run_facts
