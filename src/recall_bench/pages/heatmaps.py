@@ -34,4 +34,4 @@ def _cells(cells: Iterable[Cell]) -> Iterable[object]:
 
 
 def _short(number: float | None) -> float | None:
-    return None if number is None else round(number, 4)
+    return None if number is None else round(number, 6)

@@ -133,7 +133,7 @@ def test_figures_are_those_of_the_statistics_they_name() -> None:
     questions = [row.trial.item for row in rows]
     personas = ["ada"] * len(rows)
 
-    found = hallucination_views(table_of(rows), seed=5, resamples=300).overall
+    found = hallucination_views(table_of(rows), seed=5, resamples=300, headline=300).overall
 
     assert 0 < sum(made_up) < len(made_up)
     assert found.rate == mean_estimate(
@@ -150,6 +150,18 @@ def test_figures_are_those_of_the_statistics_they_name() -> None:
         at=(*(first + (last - first) * step / 8 for step in range(9)), 2000, 5000),
         resamples=300,
     )
+
+
+def test_leaks_are_in_the_rate_and_are_counted() -> None:
+    rows = [asked(f"q{n}", MADE_UP if n < 4 else SOUND) for n in range(10)]
+    told = [msgspec.structs.replace(row, leaked=n in (0, 1, 9)) for n, row in enumerate(rows)]
+
+    found = views(*told)
+
+    assert found.overall.rate is not None
+    assert found.overall.rate.value == pytest.approx(0.4)
+    assert found.overall.leaked == 2, "a leak that was marked as grounded is not in the rate"
+    assert [each.leaked for each in found.categories] == [2]
 
 
 def test_the_line_says_what_it_expects_far_beyond_what_was_measured() -> None:

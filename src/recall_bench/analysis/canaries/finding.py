@@ -58,14 +58,14 @@ def answers_to(tables: Sequence[Table]) -> dict[Key, Asked]:
     found: dict[Key, Asked] = {}
     for number, table in enumerate(tables):
         for row in table.rows:
-            if row.hallucinated is None:
+            if row.invented is None:
                 continue
             key = row.trial.scenario, row.trial.item
             asked = found.get(key)
             if asked is None:
                 asked = found[key] = Asked(row.item)
             asked.asked += 1
-            asked.hallucinated += row.hallucinated
+            asked.hallucinated += row.invented
             asked.places.add((number, row.cutoff))
             asked.repeats.add(row.trial.repeat)
     return found

@@ -9,7 +9,7 @@ from recall_bench.reporting.lines import LABEL, fact, wrapped
 _SILENT = (Change.STILL, Change.UNASKED)
 _MEANS = {
     Change.NEW: "hallucinates reliably, and is not on file",
-    Change.HEALED: "hallucinates no more",
+    Change.HEALED: "made up far less often than a canary does",
     Change.CHANGED: "is another question now",
     Change.UNCLEAR: "asked too seldom, or too mixed a result, to tell",
     Change.STILL: "still hallucinates",

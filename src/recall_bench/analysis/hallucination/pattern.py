@@ -16,6 +16,7 @@ side: about one in twenty.
 
 from typing import Final
 
+from recall_bench.analysis.figures import signed
 from recall_bench.analysis.hallucination.views import Pattern
 from recall_bench.statistics.estimate import Estimate, Method
 from recall_bench.statistics.trend import Coefficient, Trend
@@ -96,10 +97,5 @@ def _changes(line: Trend, *, below: bool) -> bool:
 def _figures(slope: Coefficient, *, unit: str = " points of 100 in 100 days") -> str:
     """What a hundred days change, in points of a hundred, with its interval."""
     low, high = slope.low or 0.0, slope.high or 0.0
-    value, *ends = (_signed(1e4 * each) for each in (slope.value, low, high))
+    value, *ends = (signed(1e4 * each) for each in (slope.value, low, high))
     return f"{value}{unit} ({ends[0]} to {ends[1]})"
-
-
-def _signed(number: float) -> str:
-    words = f"{number:+.2f}"
-    return "0.00" if float(words) == 0 else words

@@ -15,6 +15,7 @@ from recall_bench.core.question import CATEGORIES
 from recall_bench.core.standing import State
 from recall_bench.core.verdict import SCALES
 from recall_bench.reporting.estimates import CELL_RESAMPLES, RATE, SEED
+from recall_bench.statistics.clusters import RESAMPLES as HEADLINE
 from recall_bench.statistics.estimate import Estimate, mean_estimate
 from recall_bench.statistics.trend import FAR_DAYS, Trend, trend
 
@@ -33,11 +34,14 @@ _Shape = tuple[tuple[tuple[float, ...], ...], ...]
 
 
 def hallucination_views(
-    table: Table, *, seed: int = SEED, resamples: int = RESAMPLES
+    table: Table, *, seed: int = SEED, resamples: int = RESAMPLES, headline: int = HEADLINE
 ) -> HallucinationViews:
-    """All views of one run; the same rows and the same seed give the same numbers."""
+    """All views of one run; the same rows and the same seed give the same numbers.
+
+    `headline` is how often the rate over all is drawn again.
+    """
     samples = [_sample(row) for row in table.rows]
-    views = _Viewing(seed, resamples)
+    views = _Viewing(seed, resamples, headline)
     personas = _grouped(samples, lambda sample: sample.persona)
     return HallucinationViews(
         categories=views.categories(samples),
@@ -66,6 +70,7 @@ class _Sample(NamedTuple):
     days: int
     recall: float | None
     made_up: float | None
+    is_leak: bool
     is_missing: bool
 
 
@@ -80,6 +85,7 @@ def _sample(row: TrialRow) -> _Sample:
         days=row.cutoff,
         recall=recall_of(row),
         made_up=None if made_up is None else float(made_up),
+        is_leak=bool(made_up and row.leaked),
         is_missing=row.state not in _COUNTS,
     )
 
@@ -99,6 +105,10 @@ def _recall(samples: Iterable[_Sample]) -> _Figure:
 
 def _made_up(samples: Iterable[_Sample]) -> _Figure:
     return _figure((each, each.made_up) for each in samples)
+
+
+def _leaks(samples: Iterable[_Sample]) -> int:
+    return sum(sample.is_leak for sample in samples)
 
 
 def _figure(pairs: Iterable[tuple[_Sample, float | None]]) -> _Figure:
@@ -126,19 +136,26 @@ def _shape(figure: _Figure) -> _Shape:
 class _Viewing:
     seed: int
     resamples: int
+    headline: int
     known: dict[_Shape, Estimate | None] = field(default_factory=dict)
     """The estimates of moments. Few answers make something up, so many moments are alike."""
 
     def categories(self, samples: Iterable[_Sample]) -> tuple[Rate, ...]:
         groups = _grouped(samples, lambda sample: sample.category)
         return tuple(
-            Rate(name=name, rate=self.mean(_made_up(groups[name]), groups[name]))
+            Rate(
+                name=name,
+                rate=self.mean(_made_up(groups[name]), groups[name]),
+                leaked=_leaks(groups[name]),
+            )
             for name in _ordered(groups)
         )
 
     def course(self, name: str | None, samples: Sequence[_Sample]) -> Course:
         made_up = _made_up(samples)
-        rate = self.mean(made_up, samples)
+        # The headline is drawn as often as wherever else it stands.
+        headline = self if name is not None else replace(self, resamples=self.headline)
+        rate = headline.mean(made_up, samples)
         hallucination, recall = self._line(made_up), self._line(_recall(samples))
         pattern, reason = pattern_of(recall, hallucination, rate)
         groups = _grouped(samples, lambda sample: sample.checkpoint)
@@ -146,6 +163,7 @@ class _Viewing:
         return Course(
             name=name,
             rate=rate,
+            leaked=_leaks(samples),
             moments=tuple(sorted(moments, key=lambda moment: moment.days)),
             hallucination=hallucination,
             recall=recall,

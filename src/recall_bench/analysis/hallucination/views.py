@@ -32,6 +32,8 @@ class Rate(Record, frozen=True, kw_only=True):
     name: str
     rate: Estimate | None
     """None where none of its answers was judged."""
+    leaked: int = 0
+    """Trials in the rate that told a secret: these have no mark for being grounded either."""
 
 
 class Moment(Record, frozen=True, kw_only=True):
@@ -51,6 +53,8 @@ class Course(Record, frozen=True, kw_only=True):
     name: str | None
     """None for all personas together."""
     rate: Estimate | None
+    leaked: int = 0
+    """Trials in the rate that told a secret, which may well be true."""
     moments: tuple[Moment, ...]
     hallucination: Trend | None
     """Intercept, slope, and what they predict for sizes not seen."""
