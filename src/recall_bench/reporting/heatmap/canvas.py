@@ -4,10 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from recall_bench.reporting import lines
+
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 Style = tuple[float, bool, Literal["left", "center", "right"], str]
 """Size, whether bold, where the anchor is, and the colour."""
+
+plain = lines.plain
+"""What it takes away no picture can hold: control characters are not even valid XML."""
 
 _NARROW = "iljtf.,:;'!|()[] "
 _WIDE = "mwMWOQGDCÄÖ%@—…"
@@ -107,11 +112,6 @@ def box(x: float, y: float, width: float, height: float, fill: str) -> dict[str,
     }
 
 
-def plain(text: str) -> str:
-    """The text without what no picture can hold: control characters are not even valid XML."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
-
-
 def width_of(text: str, size: float) -> float:
     """About how wide the words will be; never much too little."""
     ems = 0.0
@@ -132,16 +132,16 @@ def wrapped(text: str, size: float, width: float) -> list[str]:
 
     A separating dot never ends a line.
     """
-    lines = [""]
+    found = [""]
     for word in text.split():
-        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        longer = f"{found[-1]} {word}" if found[-1] else word
         if width_of(longer, size) <= width:
-            lines[-1] = longer
+            found[-1] = longer
             continue
-        if lines[-1]:
-            lines.append("")
+        if found[-1]:
+            found.append("")
         for letter in word:
-            if lines[-1] and width_of(lines[-1] + letter, size) > width:
-                lines.append("")
-            lines[-1] += letter
-    return [line.removesuffix(" ·") for line in lines]
+            if found[-1] and width_of(found[-1] + letter, size) > width:
+                found.append("")
+            found[-1] += letter
+    return [line.removesuffix(" ·") for line in found]

@@ -63,7 +63,7 @@ class Caption:
         if self.plan is not None:
             yield f"plan {self.plan[:DIGITS]}"
         if self.questions is not None:
-            yield f"{self.questions:,} questions"
+            yield f"{self.questions:,} questions in the dataset"
         yield f"{self.trials:,} trials counted"
         if self.sample is not None:
             yield f"at most {self.sample} older questions a checkpoint"
