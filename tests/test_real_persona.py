@@ -66,7 +66,7 @@ def mean_of(adapter: str, into: Path) -> float:
     finished = recall_bench.run(
         data=shared_data("recall-ea"),
         adapter=adapter,
-        ranges=("60d",),
+        ranges=("30d",),
         into=into,
         heatmap_png=False,
     )
