@@ -1,5 +1,6 @@
 """A run's report on disk: the page, the pictures and the figures."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 PAGE, FIGURES, PICTURES = "report.html", "report.json", "pictures"
 """What a report's folder holds."""
+
+_LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +96,9 @@ def _stories(
     try:
         return day_texts(folder.plan, data, building), None
     except (UsageError, DataError) as missing:
-        # Whoever names a folder means it. Without one the report does without the days.
-        if data is not None:
+        # Whoever names a folder means it. Without one the report does without the days, and so
+        # does the report of a run that was imported without any.
+        if data is not None and folder.plan.imported is None:
             raise
         return {}, f"the days that evidence points into are not shown: {missing}"
 
@@ -107,7 +111,7 @@ def _heatmaps(report: Report, folder: RunFolder, target: Path) -> Iterator[Path]
 
     summary = summarise(folder)
     for number, heatmap in enumerate(report.heatmaps):
-        name = "heatmap" if number == 0 else f"heatmap-{heatmap.persona}"
+        name = "heatmap" if number == 0 else f"heatmap-{number}-{_file_name(heatmap.persona)}"
         data = heatmap_of(folder, summary, heatmap)
         for suffix in (".png", ".svg"):
             path = target / f"{name}{suffix}"
@@ -115,10 +119,16 @@ def _heatmaps(report: Report, folder: RunFolder, target: Path) -> Iterator[Path]
             yield path
 
 
+def _file_name(persona: str | None) -> str:
+    """What a file may be called by: an id comes from elsewhere and may name any place."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", persona or "").strip("-")[:_LONGEST]
+
+
 @contextmanager
 def _charts(figures: Path, target: Path) -> Iterator[Callable[[], list[Path]]]:
     """Draw the charts beside whatever else is done; what is yielded waits for them."""
-    command = [sys.executable, "-m", "recall_bench.charts", str(figures), str(target)]
+    # Not from the current folder: whatever lies there is none of ours.
+    command = [sys.executable, "-P", "-m", "recall_bench.charts", str(figures), str(target)]
     with subprocess.Popen(  # noqa: S603 - our own interpreter, our own module
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as drawing:

@@ -83,8 +83,10 @@ def main() -> None:
         click.echo("interrupted", err=True)
         sys.exit(130)
     except BenchError as error:
+        from recall_bench.reporting.lines import plain
+
         for line in str(error).splitlines():
-            click.echo(f"error: {line}", err=True)
+            click.echo(f"error: {plain(line)}", err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()

@@ -53,6 +53,7 @@ def report_command(
     from recall_bench.analysis.report.text import text_of
     from recall_bench.cli.building import building
     from recall_bench.publishing import publish
+    from recall_bench.reporting.lines import plain
 
     with _keeping_everything():
         done = publish(
@@ -65,10 +66,10 @@ def report_command(
             building=building,
         )
     for note in done.notes:
-        click.echo(f"note: {note}", err=True)
+        click.echo(f"note: {plain(note)}", err=True)
     if as_json:
         click.echo(json_text(done.report))
         return
-    click.echo(text_of(done.report))
-    click.echo(f"\npage: {done.files[0]}")
-    click.echo(f"files: {len(done.files)} in {done.files[0].parent}")
+    click.echo(f"{text_of(done.report)}\n")
+    click.echo(plain(f"page: {done.files[0]}"))
+    click.echo(plain(f"files: {len(done.files)} in {done.files[0].parent}"))
