@@ -52,11 +52,14 @@ def test_the_public_names() -> None:
         "UsageError",
         "Verdict",
         "arun",
+        "compare",
         "draw_heatmap",
         "evaluate",
         "export_run",
+        "gate",
         "heatmap_grid",
         "heatmap_json",
+        "import_run",
         "list_personas",
         "load_persona",
         "open_run",
@@ -65,6 +68,7 @@ def test_the_public_names() -> None:
         "questions_in_range",
         "read_settings",
         "rejudge",
+        "report",
         "result_json",
         "run",
         "summarise",
@@ -206,3 +210,28 @@ async def test_a_benchmark_inside_a_running_loop(tmp_path: Path) -> None:
 
     assert finished.exit_code == 0
     assert (tmp_path / "run" / "heatmap.png").exists()
+
+
+def test_what_a_run_means_is_a_call_away(tmp_path: Path) -> None:
+    write_persona(tmp_path / "data")
+    runs = [
+        recall_bench.run(
+            adapter=adapter,
+            data=tmp_path / "data",
+            ranges=("5d", "10d"),
+            into=tmp_path / adapter,
+            heatmap_png=False,
+        ).folder.path
+        for adapter in ("bm25", "none")
+    ]
+
+    published = recall_bench.report(runs[0], into=tmp_path / "report", data=tmp_path / "data")
+    compared = recall_bench.compare(*runs)
+    gated = recall_bench.gate(*reversed(runs), margin=5)
+    imported = recall_bench.import_run(runs[0] / "result.json", into=tmp_path / "imported")
+
+    assert [path.name for path in published.files] == ["report.html", "report.json"]
+    assert "is worse than" in compared.conclusions[0]
+    assert (gated.verdict.value, gated.verdict.exit_code) == ("failed", 11)
+    again = recall_bench.summarise(recall_bench.open_run(imported.folder))
+    assert again.overall.mean == recall_bench.summarise(recall_bench.open_run(runs[0])).overall.mean

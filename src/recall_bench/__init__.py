@@ -40,16 +40,20 @@ if TYPE_CHECKING:
     from recall_bench.errors import SystemGone as SystemGone
     from recall_bench.errors import UsageError as UsageError
     from recall_bench.library import arun as arun
+    from recall_bench.library import compare as compare
     from recall_bench.library import draw_heatmap as draw_heatmap
     from recall_bench.library import evaluate as evaluate
     from recall_bench.library import export_run as export_run
+    from recall_bench.library import gate as gate
     from recall_bench.library import heatmap_json as heatmap_json
+    from recall_bench.library import import_run as import_run
     from recall_bench.library import list_personas as list_personas
     from recall_bench.library import load_persona as load_persona
     from recall_bench.library import open_run as open_run
     from recall_bench.library import questions_in_range as questions_in_range
     from recall_bench.library import read_settings as read_settings
     from recall_bench.library import rejudge as rejudge
+    from recall_bench.library import report as report
     from recall_bench.library import result_json as result_json
     from recall_bench.library import run as run
     from recall_bench.library import text_report as text_report
@@ -70,8 +74,9 @@ _HOMES = {
     "ending": "Finished",
     "errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
     "library": (
-        "arun draw_heatmap evaluate export_run heatmap_json list_personas load_persona open_run "
-        "questions_in_range read_settings rejudge result_json run text_report verdict_changes"
+        "arun compare draw_heatmap evaluate export_run gate heatmap_json import_run "
+        "list_personas load_persona open_run questions_in_range read_settings rejudge report "
+        "result_json run text_report verdict_changes"
     ),
     "profile": "Settings",
     "reporting.folder": "RunFolder",

@@ -1,7 +1,7 @@
 """Everything the command line does, one call away."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +25,11 @@ from recall_bench.resolve.personas import SAMPLE
 from recall_bench.shipped import SOURCES, catalogue, materialised
 
 if TYPE_CHECKING:
+    from recall_bench.analysis.contrasts import Report
+    from recall_bench.analysis.gate.checks import Gate
     from recall_bench.evaluation.evaluate import Evaluated
+    from recall_bench.importing.carrying_out import Imported
+    from recall_bench.publishing import Published
 
 
 class StoryEntry(Record, frozen=True, kw_only=True):
@@ -273,6 +277,73 @@ def verdict_changes(before: RunFolder, after: RunFolder) -> VerdictChanges:
     from recall_bench.rejudging.changes import changes_between
 
     return changes_between(before, after)
+
+
+def report(
+    run_folder: str | Path,
+    *,
+    into: str | Path | None = None,
+    beside: Sequence[str | Path] = (),
+    canaries: str | Path | None = None,
+    data: str | Path | None = None,
+    pictures: bool = False,
+) -> "Published":
+    """Write the page and the figures of a run; all figures, and the files, are returned.
+
+    `beside` are runs to weigh it against, `canaries` is a file of questions to watch, `data` holds
+    the personas where they do not come with the package.
+    """
+    from recall_bench.publishing import publish
+
+    return publish(
+        Path(run_folder),
+        into=None if into is None else Path(into),
+        beside=[Path(each) for each in beside],
+        canaries=None if canaries is None else Path(canaries),
+        data=None if data is None else Path(data),
+        pictures=pictures,
+    )
+
+
+def compare(baseline: str | Path, *others: str | Path, intersect: bool = False) -> "Report":
+    """Each of the other runs against the first: differences, intervals, p-values, in words too.
+
+    UsageError if they are not alike, unless what they have in common is to be compared.
+    """
+    from recall_bench.analysis.comparing import compare_runs
+
+    return compare_runs(
+        [RunFolder.open(Path(path)) for path in (baseline, *others)], intersect=intersect
+    )
+
+
+def gate(
+    run_folder: str | Path,
+    baseline: str | Path | None = None,
+    **rules: Any,  # noqa: ANN401 - the fields of Rules
+) -> "Gate":
+    """Pass or fail a run: `gate("runs/now", "runs/main", margin=2, max_leaks=0)`.
+
+    The rules are those of the command, by name.
+    """
+    from recall_bench.analysis.gate.gating import gate_run
+    from recall_bench.analysis.gate.rules import merged
+
+    against = None if baseline is None else RunFolder.open(Path(baseline))
+    return gate_run(RunFolder.open(Path(run_folder)), against, merged(rules))
+
+
+def import_run(
+    *sources: str | Path, into: str | Path | None = None, as_graded: bool = False
+) -> "Imported":
+    """A run folder of the public harness's files, and what was found and repaired in them."""
+    from recall_bench.importing.carrying_out import import_run
+
+    return import_run(
+        tuple(Path(source) for source in sources),
+        None if into is None else Path(into),
+        as_graded=as_graded,
+    )
 
 
 def open_run(path: str | Path) -> RunFolder:
