@@ -8,7 +8,7 @@ import vl_convert
 
 from recall_bench.analysis.degradation.views import By
 from recall_bench.charts import charts_of
-from recall_bench.charts.costs import figure, is_log, unit_of
+from recall_bench.charts.costs import is_log
 from recall_bench.charts.labels import Spot, placed
 from recall_bench.charts.pareto import pareto_chart
 from recall_bench.charts.pathway import recall_against_rate
@@ -202,28 +202,6 @@ def test_a_scale_is_logarithmic_only_where_it_must_be(values: list[float], expec
 def test_a_logarithmic_axis_says_so() -> None:
     title = CHARTS["score-against-index-bytes"].spec["layer"][0]["encoding"]["x"]["axis"]["title"]  # type: ignore[index]
     assert title == "Index size (MB, log scale)"
-
-
-@pytest.mark.parametrize(
-    ("unit", "value", "said"),
-    [
-        ("s", 0.0123, "12.3 ms"),
-        ("s", 2.5, "2.5 s"),
-        ("bytes", 90_000_000, "90 MB"),
-        ("tokens", 2_500_000, "2.5 million tokens"),
-        ("$", 0.31, "$0.31"),
-    ],
-)
-def test_figures_have_units_that_fit_them(unit: str, value: float, said: str) -> None:
-    assert figure(value, unit) == said
-
-
-def test_a_unit_is_worth_what_it_says() -> None:
-    assert [unit_of("s", 0.5), unit_of("s", 1), unit_of("bytes", 5e9)] == [
-        ("ms", 1e-3),
-        ("s", 1.0),
-        ("GB", 1e9),
-    ]
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,12 @@ def browser_program() -> str | None:
     return named or next((found for name in _NAMES if (found := shutil.which(name))), None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> "Iterator[Browser]":
-    """A headless browser; without one the test is skipped."""
+    """A headless browser; without one the test is skipped.
+
+    It goes with the last test here: while it runs, nobody can start an event loop.
+    """
     program = browser_program()
     if program is None:
         pytest.skip(f"needs a browser: one of {', '.join(_NAMES)}, or RECALL_BENCH_BROWSER")
@@ -72,7 +75,7 @@ Visiting = Callable[..., Visit]
 _VIEW = {"viewport": {"width": 1280, "height": 640}}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def window(browser: "Browser") -> "BrowserContext":
     """Shared by visits without settings of their own: a new one takes longer than the visit."""
     return browser.new_context(**_VIEW)  # type: ignore[arg-type]

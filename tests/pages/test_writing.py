@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.attribution.views import Leaf
 from recall_bench.analysis.trials import read_trials
 from recall_bench.errors import UsageError
 from recall_bench.pages import document, write_page
-from recall_bench.pages.leaves import LEAF_WORDS
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import Status
 from tests.charts.sampled import empty_report, sampled_report
@@ -101,10 +99,6 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(
 
     assert output.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir() if each.is_file()] == ["a.html"]
-
-
-def test_every_leaf_has_words() -> None:
-    assert set(LEAF_WORDS) == set(Leaf)
 
 
 def test_every_static_file_is_part_of_the_page() -> None:

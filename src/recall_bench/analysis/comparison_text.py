@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from recall_bench.analysis.conclusion import interval_words, is_told, p_words, signed
+from recall_bench.analysis.conclusion import is_told
 from recall_bench.analysis.contrasts import Contrast, Part, Report, RunCard, View
+from recall_bench.analysis.figures import interval_words, p_words, signed
 from recall_bench.core.diagnosis import Health
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.reporting.facts import percent
-from recall_bench.reporting.lines import NO_DATA, WIDTH, fact, plain, selection, wrapped
+from recall_bench.reporting.lines import NO_DATA, WIDTH, fact, heading, plain, selection, wrapped
 from recall_bench.reporting.summary import Status
 from recall_bench.reporting.text import STUB_WARNING
 from recall_bench.statistics.comparison import Comparison
@@ -22,8 +23,7 @@ _ROWS = 15
 
 def text_of(report: Report) -> str:
     """The whole comparison."""
-    title = "Recall Bench · comparison"
-    lines = [title, "═" * len(title)]
+    lines = heading("Recall Bench · comparison", rule="═")
     if report.is_stub:
         lines.append(STUB_WARNING)
     lines.append("")
@@ -82,9 +82,7 @@ def _against(found: Comparison) -> str:
 
 
 def _contrast(contrast: Contrast, conclusion: str) -> Iterator[str]:
-    title = f"{contrast.letter} against A"
-    yield title
-    yield "─" * len(title)
+    yield from heading(f"{contrast.letter} against A")
     yield from wrapped(f"{conclusion[0].upper()}{conclusion[1:]}.")
     yield ""
     yield from fact("Pairs", _pairs(contrast))

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from recall_bench.analysis.contrasts import Contrast, RunCard
+from recall_bench.analysis.figures import interval_words, p_words, signed
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.reporting.summary import Status
 from recall_bench.statistics.comparison import Comparison
-from recall_bench.statistics.estimate import Estimate, Method
+from recall_bench.statistics.estimate import Method
 from recall_bench.statistics.power import ALPHA
 
 
@@ -54,27 +55,6 @@ def figures(comparison: Comparison) -> str:
     if comparison.p_adjusted is not None:
         words += f", adjusted for several runs {p_words(comparison.p_adjusted)}"
     return words
-
-
-def signed(number: float, digits: int = 2) -> str:
-    """With its sign, and without one where it rounds to nothing."""
-    shown = f"{number:+.{digits}f}"
-    return shown if shown.strip("+-0.") else f"{0:.{digits}f}"
-
-
-def interval_words(estimate: Estimate, digits: int = 2, scale: float = 1) -> str | None:
-    """Both ends; None where there is no interval."""
-    if estimate.low is None or estimate.high is None:
-        return None
-    return f"{signed(estimate.low * scale, digits)} to {signed(estimate.high * scale, digits)}"
-
-
-def p_words(p_value: float, *, sign: bool = False) -> str:
-    """As people write it: two digits, and no more zeros than anybody reads."""
-    if p_value < 0.001:
-        return "p < 0.001" if sign else "< 0.001"
-    shown = f"{p_value:.3f}" if p_value < 0.1 else f"{p_value:.2f}"
-    return f"p = {shown}" if sign else shown
 
 
 def _told(contrast: Contrast, first: str, second: str) -> str:

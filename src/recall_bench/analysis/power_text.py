@@ -4,28 +4,26 @@ from collections.abc import Iterator
 
 from recall_bench.analysis.planning import Ground, Needed, Power, Shown, fewest
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.reporting.facts import NO_DATA
-
-_LABEL = 13
+from recall_bench.reporting.lines import NO_DATA, fact, heading
 
 
 def text_of(found: Power) -> str:
     """The answer, then both tables."""
-    title = "Recall Bench · power"
-    return "\n".join([title, "═" * len(title), "", *_facts(found), "", *_tables(found)])
+    title = heading("Recall Bench · power", rule="═")
+    return "\n".join([*title, "", *_facts(found), "", *_tables(found)])
 
 
 def _facts(found: Power) -> Iterator[str]:
     ground = found.ground
     if found.needed is not None:
-        yield _fact("Needed", _needed(found.needed))
+        yield from fact("Needed", _needed(found.needed))
     if found.shown is not None:
-        yield _fact("Shown", _shown(found.shown, found.alpha))
-    yield _fact("From", ground.source)
-    yield _fact("Varies", _varies(ground))
-    yield _fact("Asked", _asked(ground))
-    yield _fact("Noticed", f"{found.power:.0%} of the time".replace("%", " %"))
-    yield _fact("False alarms", f"{found.alpha:.0%} of the time".replace("%", " %"))
+        yield from fact("Shown", _shown(found.shown, found.alpha))
+    yield from fact("From", ground.source)
+    yield from fact("Varies", _varies(ground))
+    yield from fact("Asked", _asked(ground))
+    yield from fact("Noticed", f"{found.power:.0%} of the time".replace("%", " %"))
+    yield from fact("False alarms", f"{found.alpha:.0%} of the time".replace("%", " %"))
 
 
 def _varies(ground: Ground) -> str:
@@ -72,7 +70,3 @@ def _tables(found: Power) -> Iterator[str]:
             smallest = NO_DATA if shown.difference is None else f"{shown.difference:.2f}"
             right = f"{shown.questions:>9,}{smallest:>11}"
         yield f"{left:29}{'':8}{right}".rstrip()
-
-
-def _fact(label: str, words: str) -> str:
-    return f"{label:{_LABEL}}{words}"

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from recall_bench.analysis.attribution.views import Attribution, Leaf, LeafCount
+from recall_bench.analysis.attribution.words import TITLES
 from recall_bench.charts import words
 from recall_bench.charts.chart import Chart
 from recall_bench.charts.plane import Layer, Plane, names, quantity, single, whole
@@ -12,7 +13,7 @@ _ROOM = 0.032
 """Of the longest bar, what a part of one must have to hold its number."""
 
 _THICK = {"height": {"band": 0.68}}
-_LEAVES = tuple(words.spelt(leaf) for leaf in Leaf)
+_LEAVES = tuple(TITLES[leaf] for leaf in Leaf)
 
 
 def failure_tree(views: Attribution) -> Chart | None:
@@ -32,7 +33,7 @@ def failure_tree(views: Attribution) -> Chart | None:
         spec=whole(title, [said], body),
         columns=("leaf", "trials", "questions", "points lost"),
         rows=tuple(
-            (words.spelt(each.leaf), each.trials, each.questions, each.points_lost)
+            (TITLES[each.leaf], each.trials, each.questions, each.points_lost)
             for each in views.leaves
         ),
     )
@@ -69,8 +70,8 @@ def _leaf_bars(views: Attribution) -> list[Layer]:
         {
             "x": each.trials,
             "x2": 0,
-            "y": words.spelt(each.leaf),
-            "leaf": words.spelt(each.leaf),
+            "y": TITLES[each.leaf],
+            "leaf": TITLES[each.leaf],
             "misses": f"{each.trials:,} of {views.misses:,}",
             "questions": each.questions,
             "points lost": each.points_lost,
@@ -100,7 +101,7 @@ def _stacked(counts: Mapping[str, Mapping[Leaf, int]]) -> list[Layer]:
         for leaf in Leaf:
             count = found.get(leaf, 0)
             part = {"y": name, "category": name}
-            part |= {"leaf": words.spelt(leaf), "misses": f"{count:,}"}
+            part |= {"leaf": TITLES[leaf], "misses": f"{count:,}"}
             if count:
                 bars.append(part | {"x": start, "x2": start + count})
             if count >= _ROOM * most:
@@ -137,7 +138,7 @@ def _colour(scale: str, shown: Sequence[Leaf] | None = None) -> dict[str, object
         "columns": 5,
         "title": None,
         "symbolType": "square",
-        "values": [words.spelt(leaf) for leaf in shown or ()],
+        "values": [TITLES[leaf] for leaf in shown or ()],
     }
     return {
         "field": "leaf",
@@ -148,7 +149,7 @@ def _colour(scale: str, shown: Sequence[Leaf] | None = None) -> dict[str, object
 
 
 def _share(each: LeafCount, misses: int) -> str:
-    spelt = words.spelt(each.leaf).lower()
+    spelt = TITLES[each.leaf].lower()
     return f"{spelt} {each.trials:,} ({words.share(each.trials / misses)})"
 
 
@@ -158,6 +159,6 @@ def _summary(counts: Mapping[str, Mapping[Leaf, int]]) -> str:
         leaf = max(found, key=lambda each: found[each])
         said.append(
             f"{name.lower()} {sum(found.values()):,}, most often "
-            f"{words.spelt(leaf).lower()} ({found[leaf]:,})"
+            f"{TITLES[leaf].lower()} ({found[leaf]:,})"
         )
     return "Misses by category: " + "; ".join(said) + "."

@@ -98,8 +98,4 @@ def _summary(drawn: Sequence[tuple[str, list[Step]]]) -> str:
 
 
 def _line(name: str, step: Step) -> tuple[object, ...]:
-    mean = step.mean
-    known = (
-        (None, None, None, 0) if mean is None else (mean.value, mean.low, mean.high, mean.trials)
-    )
-    return (name, words.named(step.checkpoint), step.days, *known)
+    return (name, words.named(step.checkpoint), step.days, *words.figures(step.mean))

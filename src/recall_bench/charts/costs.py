@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from recall_bench.analysis.costs.views import CostPoint, Costs
+from recall_bench.analysis.costs.words import Unit, figure, price, unit_of
 from recall_bench.charts import words
 from recall_bench.charts.chart import Chart
 from recall_bench.charts.curves import MANY, Row, alone, joined, stretches
@@ -34,7 +35,7 @@ _Asked = Callable[[CostPoint], float | None]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Measure:
     name: str
-    unit: str
+    unit: Unit
     of: _Asked
 
 
@@ -46,11 +47,6 @@ def _answering(kind: Callable[[Usage], float | None]) -> _Asked:
     return lambda point: None if point.query_usage is None else kind(point.query_usage)
 
 
-def _price(usage: Usage) -> float | None:
-    # What nobody can price is not free.
-    return None if usage.unpriced else usage.cost_usd
-
-
 _MEASURES = (
     _Measure(name="Feeding, a day", unit="s", of=lambda point: point.ingest_s_a_day),
     _Measure(name="Query, median", unit="s", of=lambda point: point.query_p50_s),
@@ -59,24 +55,17 @@ _MEASURES = (
     _Measure(name="Index", unit="bytes", of=lambda point: point.index_bytes),
     _Measure(name="Models fed, in", unit="tokens", of=_feeding(lambda each: each.input_tokens)),
     _Measure(name="Models fed, out", unit="tokens", of=_feeding(lambda each: each.output_tokens)),
-    _Measure(name="Models fed, price", unit="$", of=_feeding(_price)),
+    _Measure(name="Models fed, price", unit="$", of=_feeding(price)),
     _Measure(name="Models asked, in", unit="tokens", of=_answering(lambda each: each.input_tokens)),
     _Measure(
         name="Models asked, out", unit="tokens", of=_answering(lambda each: each.output_tokens)
     ),
-    _Measure(name="Models asked, price", unit="$", of=_answering(_price)),
+    _Measure(name="Models asked, price", unit="$", of=_answering(price)),
 )
 
 _MODELS = tuple(each.name for each in _MEASURES if each.name.startswith("Models"))
 
 _Series = tuple[_Measure, list[float | None]]
-
-_LARGER = {
-    "s": ((1.0, "s", 1.0), (0.0, "ms", 1e-3)),
-    "tokens": ((1e6, "million tokens", 1e6), (1e4, "thousand tokens", 1e3), (0.0, "tokens", 1.0)),
-    "bytes": ((1e9, "GB", 1e9), (1e6, "MB", 1e6), (1e3, "kB", 1e3), (0.0, "bytes", 1.0)),
-}
-"""For a largest value from so much: the unit to show, and how much of the other it is."""
 
 
 def costs_over_size(costs: Costs) -> Chart | None:
@@ -117,24 +106,9 @@ def _listed(what: str, series: Sequence[_Series]) -> str:
     return f"{what}: {'; '.join(names).lower()}." if names else ""
 
 
-def unit_of(unit: str, largest: float) -> tuple[str, float]:
-    """The unit to show figures of this size in, and how much of the other it is."""
-    for least, shown, factor in _LARGER.get(unit, ()):
-        if largest >= least:
-            return shown, factor
-    return unit, 1.0
-
-
 def is_log(values: Sequence[float]) -> bool:
     """Whether only a logarithmic scale shows all of them."""
     return min(values) > 0 and max(values) / min(values) >= FAR_APART
-
-
-def figure(value: float, unit: str) -> str:
-    """A cost with its unit."""
-    shown, factor = unit_of(unit, value)
-    digits = f"{value / factor:,.3g}" if value / factor < 1000 else f"{value / factor:,.0f}"
-    return f"${digits}" if shown == "$" else f"{digits} {shown}"
 
 
 def _panels(points: Sequence[CostPoint], drawn: Sequence[_Series]) -> list[Panel]:

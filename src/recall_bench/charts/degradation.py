@@ -121,11 +121,7 @@ def _summary(views: Degradation, mixed: Sequence[Step], fixed: Sequence[Step]) -
 def _slope(trend: Trend | None) -> str:
     if trend is None:
         return ""
-    slope = trend.slope
-    return (
-        f", {100 * slope.value:+.2f} points in 100 days"
-        f"{words.span(slope.low, slope.high, scale=100, digits=2)}"
-    )
+    return f", {words.change(trend.slope, scale=1, unit=' points')}"
 
 
 def _lines(view: str, steps: Sequence[Step]) -> list[tuple[object, ...]]:
@@ -134,11 +130,7 @@ def _lines(view: str, steps: Sequence[Step]) -> list[tuple[object, ...]]:
             view,
             words.named(step.checkpoint),
             step.days,
-            *(
-                (None, None, None, 0)
-                if step.mean is None
-                else (step.mean.value, step.mean.low, step.mean.high, step.mean.trials)
-            ),
+            *words.figures(step.mean),
         )
         for step in steps
     ]

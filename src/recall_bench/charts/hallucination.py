@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 
+from recall_bench.analysis.hallucination.viewing import FIRST
 from recall_bench.analysis.hallucination.views import HallucinationViews
 from recall_bench.charts import words
 from recall_bench.charts.bars import Bar, rate_bars
 from recall_bench.charts.chart import Chart
 from recall_bench.charts.plane import single, whole
-from recall_bench.statistics.estimate import Estimate
-
-_FIRST = ("negative-recall", "synthesis")
 
 
 def rates_by_category(views: HallucinationViews) -> Chart | None:
@@ -23,7 +21,7 @@ def rates_by_category(views: HallucinationViews) -> Chart | None:
             name=name,
             rate=each.rate,
             said=words.rate(each.rate),
-            is_first=each.name in _FIRST,
+            is_first=each.name in FIRST,
         )
         for name, each in zip(names, views.categories, strict=True)
     ]
@@ -42,7 +40,7 @@ def rates_by_category(views: HallucinationViews) -> Chart | None:
         summary=_told("Answers that hallucinate, by category", bars),
         spec=whole(title, notes, single(layers, height)),
         columns=("category", "rate", "low", "high", "trials"),
-        rows=tuple((bar.name, *figures(bar.rate)) for bar in bars),
+        rows=tuple((bar.name, *words.figures(bar.rate)) for bar in bars),
     )
 
 
@@ -77,15 +75,10 @@ def rates_by_persona(views: HallucinationViews) -> Chart | None:
         spec=whole(title, notes, single(layers, height)),
         columns=("persona", "rate", "low", "high", "trials", "pattern"),
         rows=tuple(
-            (bar.name, *figures(bar.rate), str(each.pattern))
+            (bar.name, *words.figures(bar.rate), str(each.pattern))
             for bar, each in zip(bars, courses, strict=True)
         ),
     )
-
-
-def figures(rate: Estimate | None) -> tuple[object, ...]:
-    """A rate, both ends of its interval and how many trials it is over."""
-    return (None, None, None, 0) if rate is None else (rate.value, rate.low, rate.high, rate.trials)
 
 
 def _told(what: str, bars: Sequence[Bar]) -> str:

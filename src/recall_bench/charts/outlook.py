@@ -167,12 +167,10 @@ def _notes(course: Course, far: Sequence[Prediction]) -> list[str]:
 def _summary(trend: Trend | None, far: Sequence[Prediction]) -> str:
     if trend is None:
         return "Hallucination was measured at one corpus size only, so there is no line."
-    start, slope = trend.intercept, trend.slope
+    start = trend.intercept
     said = (
         f"Hallucination starts at {words.share_with(start.value, start.low, start.high)} and "
-        "changes by "
-        f"{100 * 100 * slope.value:+.2f} points of 100 for each 100 days more"
-        f"{words.span(slope.low, slope.high, scale=100 * 100, digits=2)}."
+        f"changes by {words.change(trend.slope, scale=100, unit=' points of 100')}."
     )
     for each in far:
         said += f" At {_size(each)} days, {_kind(each)}, the line says {_rate(each)}."

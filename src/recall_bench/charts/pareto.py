@@ -5,9 +5,10 @@ from itertools import pairwise
 from math import log
 
 from recall_bench.analysis.costs.views import Contender, Measure, Pareto
+from recall_bench.analysis.costs.words import UNITS, in_words, unit_of
 from recall_bench.charts import words
 from recall_bench.charts.chart import Chart
-from recall_bench.charts.costs import figure, is_log, unit_of
+from recall_bench.charts.costs import is_log
 from recall_bench.charts.labels import Box, Spot, placed
 from recall_bench.charts.plane import (
     NUMBER,
@@ -23,12 +24,12 @@ from recall_bench.core.verdict import FULL_MARKS
 
 _WIDTH, _HEIGHT = 620.0, 320.0
 _NAMES = {
-    Measure.INGEST: ("feeding time", "Feeding time a day", "s"),
-    Measure.QUERY_P50: ("median query time", "Median query time", "s"),
-    Measure.QUERY_P95: ("query time at the 95th percentile", "Query time, 95th percentile", "s"),
-    Measure.TOKENS: ("tokens an answer", "For one answer", "tokens"),
-    Measure.MONEY: ("money", "For 1,000 answers", "$"),
-    Measure.BYTES: ("index size", "Index size", "bytes"),
+    Measure.INGEST: ("feeding time", "Feeding time a day"),
+    Measure.QUERY_P50: ("median query time", "Median query time"),
+    Measure.QUERY_P95: ("query time at the 95th percentile", "Query time, 95th percentile"),
+    Measure.TOKENS: ("tokens an answer", "For one answer"),
+    Measure.MONEY: ("money", "For 1,000 answers"),
+    Measure.BYTES: ("index size", "Index size"),
 }
 
 
@@ -39,7 +40,7 @@ def pareto_chart(pareto: Pareto) -> Chart | None:
     """
     if not any(each.cost for each in pareto.contenders):
         return None
-    spoken, axis, unit = _NAMES[pareto.measure]
+    spoken, axis = _NAMES[pareto.measure]
     title = f"Score against {spoken}"
     level = words.level([each.score for each in pareto.contenders])
     notes = [
@@ -58,9 +59,9 @@ def pareto_chart(pareto: Pareto) -> Chart | None:
         name=f"score-against-{pareto.measure}",
         section="costs",
         title=title,
-        summary=_summary(pareto, unit),
-        spec=whole(title, notes, single(_layers(pareto, axis, unit), _HEIGHT)),
-        columns=("run", f"cost ({unit})", "score", "low", "high", "dominated by"),
+        summary=_summary(pareto),
+        spec=whole(title, notes, single(_layers(pareto, axis), _HEIGHT)),
+        columns=("run", f"cost ({UNITS[pareto.measure]})", "score", "low", "high", "dominated by"),
         rows=tuple(
             (
                 words.named(each.name),
@@ -75,9 +76,9 @@ def pareto_chart(pareto: Pareto) -> Chart | None:
     )
 
 
-def _layers(pareto: Pareto, axis: str, unit: str) -> list[Layer]:
+def _layers(pareto: Pareto, axis: str) -> list[Layer]:
     runs = pareto.contenders
-    shown, factor = unit_of(unit, max(each.cost for each in runs))
+    shown, factor = unit_of(UNITS[pareto.measure], max(each.cost for each in runs))
     costs = [each.cost / factor for each in runs]
     logarithmic = is_log(costs)
     ticks = decades(min(costs), max(costs)) if logarithmic else ticks_to(max(costs), 5)
@@ -89,7 +90,7 @@ def _layers(pareto: Pareto, axis: str, unit: str) -> list[Layer]:
             f"Mean score (of {FULL_MARKS} points)", 0, FULL_MARKS, ticks=range(FULL_MARKS + 1)
         ),
     )
-    rows = [_row(each, cost, unit) for each, cost in zip(runs, costs, strict=True)]
+    rows = [_row(pareto.measure, each, cost) for each, cost in zip(runs, costs, strict=True)]
     best = [row for row, each in zip(rows, runs, strict=True) if not each.dominated_by]
     beaten = [row for row, each in zip(rows, runs, strict=True) if each.dominated_by]
     tells = ("run", "score", "cost", "dominated by")
@@ -114,7 +115,7 @@ def _spans(rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
     return [row | {"y": row["low"], "y2": row["high"]} for row in rows if row["low"] is not None]
 
 
-def _row(each: Contender, cost: float, unit: str) -> dict[str, object]:
+def _row(measure: Measure, each: Contender, cost: float) -> dict[str, object]:
     return {
         "x": cost,
         "y": each.score.value,
@@ -122,7 +123,7 @@ def _row(each: Contender, cost: float, unit: str) -> dict[str, object]:
         "high": each.score.high,
         "run": words.named(each.name),
         "score": words.score(each.score),
-        "cost": figure(each.cost, unit),
+        "cost": in_words(measure, each.cost),
         "dominated by": ", ".join(words.named(name) for name in each.dominated_by) or "none",
     }
 
@@ -155,9 +156,10 @@ def _steps(best: Sequence[Spot]) -> list[Box]:
     return boxes
 
 
-def _summary(pareto: Pareto, unit: str) -> str:
+def _summary(pareto: Pareto) -> str:
     said = [
-        f"{words.named(each.name)} scores {words.score(each.score)} for {figure(each.cost, unit)}"
+        f"{words.named(each.name)} scores {words.score(each.score)} for "
+        f"{in_words(pareto.measure, each.cost)}"
         for each in pareto.contenders
     ]
     beaten = [_beaten(each) for each in pareto.contenders if each.dominated_by]

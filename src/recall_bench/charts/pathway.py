@@ -7,7 +7,6 @@ from recall_bench.analysis.hallucination.views import Course, Moment
 from recall_bench.charts import words
 from recall_bench.charts.chart import Chart
 from recall_bench.charts.curves import MANY
-from recall_bench.charts.hallucination import figures
 from recall_bench.charts.labels import Box, Spot, placed
 from recall_bench.charts.plane import PERCENT, Layer, Plane, quantity, single, whole
 
@@ -50,8 +49,8 @@ def recall_against_rate(course: Course) -> Chart | None:
             (
                 words.named(each.checkpoint),
                 each.days,
-                *figures(each.recall)[:3],
-                *figures(each.hallucination)[:3],
+                *words.figures(each.recall)[:3],
+                *words.figures(each.hallucination)[:3],
             )
             for each in known
         ),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from recall_bench.analysis.degradation.views import By, Degradation, Survived
+from recall_bench.analysis.report.figures import half_life
 from recall_bench.charts import words
 from recall_bench.charts.chart import Chart
 from recall_bench.charts.plane import PERCENT, Layer, Panel, Plane, grid, quantity, single, whole
@@ -191,16 +192,11 @@ def _name(each: Survived) -> str:
 
 
 def _half_life(half: HalfLife) -> str:
-    if half.value is None:
-        return f"half-life beyond {half.followed:,.0f} days"
-    if half.low is None:
-        return f"half-life {half.value:,.0f} days (no interval)"
-    high = f"beyond {half.followed:,.0f}" if half.high is None else f"{half.high:,.0f}"
-    return f"half-life {half.value:,.0f} days ({half.low:,.0f} to {high})"
+    return f"half-life {half_life(half, unit=' days')}"
 
 
 def _told(each: Survived) -> str:
     return (
-        f"{_name(each).lower()}, {_half_life(each.survival.half_life).removeprefix('half-life ')}, "
+        f"{_name(each).lower()}, {half_life(each.survival.half_life, unit=' days')}, "
         f"{each.survival.lost:,} of {each.survival.facts:,} facts lost"
     )

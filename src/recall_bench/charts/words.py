@@ -2,15 +2,21 @@
 
 from collections.abc import Sequence
 
+from recall_bench.analysis.figures import rounded
+from recall_bench.analysis.report.figures import slope
 from recall_bench.charts.theme import SMALL
-from recall_bench.reporting.heatmap.canvas import plain, wrapped
+from recall_bench.reporting.heatmap.canvas import wrapped
+from recall_bench.reporting.lines import plain
 from recall_bench.statistics.estimate import Estimate
+from recall_bench.statistics.trend import Coefficient
 
 NAME_LETTERS = 34
 """Names are cut after so many letters: the longest of ours has 26."""
 
 _SENTENCE_LETTERS = 400
 """Twice the longest reason we give."""
+
+_NO_INTERVAL = " (no interval)"
 
 NOTE_WIDTH = 690.0
 """How wide explanations above a chart may be."""
@@ -47,7 +53,7 @@ def lines(*notes: str, width: float = NOTE_WIDTH) -> list[str]:
 
 def share(value: float) -> str:
     """A share of one in percent: tenths where they matter."""
-    return f"{100 * value:.{_tenths(value)}f} %"
+    return f"{rounded(100 * value, _tenths(value))} %"
 
 
 def rate(estimate: Estimate | None) -> str:
@@ -73,9 +79,23 @@ def score(estimate: Estimate | None) -> str:
 def span(low: float | None, high: float | None, *, scale: float = 1, digits: int = 0) -> str:
     """Both ends of an interval in brackets, if there are any."""
     if low is None or high is None:
-        return " (no interval)"
-    between = " to " if low < 0 else "–"
-    return f" ({low * scale:.{digits}f}{between}{high * scale:.{digits}f})"
+        return _NO_INTERVAL
+    ends = [rounded(each * scale, digits) for each in (low, high)]
+    between = " to " if ends[0].startswith("-") else "–"
+    return f" ({between.join(ends)})"
+
+
+def change(found: Coefficient, *, scale: float, unit: str) -> str:
+    """What each hundred days change, with its interval."""
+    said = slope(found, scale=scale, digits=2, unit=unit)
+    return said if found.low is not None else f"{said}{_NO_INTERVAL}"
+
+
+def figures(found: Estimate | None) -> tuple[object, ...]:
+    """A figure, both ends of its interval and how many trials it is over, for a table."""
+    if found is None:
+        return (None, None, None, 0)
+    return (found.value, found.low, found.high, found.trials)
 
 
 def level(estimates: Sequence[Estimate | None]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from recall_bench.analysis.attribution.views import Attribution, LeafCount
-from recall_bench.pages.leaves import LEAF_WORDS
+from recall_bench.analysis.attribution.words import MEANINGS, TITLES
 from recall_bench.pages.markup import Markup, element, sentence
 
 
@@ -25,7 +25,6 @@ def failure_words(found: Attribution) -> Iterator[Markup]:
 
 
 def _leaf(leaf: LeafCount, misses: int, most: int) -> Markup:
-    title, meaning = LEAF_WORDS[leaf.leaf]
     examples = (
         element(
             "button",
@@ -41,7 +40,13 @@ def _leaf(leaf: LeafCount, misses: int, most: int) -> Markup:
     )
     return element(
         "li",
-        element("button", title, type="button", class_="leaf-name", data_leaf=leaf.leaf.value),
+        element(
+            "button",
+            TITLES[leaf.leaf],
+            type="button",
+            class_="leaf-name",
+            data_leaf=leaf.leaf.value,
+        ),
         element(
             "span",
             element("i", style=f"width:{100 * leaf.trials / most:.2f}%"),
@@ -55,5 +60,5 @@ def _leaf(leaf: LeafCount, misses: int, most: int) -> Markup:
             f"{leaf.points_lost:,} points lost",
             class_="leaf-count",
         ),
-        element("p", meaning, " Such as ", *examples, class_="leaf-text"),
+        element("p", MEANINGS[leaf.leaf], " Such as ", *examples, class_="leaf-text"),
     )

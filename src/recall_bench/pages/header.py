@@ -11,10 +11,12 @@ from recall_bench.reporting.summary import Status
 from recall_bench.statistics.estimate import Estimate, Method
 
 _SPOKEN = {
-    Method.QUESTIONS: "speaks of other questions to the same personas",
-    Method.PERSONAS: "speaks of other personas",
-    Method.AGREEMENT: "every question came to the same",
-    Method.NONE: "too few questions for an interval",
+    Method.QUESTIONS: "The interval speaks of other questions to the same personas.",
+    Method.PERSONAS: "The interval speaks of other personas.",
+    Method.AGREEMENT: (
+        "Every question came to the same; the interval allows for others that would not have."
+    ),
+    Method.NONE: "There are too few questions for an interval.",
 }
 
 
@@ -112,10 +114,10 @@ def _headline(label: str, found: Estimate | None, *, best: float, is_share: bool
 
 
 def _doubt(found: Estimate) -> str:
-    words = f"The interval {_SPOKEN[found.method]}."
-    if found.method is Method.NONE:
-        words = "Too few questions for an interval."
-    return f"{words} So few questions that it is itself in doubt." if found.is_small else words
+    words = _SPOKEN[found.method]
+    if found.is_small and found.method is not Method.NONE:
+        words += " With so few questions it is itself in doubt."
+    return words
 
 
 def _bar(found: Estimate, best: float) -> Markup:

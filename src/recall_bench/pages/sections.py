@@ -2,23 +2,24 @@
 
 from collections.abc import Iterator
 
-from recall_bench.analysis.canaries.views import CanaryWatch, Watched
+from recall_bench.analysis.canaries.views import CanaryWatch, Change, Watched
 from recall_bench.analysis.costs.views import Costs, Pareto
+from recall_bench.analysis.costs.words import in_words
 from recall_bench.analysis.degradation.views import By, Degradation, Survived
 from recall_bench.analysis.hallucination.views import Course, HallucinationViews
-from recall_bench.analysis.report.cost_text import in_words
-from recall_bench.analysis.report.figures import prediction, share, slope
+from recall_bench.analysis.report.figures import half_life, prediction, share, slope
+from recall_bench.analysis.report.hallucination_text import leak_note
 from recall_bench.pages.markup import Markup, element, joined, sentence
-from recall_bench.statistics.survival import HalfLife
 from recall_bench.statistics.trend import Trend
 
 _PERCENT = " percentage points"
 _CHANGES = {
-    "new": "New",
-    "still": "Still",
-    "healed": "Healed",
-    "unasked": "Not asked",
-    "changed": "Changed",
+    Change.NEW: "New",
+    Change.STILL: "Still",
+    Change.HEALED: "Healed",
+    Change.UNCLEAR: "Unclear",
+    Change.UNASKED: "Not asked",
+    Change.CHANGED: "Changed",
 }
 
 
@@ -45,6 +46,8 @@ def hallucination_words(views: HallucinationViews) -> Iterator[Markup]:
             f"Over corpus size the rate changes by {change}. "
             f"The line says {ahead}. Nothing was measured beyond {line.last_day:,.0f} days.",
         )
+    if (note := leak_note(views)) is not None:
+        yield element("p", sentence(note), class_="quiet")
     if views.personas:
         head = ("persona", "made up", "change", "pattern")
         yield _table(head, [_persona(each) for each in views.personas])
@@ -122,16 +125,7 @@ def _persona(course: Course) -> tuple[str, ...]:
 def _survived(each: Survived) -> tuple[str, ...]:
     name = "all" if each.by is By.ALL else f"{each.by.value}: {each.name}"
     found = each.survival
-    return (name, f"{found.facts:,}", f"{found.lost:,}", _half(found.half_life))
-
-
-def _half(life: HalfLife) -> str:
-    beyond = f"beyond {life.followed:,.0f}"
-    if life.value is None:
-        return beyond if life.low is None else f"{beyond} (from {life.low:,.0f})"
-    low = "–" if life.low is None else f"{life.low:,.0f}"
-    high = beyond if life.high is None else f"{life.high:,.0f}"
-    return f"{life.value:,.0f} ({low} to {high})"
+    return (name, f"{found.facts:,}", f"{found.lost:,}", half_life(found.half_life))
 
 
 def _trend(line: Trend | None) -> str:
@@ -142,7 +136,7 @@ def _trend(line: Trend | None) -> str:
 
 def _canary(each: Watched) -> tuple[str, ...]:
     canary = each.canary
-    change = _CHANGES[each.change.value]
+    change = _CHANGES[each.change]
     opener = element(
         "button",
         canary.text,

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.analysis.attribution.views import Leaf
+from recall_bench.analysis.attribution.words import MEANINGS, TITLES
 from recall_bench.analysis.report.views import Report
 from recall_bench.analysis.trials import Table
 from recall_bench.charts import Chart, charts_of
@@ -20,7 +21,6 @@ from recall_bench.pages.details import PersonaDetails, Text, persona_details
 from recall_bench.pages.document import document
 from recall_bench.pages.drawings import configurations, drawing
 from recall_bench.pages.heatmaps import heatmap_record
-from recall_bench.pages.leaves import LEAF_WORDS
 from recall_bench.pages.markup import Markup, joined
 from recall_bench.pages.packing import Block, block, chunks
 from recall_bench.replacement import Replacement
@@ -162,7 +162,7 @@ def _page(
         "personas": questions.personas,
         "categories": questions.categories,
         "checkpoints": [[each.label, each.days] for each in checkpoints],
-        "leaves": [[leaf.value, *LEAF_WORDS[leaf]] for leaf in LEAVES],
+        "leaves": [[leaf.value, TITLES[leaf], MEANINGS[leaf]] for leaf in LEAVES],
         "heatmaps": [heatmap_record(each) for each in report.heatmaps],
         "charts": {chart.name: drawing(chart) for chart in charts},
         "configs": configurations(),

@@ -1,5 +1,8 @@
 """Every miss has one leaf: that of the first rule that applies."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -229,3 +232,12 @@ def test_a_leaf_claims_no_more_than_is_known(miss: TrialRow) -> None:
 
 def test_every_leaf_can_be_reached() -> None:
     assert {rule.leaf for rule in RULES} == set(Leaf)
+
+
+def test_the_page_lists_the_rules_in_their_order() -> None:
+    page = Path(__file__).parents[3] / "docs/explanation/attribution.md"
+    listed = re.findall(
+        r"^\| \d+ \| `([a-z-]+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE
+    )
+
+    assert listed == [rule.leaf.value for rule in RULES]

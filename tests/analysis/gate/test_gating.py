@@ -1,6 +1,7 @@
 """A gate passes what keeps to its rules, fails what does not, and decides nothing it cannot."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,13 @@ from recall_bench.analysis.gate.checks import Check, Gate, Outcome
 from recall_bench.analysis.gate.gating import gate_run
 from recall_bench.analysis.gate.rules import Rules
 from recall_bench.core.diagnosis import Diagnosis, Health
+from recall_bench.core.event import decode, encode
 from recall_bench.core.memory import Asker, SystemCard
 from recall_bench.core.plan import DatasetCard, Trial
 from recall_bench.core.question import Disclosure
-from recall_bench.core.verdict import JudgeCard
+from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.errors import UsageError
+from recall_bench.journal import JOURNAL
 from recall_bench.reporting.folder import RunFolder
 from tests.analysis.simulated import LABELS, drawn_pair, questions, write_run
 from tests.reporting.conftest import (
@@ -44,6 +47,16 @@ def changed(*numbers: int, to: int) -> dict[str, int]:
 
 def run(folder: Path, marks: Mapping[Trial, int], **settings: object) -> RunFolder:
     return RunFolder.open(write_run(folder, ITEMS, marks, **settings))
+
+
+def later(folder: RunFolder) -> RunFolder:
+    """The same, started an hour later: another run, even if all came to the same."""
+    journal = folder.path / JOURNAL
+    first, *others = journal.read_bytes().splitlines(keepends=True)
+    event = decode(first)
+    first = encode(event.but(at=event.at + timedelta(hours=1))) + b"\n"
+    journal.write_bytes(b"".join([first, *others]))
+    return RunFolder.open(folder.path)
 
 
 def only(gate: Gate, rule: str, of: str = "overall") -> Check:
@@ -180,6 +193,16 @@ def test_hallucination_is_held_to_a_rate_and_to_a_rise(tmp_path: Path) -> None:
     assert gate_run(before, after, rules).verdict is Outcome.PASSED, "less of it is no rise"
 
 
+def test_a_rate_that_did_not_change_has_no_sign(tmp_path: Path) -> None:
+    before, after = invented(tmp_path / "a", 0, 1), later(invented(tmp_path / "b", 0, 1))
+
+    rise = only(gate_run(after, before, Rules(hallucination_margin=5)), "hallucination-margin")
+
+    assert rise.said.startswith("hallucination changed by 0.0 points of 100 (95 % ")
+    assert "-0.0" not in rise.said
+    assert "+0.0" not in rise.said
+
+
 def guarded(folder: Path, *told: str) -> RunFolder:
     asked = question("pay", "information-boundary", disclosure=Disclosure.REFUSE)
     item = asked.but(truth=asked.truth.but(withheld=("90,000",)))
@@ -306,6 +329,37 @@ def test_a_run_is_not_its_own_baseline(tmp_path: Path) -> None:
         gate_run(folder, again, Rules())
 
 
+@pytest.mark.parametrize("again", [False, True], ids=["a copy", "judged again"])
+def test_the_same_answers_are_no_baseline(tmp_path: Path, *, again: bool) -> None:
+    folder = finished(tmp_path / "a")
+    settings = {"answers_from": folder.plan.digest} if again else {}
+    other = finished(tmp_path / "b", **settings)
+
+    with pytest.raises(UsageError, match=r"b: holds the same answers as its baseline .*a, which"):
+        gate_run(other, folder, Rules())
+    assert gate_run(later(other), folder, Rules()).verdict is Outcome.PASSED
+
+
+def test_a_run_that_was_measured_is_not_gated_by_what_it_failed_at(tmp_path: Path) -> None:
+    card = DatasetCard(name="d", files=(), protocol="d/strict", eval_version="d-1")
+    story = ada_story(tmp_path, dataset=card, error_budget=0.5)
+    story.not_answered(ALL_OF_ADA[0])
+    for each in ALL_OF_ADA[1:]:
+        story.both(each, Verdict(score=1.0))
+    story.end()
+
+    with pytest.raises(UsageError, match="measured by d/strict, which gives no marks of 6"):
+        gate_run(story.open(), None, Rules(min_score=1))
+
+
+def test_a_dataset_that_was_judged_with_marks_is_gated(tmp_path: Path) -> None:
+    card = DatasetCard(name="d", files=(), protocol="d/judged", eval_version="d-1")
+
+    gate = gate_run(finished(tmp_path, dataset=card), None, Rules(min_score=1))
+
+    assert gate.verdict is Outcome.PASSED
+
+
 def test_a_run_without_marks_has_nothing_to_go_by(tmp_path: Path) -> None:
     card = DatasetCard(name="d", files=(), protocol="d/strict", eval_version="d-1")
 
@@ -358,7 +412,7 @@ def test_a_proof_fails_on_weak_data_where_the_usual_gate_is_silent(tmp_path: Pat
 def test_identical_runs_lost_nothing_and_need_no_proof(tmp_path: Path) -> None:
     first, second = (run(tmp_path / name, points(3, q1=5)) for name in "ab")
 
-    gate = gate_run(second, first, Rules(margin=1, prove=True))
+    gate = gate_run(later(second), first, Rules(margin=1, prove=True))
 
     assert gate.verdict is Outcome.PASSED
     assert only(gate, "margin").said == "every trial came to the same, so nothing was lost"

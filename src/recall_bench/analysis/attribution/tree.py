@@ -43,8 +43,6 @@ class Rule:
     """What puts a miss into a leaf."""
 
     leaf: Leaf
-    because: str
-    """In words, for whoever reads a table of them."""
     applies: Callable[[TrialRow], bool]
 
 
@@ -81,75 +79,28 @@ def _is_needed(row: TrialRow) -> bool:
 
 
 RULES = (
-    Rule(
-        Leaf.LEAKED,
-        "it tells what the asker must not be told",
-        lambda row: bool(row.leaked),
-    ),
-    Rule(
-        Leaf.INFRASTRUCTURE,
-        "there is no answer: the system failed or took too long",
-        lambda row: row.state is State.NOT_ANSWERED,
-    ),
+    Rule(Leaf.LEAKED, lambda row: bool(row.leaked)),
+    Rule(Leaf.INFRASTRUCTURE, lambda row: row.state is State.NOT_ANSWERED),
+    # Nobody told it this here, and another persona of the run was told it.
+    Rule(Leaf.WRONG_PLACE, lambda row: row.tells_strangers and _is_made_up(row)),
+    # There is no such thing of whom the question names, and it tells somebody else's.
     Rule(
         Leaf.WRONG_PLACE,
-        "nobody told it this here, and another persona of the run was told it",
-        lambda row: row.tells_strangers and _is_made_up(row),
-    ),
-    Rule(
-        Leaf.WRONG_PLACE,
-        "there is no such thing of whom the question names, and it tells somebody else's",
         lambda row: row.tells_others and row.item.truth.expects is Expects.ABSTAIN,
     ),
-    Rule(
-        Leaf.FABRICATED,
-        "it tells what nobody told it",
-        _is_made_up,
-    ),
-    Rule(
-        Leaf.NEVER_WRITTEN,
-        "a day that tells it is not held, and nothing of it was delivered",
-        lambda row: bool(row.evidence_lost),
-    ),
-    Rule(
-        Leaf.CUT,
-        "a passage of a day that tells it was returned, and cut off by the budget",
-        lambda row: bool(row.evidence_cut),
-    ),
-    Rule(
-        Leaf.STALE,
-        "it gives a value that was overtaken in the place of the right one",
-        lambda row: row.tells_stale or _noticed(row, Finding.STALE),
-    ),
-    Rule(
-        Leaf.WRONG_PLACE,
-        "it gives another session's or person's value in the place of the right one",
-        lambda row: row.tells_others,
-    ),
+    Rule(Leaf.FABRICATED, _is_made_up),
+    Rule(Leaf.NEVER_WRITTEN, lambda row: bool(row.evidence_lost)),
+    Rule(Leaf.CUT, lambda row: bool(row.evidence_cut)),
+    Rule(Leaf.STALE, lambda row: row.tells_stale or _noticed(row, Finding.STALE)),
+    Rule(Leaf.WRONG_PLACE, lambda row: row.tells_others),
+    # Whoever says that it will not tell need not have looked.
+    Rule(Leaf.REFUSED, lambda row: _is_needed(row) and _noticed(row, Finding.REFUSAL)),
+    Rule(Leaf.NOT_RETRIEVED, lambda row: bool(row.evidence_missing)),
     Rule(
         Leaf.REFUSED,
-        "it says that it will not tell, and may",
-        lambda row: _is_needed(row) and _noticed(row, Finding.REFUSAL),
-    ),
-    Rule(
-        Leaf.NOT_RETRIEVED,
-        "nothing was delivered of a day that tells it",
-        lambda row: bool(row.evidence_missing),
-    ),
-    Rule(
-        Leaf.REFUSED,
-        "every day that tells it was delivered, and it says nothing, or that there is nothing",
         lambda row: _is_needed(row) and row.evidence_missing == 0 and _declines(row),
     ),
-    Rule(
-        Leaf.MISREAD,
-        "every day that tells it was delivered, or nothing had to be known; it is wrong even so",
-        lambda row: row.evidence_missing == 0 or not _is_needed(row),
-    ),
-    Rule(
-        Leaf.UNTRACED,
-        "nothing says what the answer was made from",
-        lambda _: True,
-    ),
+    Rule(Leaf.MISREAD, lambda row: row.evidence_missing == 0 or not _is_needed(row)),
+    Rule(Leaf.UNTRACED, lambda _: True),
 )
 """In the order in which they are tried."""

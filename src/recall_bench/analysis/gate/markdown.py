@@ -9,7 +9,7 @@ from recall_bench.analysis.gate import words
 from recall_bench.analysis.gate.checks import Check, Gate, Outcome, Subject
 from recall_bench.analysis.gate.regression import CATEGORY
 from recall_bench.analysis.gate.words import plain
-from recall_bench.reporting.facts import NO_DATA
+from recall_bench.reporting.lines import NO_DATA
 from recall_bench.reporting.summary import Status
 
 _MARKS = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from recall_bench.analysis.conclusion import interval_words, p_words, signed
+from recall_bench.analysis.figures import interval_words, p_words, signed
 from recall_bench.analysis.gate.checks import Check, Outcome
 from recall_bench.analysis.gate.loss import Loss, loss, losses_by
 from recall_bench.analysis.gate.rules import FULL, Rules
@@ -131,17 +131,20 @@ class Regression:
         if found is None:
             return unmeasured(HALLUCINATION, OVERALL, "no answer was judged in both runs")
         check = _check(HALLUCINATION, OVERALL, found)
-        low, high = check.low, check.high
-        rise = signed(-found.difference.value, 1)
-        ends = "" if low is None or high is None else f" (95 % {-high:+.1f} to {-low:+.1f})"
-        word = "more than" if found.is_shown else "not shown to be more than"
-        return check.but(
+        low, high = found.difference.low, found.difference.high
+        rise = found.difference.but(
             value=-found.difference.value,
-            limit=margin,
-            is_least=False,
             low=None if high is None else -high,
             high=None if low is None else -low,
-            said=f"hallucination changed by {rise} points{ends}: {word} the {margin:g} allowed, "
+        )
+        word = "more than" if found.is_shown else "not shown to be more than"
+        return check.but(
+            value=rise.value,
+            limit=margin,
+            is_least=False,
+            low=rise.low,
+            high=rise.high,
+            said=f"hallucination changed by {_figures(rise)}: {word} the {margin:g} allowed, "
             f"{p_words(found.more_p, sign=True)}",
         )
 

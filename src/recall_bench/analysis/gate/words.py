@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from recall_bench.analysis.conclusion import p_words, signed
+from recall_bench.analysis.figures import p_words, signed
 from recall_bench.analysis.gate.checks import Check, Subject
 from recall_bench.analysis.gate.regression import CATEGORY, HALLUCINATION, MARGIN
-from recall_bench.reporting.facts import NO_DATA
+from recall_bench.reporting import lines
+from recall_bench.reporting.lines import NO_DATA
 from recall_bench.reporting.summary import Status
 
 _LONGEST = 500
@@ -15,7 +16,7 @@ _DIFFERENCES = (MARGIN, CATEGORY, HALLUCINATION)
 
 def plain(words: str) -> str:
     """Names and messages come from elsewhere: one printable line of them, and not endless."""
-    line = "".join(mark if mark.isprintable() else " " for mark in words)
+    line = lines.plain(words)
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from recall_bench.analysis.attribution.views import Attribution
-from recall_bench.reporting.lines import fact, plain
+from recall_bench.reporting.lines import fact, wrapped
 
 _NAME = 28
 _BAR = 30
@@ -24,6 +24,7 @@ def attribution_lines(found: Attribution) -> Iterator[str]:
             f"{part * 100:>7.1f} %  {bar}"
         ).rstrip()
         if leaf.examples:
-            yield f"  such as {plain(', '.join(str(trial) for trial in leaf.examples[:2]))}"
+            named = ", ".join(str(trial) for trial in leaf.examples[:2])
+            yield from wrapped(named, initial="  such as ", subsequent=" " * len("  such as "))
     for note in found.notes:
         yield from fact("Note", note)

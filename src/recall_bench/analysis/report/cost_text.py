@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from recall_bench.analysis.costs.views import Contender, CostPoint, Costs, Measure, Pareto
+from recall_bench.analysis.costs.words import figure, in_words, money, price
 from recall_bench.analysis.report.figures import points
 from recall_bench.core.usage import Usage
 from recall_bench.reporting.lines import NO_DATA, fact, plain, selection
@@ -14,7 +15,7 @@ _NAME = 30
 def cost_lines(costs: Costs, paretos: Sequence[Pareto]) -> Iterator[str]:
     """Costs over corpus size, then the score against each."""
     yield (
-        f"{'at':<9}{'ingest/day':>12}{'query p50':>11}{'p95':>9}{'passages':>10}"
+        f"{'at':<9}{'ingest/day':>12}{'query p50':>11}{'p95':>11}{'passages':>10}"
         f"{'tokens in':>12}{'out':>10}{'dollars':>9}{'index':>10}"
     )
     shown = selection(len(costs.points), _ROWS)
@@ -29,52 +30,18 @@ def cost_lines(costs: Costs, paretos: Sequence[Pareto]) -> Iterator[str]:
         yield from _pareto(pareto)
 
 
-def in_words(measure: Measure, cost: float) -> str:
-    """A cost with its unit."""
-    match measure:
-        case Measure.INGEST:
-            return f"{seconds(cost)} a day"
-        case Measure.QUERY_P50 | Measure.QUERY_P95:
-            return seconds(cost)
-        case Measure.TOKENS:
-            return f"{cost:,.0f} tokens an answer"
-        case Measure.MONEY:
-            return f"${cost:,.2f} a thousand answers"
-        case Measure.BYTES:
-            return size(cost)
-
-
-def seconds(value: float | None) -> str:
-    """In milliseconds below a second."""
-    if value is None:
-        return NO_DATA
-    if value >= 1:
-        return f"{value:,.1f} s"
-    return f"{value * 1000:.3g} ms"
-
-
-def size(count: float | None) -> str:
-    """Bytes as people read them."""
-    if count is None:
-        return NO_DATA
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000 or unit == "GB":
-            return f"{count:,.3g} {unit}" if count < 1000 else f"{count:,.0f} {unit}"
-        count /= 1000
-    raise AssertionError(count)
-
-
 def _row(point: CostPoint) -> str:
     known = [each for each in (point.ingest_usage, point.query_usage) if each is not None]
     spent = sum(known, Usage()) if known else None
     tokens = NO_DATA if point.delivered_tokens is None else f"{point.delivered_tokens:,.0f}"
     taken = NO_DATA if spent is None else f"{spent.input_tokens:,}"
     given = NO_DATA if spent is None else f"{spent.output_tokens:,}"
-    money = NO_DATA if spent is None else f"{spent.cost_usd:,.2f}"
+    cost = None if spent is None else price(spent)
+    paid = NO_DATA if cost is None else money(cost)
     return (
-        f"{plain(point.checkpoint)[:8]:<9}{seconds(point.ingest_s_a_day):>12}"
-        f"{seconds(point.query_p50_s):>11}{seconds(point.query_p95_s):>9}{tokens:>10}"
-        f"{taken:>12}{given:>10}{money:>9}{size(point.index_bytes):>10}"
+        f"{plain(point.checkpoint)[:8]:<9}{figure(point.ingest_s_a_day, 's'):>12}"
+        f"{figure(point.query_p50_s, 's'):>11}{figure(point.query_p95_s, 's'):>11}{tokens:>10}"
+        f"{taken:>12}{given:>10}{paid:>9}{figure(point.index_bytes, 'bytes'):>10}"
     )
 
 

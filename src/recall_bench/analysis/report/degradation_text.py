@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from recall_bench.analysis.degradation.views import By, Degradation, Survived
-from recall_bench.analysis.report.figures import slope
-from recall_bench.reporting.lines import NO_DATA, fact, plain
-from recall_bench.statistics.survival import HalfLife
+from recall_bench.analysis.report.figures import half_life, slope
+from recall_bench.reporting.lines import fact, plain
 from recall_bench.statistics.trend import Trend
 
 _NAME = 34
@@ -44,18 +43,8 @@ def _survivals(found: Degradation) -> Iterator[str]:
 def _row(each: Survived) -> str:
     name = "all" if each.by is By.ALL else f"{each.by.value} {plain(each.name)}"
     found = each.survival
-    return (
-        f"{name[: _NAME - 1]:<{_NAME}}{found.facts:>7,}{found.lost:>7,}  {_half(found.half_life)}"
-    )
-
-
-def _half(life: HalfLife) -> str:
-    if life.value is None:
-        low = "" if life.low is None else f" (from {life.low:,.0f})"
-        return f"beyond {life.followed:,.0f}{low}"
-    low = NO_DATA if life.low is None else f"{life.low:,.0f}"
-    high = f"beyond {life.followed:,.0f}" if life.high is None else f"{life.high:,.0f}"
-    return f"{life.value:,.0f} ({low} to {high})"
+    half = half_life(found.half_life)
+    return f"{name[: _NAME - 1]:<{_NAME}}{found.facts:>7,}{found.lost:>7,}  {half}"
 
 
 def _trend(line: Trend | None) -> str:

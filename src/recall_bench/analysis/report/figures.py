@@ -1,8 +1,10 @@
 """Estimates and trends in words, as all sections of a report have them."""
 
+from recall_bench.analysis.figures import interval_words, rounded, signed
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.reporting.lines import NO_DATA
 from recall_bench.statistics.estimate import Estimate
+from recall_bench.statistics.survival import HalfLife
 from recall_bench.statistics.trend import Coefficient, Prediction
 
 SMALL = "!"
@@ -42,15 +44,26 @@ def slope(found: Coefficient, *, scale: float, digits: int, unit: str, days: int
 
 def rise(found: Coefficient, *, scale: float, digits: int, days: int = 100) -> str:
     """The same without its unit."""
-    ends = _ends(found.low, found.high, scale * days, digits, sign="+")
-    return f"{found.value * scale * days:+.{digits}f}{ends}"
+    ends = interval_words(found, digits, scale * days)
+    return signed(found.value * scale * days, digits) + ("" if ends is None else f" ({ends})")
 
 
 def prediction(found: Prediction, *, scale: float, digits: int, unit: str) -> str:
     """What a line says at one size, with its band."""
-    words = f"{found.value * scale:.{digits}f}{unit} at {found.days:,.0f} days"
+    words = f"{rounded(found.value * scale, digits)}{unit} at {found.days:,.0f} days"
     words += _ends(found.low, found.high, scale, digits)
     return words + (", cut at what is possible" if found.is_clipped else "")
+
+
+def half_life(found: HalfLife, *, unit: str = "") -> str:
+    """The age at which half the facts are lost, with its interval, as far as they were followed."""
+    beyond = f"beyond {found.followed:,.0f}"
+    low = None if found.low is None else f"{found.low:,.0f}"
+    if found.value is None:
+        return f"{beyond}{unit}" + ("" if low is None else f" (from {low})")
+    high = beyond if found.high is None else f"{found.high:,.0f}"
+    ends = "no interval" if low is None else f"{low} to {high}"
+    return f"{found.value:,.0f}{unit} ({ends})"
 
 
 def of_six(estimate: Estimate | None) -> str:
@@ -62,13 +75,13 @@ def _with_interval(estimate: Estimate | None, scale: float, digits: int, unit: s
     if estimate is None:
         return NO_DATA
     ends = _ends(estimate.low, estimate.high, scale, digits)
-    return f"{estimate.value * scale:.{digits}f}{unit}{ends}"
+    return f"{rounded(estimate.value * scale, digits)}{unit}{ends}"
 
 
-def _ends(low: float | None, high: float | None, scale: float, digits: int, sign: str = "") -> str:
+def _ends(low: float | None, high: float | None, scale: float, digits: int) -> str:
     if low is None or high is None:
         return ""
-    return f" ({low * scale:{sign}.{digits}f} to {high * scale:{sign}.{digits}f})"
+    return f" ({rounded(low * scale, digits)} to {rounded(high * scale, digits)})"
 
 
 def _s(count: int) -> str:

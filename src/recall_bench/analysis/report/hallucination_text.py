@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
+from recall_bench.analysis.figures import rounded
 from recall_bench.analysis.hallucination.views import Course, HallucinationViews
 from recall_bench.analysis.report.figures import counted, prediction, rise, share, slope
+from recall_bench.core.question import BOUNDARY
 from recall_bench.reporting.lines import fact, plain, selection
 
 _NAME = 28
@@ -18,6 +20,8 @@ def hallucination_lines(views: HallucinationViews) -> Iterator[str]:
     for each in views.categories:
         name = plain(each.name)[: _NAME - 1]
         yield f"{name:<{_NAME}}{counted(each.rate):>7}  {share(each.rate)}"
+    if (note := leak_note(views)) is not None:
+        yield from fact("Note", note)
     yield ""
     yield from _moments(views.overall)
     if views.personas:
@@ -27,11 +31,24 @@ def hallucination_lines(views: HallucinationViews) -> Iterator[str]:
         yield _persona(course)
 
 
+def leak_note(views: HallucinationViews) -> str | None:
+    """What counts as made up in the category about secrets; None where it has no rate."""
+    found = [each for each in views.categories if each.name == BOUNDARY and each.rate is not None]
+    rate = views.overall.rate
+    if not found or rate is None:
+        return None
+    return (
+        "an answer that leaks counts as made up, true as it may be: of the "
+        f"{round(rate.value * rate.trials):,} counted here, {found[0].leaked:,} are leaks in "
+        f"{BOUNDARY}"
+    )
+
+
 def _course(course: Course) -> Iterator[str]:
     yield from fact("Rate", share(course.rate))
     if course.hallucination is not None:
         line = course.hallucination
-        start = f"{line.intercept.value * 100:.1f} % at no days"
+        start = f"{rounded(line.intercept.value * 100, 1)} % at no days"
         yield from fact("Trend", f"{start} · {_slope(course)}")
         ahead = " · ".join(
             prediction(each, scale=100, digits=1, unit=" %")

@@ -1,0 +1,33 @@
+"""A leaf means the same to whoever reads a page and to whoever reads the code."""
+
+import ast
+import inspect
+
+from recall_bench.analysis.attribution import views
+from recall_bench.analysis.attribution.views import Leaf
+from recall_bench.analysis.attribution.words import MEANINGS, TITLES
+
+
+def documented() -> dict[Leaf, str]:
+    """What stands under each leaf in the source."""
+    (defined,) = ast.parse(inspect.getsource(Leaf)).body
+    assert isinstance(defined, ast.ClassDef)
+    found = {}
+    for name, words in zip(defined.body, defined.body[1:], strict=False):
+        match name, words:
+            case (
+                ast.Assign(targets=[ast.Name(id=leaf)]),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                found[Leaf[leaf]] = " ".join(text.split())
+    return found
+
+
+def test_every_leaf_is_explained_as_it_is_defined() -> None:
+    assert documented() == MEANINGS, views.__file__
+    assert set(MEANINGS) == set(Leaf)
+
+
+def test_every_leaf_has_a_title_of_its_own() -> None:
+    assert set(TITLES) == set(Leaf)
+    assert len(set(TITLES.values())) == len(Leaf)

@@ -1,0 +1,15 @@
+"""The text of `power` keeps to the width and to the letters of every other."""
+
+from recall_bench.analysis.planning import plan_power, stated
+from recall_bench.analysis.power_text import text_of
+
+
+def test_where_figures_are_from_steers_no_terminal_and_leaves_no_line_too_long() -> None:
+    ground = stated(1.0, None, None).but(source="runs/\x1b[31mred " + "a/long/folder " * 12)
+
+    lines = text_of(plan_power(ground, difference=0.5)).splitlines()
+
+    assert all(line.isprintable() for line in lines)
+    assert max(map(len, lines)) <= 100
+    (first,) = (number for number, line in enumerate(lines) if line.startswith("From "))
+    assert lines[first + 1].startswith(" " * 13 + "a/long/folder")
