@@ -169,7 +169,7 @@ def _row(part: Part, scale: float = 1, digits: int = 2) -> str:
         adjusted += "*"
     seen = NO_DATA if found.detectable is None else f"{scale * found.detectable:.{digits}f}"
     counts = f"{found.wins}/{found.ties}/{found.losses}"
-    tested = f"{p_words(found.p_value):>8}{adjusted:>9}{counts:>12}{seen:>6}"
+    tested = f"{p_words(found.p_value):>8}{adjusted:>9} {counts:>11}{seen:>6}"
     return _figures(part, found.difference, scale, digits) + tested
 
 

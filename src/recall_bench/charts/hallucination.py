@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from recall_bench.analysis.hallucination.viewing import FIRST
 from recall_bench.analysis.hallucination.views import HallucinationViews
 from recall_bench.charts import words
 from recall_bench.charts.bars import Bar, rate_bars
@@ -21,7 +20,7 @@ def rates_by_category(views: HallucinationViews) -> Chart | None:
             name=name,
             rate=each.rate,
             said=words.rate(each.rate),
-            is_first=each.name in FIRST,
+            is_first=True,
         )
         for name, each in zip(names, views.categories, strict=True)
     ]

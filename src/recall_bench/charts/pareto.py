@@ -107,7 +107,7 @@ def _layers(pareto: Pareto, axis: str) -> list[Layer]:
 def _beaten(each: Contender) -> str:
     betters = [words.named(name) for name in each.dominated_by]
     is_doubtful = set(each.dominated_by) <= set(each.in_doubt)
-    chance = " (their intervals overlap: perhaps by chance)" if is_doubtful else ""
+    chance = " (their intervals overlap: compare tells)" if is_doubtful else ""
     return f"{words.named(each.name)} by {words.several(betters)}{chance}"
 
 

@@ -77,9 +77,12 @@ def degradation_words(found: Degradation) -> Iterator[Markup]:
         yield element(
             "p",
             f"A fact is lost at the first of {found.failures} wrong answers in a row. "
-            f"{found.never_known:,} were never known and cannot be lost.",
+            f"{found.never_known:,} were never known and cannot be lost; {found.unfollowed:,} were "
+            "asked too seldom after they were known to be followed.",
             class_="quiet",
         )
+    for note in found.notes:
+        yield element("p", sentence(note), class_="quiet")
 
 
 def cost_words(costs: Costs, paretos: tuple[Pareto, ...]) -> Iterator[Markup]:

@@ -1,5 +1,6 @@
 """Plain text for terminals: facts with their labels, wrapped lines, and room for some of many."""
 
+import re
 import textwrap
 
 WIDTH = 100
@@ -7,6 +8,8 @@ LABEL = 13
 NO_DATA = "--"
 
 _HARD_SPACE = "\xa0"
+_UNPARTED = re.compile(r" (?=%)|(?<=\bp) (?=[<=])|(?<=[<=]) ")
+"""The spaces within a number and its unit, or a p and its value."""
 
 
 def plain(words: str) -> str:
@@ -19,7 +22,7 @@ def wrapped(
 ) -> list[str]:
     """In lines that part no number from its unit."""
     lines = textwrap.wrap(
-        plain(words).replace(" %", f"{_HARD_SPACE}%"),
+        _UNPARTED.sub(_HARD_SPACE, plain(words)),
         width=width,
         initial_indent=initial,
         subsequent_indent=subsequent,

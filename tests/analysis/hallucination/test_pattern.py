@@ -80,7 +80,7 @@ def test_the_reason_has_the_figures_it_goes_by() -> None:
         "+0.40 (+0.10 to +0.70): 33 made up for every 100 points lost"
     )
     assert "not shown to rise, 0.00 (-0.10 to +0.12): at most 10 made up for every" in healthy
-    assert "what lies within these bounds would not have been noticed" in steady
+    assert "any change within these bounds fits the data" in steady
 
 
 @pytest.mark.parametrize(("questions", "pattern"), [(8, "unknown"), (300, "healthy")])
@@ -97,7 +97,7 @@ def test_a_few_questions_without_a_hallucination_do_not_prove_health(
     found = hallucination_views(table_of(rows), resamples=300).overall
 
     assert found.hallucination is not None
-    assert found.hallucination.slope == Coefficient(value=0.0, low=0.0, high=0.0)
+    assert found.hallucination.slope.value == 0.0
     assert found.recall is not None
     assert found.recall.slope.high is not None
     assert found.recall.slope.high < 0

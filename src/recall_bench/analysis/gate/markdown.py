@@ -65,11 +65,15 @@ def _figures(run: Subject) -> tuple[str, str, str]:
     return score, f"{run.score.questions:,}", status
 
 
+def _mark(check: Check) -> str:
+    return "➖ not shown" if words.is_unshown(check) else _MARKS[check.outcome]
+
+
 def _rules(checks: Sequence[Check]) -> Iterator[str]:
     yield from _table_head("", "rule", "of", "value", "limit", "95 % interval", "p")
     for check in checks:
         yield _row(
-            _MARKS[check.outcome],
+            _mark(check),
             _code(check.rule),
             _code(check.of),
             words.value(check),
@@ -83,7 +87,7 @@ def _categories(checks: Sequence[Check]) -> Iterator[str]:
     yield from _table_head("", "category", "n", "change", "limit", "95 % interval", "p", "noticed")
     for check in checks:
         yield _row(
-            _MARKS[check.outcome],
+            _mark(check),
             _code(check.of),
             words.questions(check),
             words.value(check),

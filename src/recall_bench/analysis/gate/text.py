@@ -35,7 +35,7 @@ def _head() -> str:
 
 def _row(check: Check) -> str:
     return _cells(
-        _MARKS[check.outcome],
+        "not shown" if words.is_unshown(check) else _MARKS[check.outcome],
         check.rule,
         plain(check.of)[:_NAME],
         words.value(check),

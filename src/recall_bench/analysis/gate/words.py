@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from recall_bench.analysis.figures import p_words, signed
-from recall_bench.analysis.gate.checks import Check, Subject
+from recall_bench.analysis.gate.checks import Check, Outcome, Subject
 from recall_bench.analysis.gate.regression import CATEGORY, HALLUCINATION, MARGIN
 from recall_bench.reporting import lines
 from recall_bench.reporting.lines import NO_DATA
@@ -83,3 +83,12 @@ def subject(run: Subject) -> Iterator[str]:
         yield plain(f"{run.status.value.upper()} ({run.reason})")
     yield plain(f"judge {run.judge}")
     yield plain(run.folder)
+
+
+def is_unshown(check: Check) -> bool:
+    """Whether the value is beyond its limit, and passes because that may be chance."""
+    if check.outcome is not Outcome.PASSED or not is_difference(check):
+        return False
+    if check.value is None or check.limit is None:
+        return False
+    return check.value < check.limit if check.is_least else check.value > check.limit

@@ -18,7 +18,7 @@ from typing import Final
 
 from recall_bench.analysis.figures import signed
 from recall_bench.analysis.hallucination.views import Pattern
-from recall_bench.statistics.estimate import Estimate, Method
+from recall_bench.statistics.estimate import Estimate
 from recall_bench.statistics.trend import Coefficient, Trend
 
 MOST: Final = 0.5
@@ -39,7 +39,7 @@ def pattern_of(
     if recall.slope.high is None or hallucination.slope.low is None:
         return Pattern.UNKNOWN, "so few questions were asked that the slopes have no interval"
     if _changes(recall, below=True):
-        return _falling(recall, hallucination, rate)
+        return _falling(recall, hallucination)
     if _changes(hallucination, below=False):
         return Pattern.INVENTING, (
             f"hallucination rises, {_figures(hallucination.slope)}, and recall is not shown to "
@@ -47,12 +47,11 @@ def pattern_of(
         )
     return Pattern.STEADY, (
         f"recall is not shown to fall, {_figures(recall.slope)}, nor hallucination to rise, "
-        f"{_figures(hallucination.slope, unit='')}; what lies within these bounds would not have "
-        "been noticed"
+        f"{_figures(hallucination.slope, unit='')}; any change within these bounds fits the data"
     )
 
 
-def _falling(recall: Trend, hallucination: Trend, rate: Estimate) -> tuple[Pattern, str]:
+def _falling(recall: Trend, hallucination: Trend) -> tuple[Pattern, str]:
     """Recall falls; whether hallucination rises with it, or is known not to."""
     fall, rise = -recall.slope.value, hallucination.slope.value
     lost, made_up = _figures(recall.slope), _figures(hallucination.slope, unit="")
@@ -61,28 +60,16 @@ def _falling(recall: Trend, hallucination: Trend, rate: Estimate) -> tuple[Patte
             f"recall falls, {lost}, and hallucination rises, {made_up}: "
             f"{100 * rise / fall:.0f} made up for every 100 points lost"
         )
-    possible = _possible_rise(hallucination, rate)
+    # The steepest rise that the data leave possible.
+    possible = max(hallucination.slope.high or 0.0, 0.0)
     told = f"recall falls, {lost}, and hallucination is not shown to rise, {made_up}"
     share = f"{100 * possible / fall:.0f} made up for every 100 points lost"
     if possible < MOST * fall:
-        return Pattern.HEALTHY, f"{told}: at most {share}"
+        return Pattern.HEALTHY, f"{told}: at most {share}, by the fall as measured"
     return Pattern.UNKNOWN, (
-        f"{told}; but up to {share} could have gone unnoticed, and from {100 * MOST:.0f} on that "
+        f"{told}; but up to {share} would fit the data as well, and from {100 * MOST:.0f} on that "
         "is not called healthy: ask more questions"
     )
-
-
-def _possible_rise(hallucination: Trend, rate: Estimate) -> float:
-    """The steepest rise that the data leave possible.
-
-    Where all questions agree, every draw has the same line. Then as many of them could turn as the
-    interval of the rate allows, between the first day and the last.
-    """
-    high = hallucination.slope.high or 0.0
-    if rate.method is Method.AGREEMENT and rate.high is not None:
-        span = hallucination.last_day - hallucination.first_day
-        return max(high, (rate.high - rate.value) / span, 0.0)
-    return max(high, 0.0)
 
 
 def _changes(line: Trend, *, below: bool) -> bool:

@@ -58,5 +58,5 @@ def _contender(measure: Measure, each: Contender) -> list[str]:
     if each.dominated_by:
         words += f" · dominated by {', '.join(each.dominated_by)}"
     if each.in_doubt:
-        words += f" (within chance of {', '.join(each.in_doubt)})"
+        words += f" (intervals overlap with {', '.join(each.in_doubt)}: compare tells)"
     return fact("", f"{plain(each.name)[:_NAME]}: {words}")

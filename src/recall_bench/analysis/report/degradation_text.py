@@ -36,7 +36,7 @@ def _survivals(found: Degradation) -> Iterator[str]:
     yield from fact(
         "",
         f"lost: wrong {found.failures} times in a row · {found.never_known:,} never known, and "
-        f"not counted · {found.unfollowed:,} asked only once, and not followed",
+        f"not counted · {found.unfollowed:,} asked too seldom after that to be followed",
     )
 
 

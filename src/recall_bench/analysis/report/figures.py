@@ -49,10 +49,13 @@ def rise(found: Coefficient, *, scale: float, digits: int, days: int = 100) -> s
 
 
 def prediction(found: Prediction, *, scale: float, digits: int, unit: str) -> str:
-    """What a line says at one size, with its band."""
-    words = f"{rounded(found.value * scale, digits)}{unit} at {found.days:,.0f} days"
-    words += _ends(found.low, found.high, scale, digits)
-    return words + (", cut at what is possible" if found.is_clipped else "")
+    """What a line says at one size, with its band; the band alone where it left the possible."""
+    where = f"{unit} at {found.days:,.0f} days"
+    if found.is_clipped and found.low is not None and found.high is not None:
+        low, high = (rounded(end * scale, digits) for end in (found.low, found.high))
+        return f"{low} to {high}{where}, cut at what is possible"
+    value = rounded(found.value * scale, digits)
+    return f"{value}{where}{_ends(found.low, found.high, scale, digits)}"
 
 
 def half_life(found: HalfLife, *, unit: str = "") -> str:

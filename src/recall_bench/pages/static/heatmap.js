@@ -173,7 +173,8 @@ const heatmap = (() => {
       "div",
       { class: "legend" },
       make("span", {}, "0", steps("s", 60), `${page.best} points`),
-      make("span", {}, "0", steps("h", 50), "100 % made up"),
+      // Small rates are told apart better than large ones, so the middle of the scale is no half.
+      make("span", {}, "0", steps("h", 50), "100 % made up (the middle is 25 %)"),
       make("span", {}, make("i", { class: "key cell s40 small" }), `fewer than ${page.few} questions`),
       make("span", {}, make("i", { class: "key cell unmeasured" }), "not measured"),
       make("span", {}, make("i", { class: "key cell ineligible" }), "nothing to ask yet"),

@@ -16,11 +16,16 @@ const walkSections = () => {
       byId(name).focus({ preventScroll: true });
     });
   }
+  const seen = new Set();
   const watcher = new IntersectionObserver(
     (entries) => {
       for (const entry of entries) {
-        links.get(entry.target.id).classList.toggle("is-here", entry.isIntersecting);
+        if (entry.isIntersecting) seen.add(entry.target.id);
+        else seen.delete(entry.target.id);
       }
+      // Where two meet in the middle of the window, the one that begins there.
+      const here = [...links.keys()].filter((name) => seen.has(name)).at(-1);
+      for (const [name, link] of links) link.classList.toggle("is-here", name === here);
     },
     { rootMargin: "-45% 0px -50% 0px" },
   );
