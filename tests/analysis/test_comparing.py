@@ -298,6 +298,37 @@ def test_runs_without_marks_or_without_a_common_trial_have_nothing_to_compare(
         compared(early.open(), late.open(), intersect=True)
 
 
+def measured(folder: Path) -> RunFolder:
+    """By a dataset's own protocol, but for one question that was not answered."""
+    card = DatasetCard(name="d", files=(), protocol="d/strict", eval_version="d-1")
+    story = ada_story(folder, dataset=card, error_budget=0.5)
+    story.not_answered(ALL_OF_ADA[0])
+    for each in ALL_OF_ADA[1:]:
+        story.both(each, Verdict(score=1.0))
+    story.end()
+    return story.open()
+
+
+@pytest.mark.parametrize("intersect", [False, True])
+def test_runs_that_were_measured_are_not_compared_by_what_they_failed_at(
+    tmp_path: Path, *, intersect: bool
+) -> None:
+    runs = [measured(tmp_path / name) for name in "ab"]
+
+    with pytest.raises(UsageError, match="a: it was measured by d/strict, which gives no marks"):
+        compared(*runs, intersect=intersect)
+
+
+def test_runs_on_a_dataset_that_was_judged_with_marks_are_compared(tmp_path: Path) -> None:
+    card = DatasetCard(name="d", files=(), protocol="d/judged", eval_version="d-1")
+
+    report = compared(
+        run(tmp_path / "a", points(2), dataset=card), run(tmp_path / "b", points(3), dataset=card)
+    )
+
+    assert report.contrasts[0].overall.comparison.difference.value == 1
+
+
 def test_several_runs_are_ranked_and_corrected_for_being_several(tmp_path: Path) -> None:
     report = compared(
         run(tmp_path / "a", points(2)),

@@ -1,9 +1,13 @@
 """A result.json is a run: every view reads from it what it stores, apart from what is repaired."""
 
+import shutil
 from collections.abc import Callable
 
 import pytest
 
+from recall_bench.analysis.costs.costing import costs
+from recall_bench.analysis.costs.views import Measure
+from recall_bench.analysis.trials import read_trials
 from recall_bench.core.event import Judged, NotAnswered
 from recall_bench.core.question import Disclosure, Expects
 from recall_bench.core.verdict import Verdict
@@ -289,6 +293,23 @@ def test_an_answer_without_a_time_is_marked(imported: Import) -> None:
     found = imported(result=result([part(6, [row("q1") | {"latencyMs": None}])]))
 
     assert faults(found) == {"untimed": 1}
+
+
+def test_what_an_answer_without_a_time_took_is_not_known(imported: Import, opened: Opened) -> None:
+    rows = [row("q1"), row("q2") | {"latencyMs": None}]
+
+    for content, is_known in ((rows[:1], True), (rows, False)):
+        imported(result=result([part(6, content)]))
+        taken = costs(opened(), read_trials(opened()))
+        shutil.rmtree(opened().path)
+
+        assert (Measure.QUERY_P50 in taken.measures) is is_known
+        assert (Measure.QUERY_P95 in taken.measures) is is_known
+        assert [point.query_p50_s is not None for point in taken.points] == [is_known]
+        assert [point.query_p95_s is not None for point in taken.points] == [is_known]
+        noted = [note for note in taken.notes if "how long an answer takes is not known" in note]
+        assert bool(noted) is not is_known
+        assert all(note.endswith("without a time on record: 1") for note in noted)
 
 
 def test_no_judge_and_no_points_is_the_stub(imported: Import, opened: Opened) -> None:

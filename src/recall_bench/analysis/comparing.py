@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from recall_bench.analysis.conclusion import in_words
 from recall_bench.analysis.contrasting import contrast
 from recall_bench.analysis.contrasts import Contrast, Part, Rank, Report, RunCard
+from recall_bench.analysis.grounds import without_marks
 from recall_bench.analysis.likeness import unlike
 from recall_bench.analysis.pairing import Pairs, pair
 from recall_bench.analysis.trials import Table, read_trials
-from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.errors import UsageError
 from recall_bench.reporting.estimates import POINTS, SEED
 from recall_bench.reporting.folder import RunFolder
@@ -32,8 +32,8 @@ def compare_runs(
         _refuse(folders, summaries)
     tables = [read_trials(folder) for folder in folders]
     for folder, table in zip(folders, tables, strict=True):
-        if not table.points:
-            raise UsageError(f"{folder.path}: {_without_marks(folder)}")
+        if why := without_marks(table):
+            raise UsageError(f"{folder.path}: {why}; there is nothing to compare")
     letters = [_letter(number) for number in range(len(folders))]
     runs = tuple(
         _run_card(letter, folder, summary, _mean(table.points, resamples, summary))
@@ -72,13 +72,6 @@ def _refuse(folders: Sequence[RunFolder], summaries: Sequence[Summary]) -> None:
                 f"{folders[0].path} and {other.path} differ in {_and(map(str, found))}; run both "
                 "alike, or compare what they have in common with --intersect"
             )
-
-
-def _without_marks(folder: RunFolder) -> str:
-    card = folder.plan.dataset
-    if card is None:
-        return "none of its answers has marks yet; there is nothing to compare"
-    return f"it was measured by {card.protocol}, which gives no marks of {FULL_MARKS} to compare"
 
 
 def _run_card(letter: str, folder: RunFolder, summary: Summary, mean: Estimate | None) -> RunCard:

@@ -63,7 +63,8 @@ def check_command(run: Path, *, file: Path, as_json: bool) -> None:
 
 
 def _read(paths: Sequence[Path]) -> "list[Table]":
-    """The runs; UsageError for one that is named twice, or that nobody graded."""
+    """The runs; UsageError where answers are there twice, or nobody graded them."""
+    from recall_bench.analysis.grounds import answers_of
     from recall_bench.analysis.trials import read_trials
     from recall_bench.reporting.folder import RunFolder
     from recall_bench.reporting.summary import STUB
@@ -72,11 +73,14 @@ def _read(paths: Sequence[Path]) -> "list[Table]":
     tables = []
     for path in paths:
         folder = RunFolder.open(path)
-        # The same answers taken twice would pass for evidence over two runs.
-        run = folder.plan.digest, folder.started
-        if run in first:
-            raise UsageError(f"{first[run]} and {path} are the same run; name it once")
-        first[run] = path
+        # The same answers taken twice, or judged twice, would pass for evidence over two runs.
+        answers = answers_of(folder)
+        if answers in first:
+            raise UsageError(
+                f"{first[answers]} and {path} are the same run, or its answers judged again; name "
+                "one of them"
+            )
+        first[answers] = path
         table = read_trials(folder)
         if folder.plan.judge.name == STUB or not table.hallucinations:
             raise UsageError(

@@ -65,7 +65,7 @@ MARKED = {
     "passages": ("answer", "with passages, which are left out: others have none on record"),
     "disagreeing": ("row", "of a log that matches no evaluation of the result; adds nothing"),
     "ambiguous": ("row", "of a log that matches several evaluations of the result; adds nothing"),
-    "untimed": ("answer", "without a time on record; reads 0 s"),
+    "untimed": ("answer", "without a time on record; reads 0 s, and p50 and p95 are not known"),
     "shared-times": ("day", "with an even share of the time on record for its checkpoint"),
     "clocks": ("row", "of the question log that is earlier than the one before"),
 }

@@ -11,6 +11,7 @@ from recall_bench.analysis.canaries.keeping import read_canaries
 from recall_bench.cli.canaries import canaries_command
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.errors import DataError, UsageError
+from recall_bench.reporting.folder import RunFolder
 from tests.analysis.simulated import LABELS, questions, write_run
 from tests.reporting.conftest import trial
 
@@ -112,9 +113,21 @@ def test_a_run_named_twice_is_not_two_runs(tmp_path: Path) -> None:
     shutil.copytree(run, tmp_path / "copy")
 
     for other in (run, tmp_path / "copy"):
-        with pytest.raises(UsageError, match="are the same run; name it once"):
+        with pytest.raises(UsageError, match="are the same run, or its answers judged again; name"):
             canaries("update", run, other, "--file", tmp_path / "canaries.json")
     assert not (tmp_path / "canaries.json").exists()
+
+
+def test_answers_that_were_judged_again_are_not_a_second_run(tmp_path: Path) -> None:
+    run = a_run(tmp_path / "run", "q3")
+    plan, judge = RunFolder.open(run).plan, JudgeCard(name="other", version="3")
+    again = a_run(tmp_path / "again", "q3", judge=judge, answers_from=plan.digest)
+    once_more = a_run(tmp_path / "more", "q3", answers_from=plan.digest)
+
+    for first, second in ((run, again), (again, once_more)):
+        with pytest.raises(UsageError, match="or its answers judged again; name one of them"):
+            canaries("update", first, second, "--file", tmp_path / "canaries.json")
+    assert canaries("update", again, "--file", tmp_path / "canaries.json").exit_code == 0
 
 
 def test_what_nobody_judged_or_the_stub_did_is_not_kept(tmp_path: Path) -> None:

@@ -63,6 +63,22 @@ def test_what_became_of_one(made_up: int, sound: int, change: str) -> None:
     assert (found.watched[0].asked, found.watched[0].hallucinated) == (made_up + sound, made_up)
 
 
+def test_a_system_that_repeats_itself_at_one_size_has_not_healed() -> None:
+    """As many places as it takes to be found: two sizes, or two runs."""
+    again = [asked("a", days=100, repeat=repeat) for repeat in range(5)]
+
+    assert changes(watched_in([run(*again)], KEPT[:1])) == {"a": "unclear"}
+    assert changes(watched_in([run(*again, asked("a", days=200))], KEPT[:1])) == {"a": "healed"}
+    assert changes(watched_in([run(*again), run(*again)], KEPT[:1])) == {"a": "healed"}
+    assert still_kept(KEPT[:1], [run(*again)]) == KEPT[:1]
+
+
+def test_half_made_up_at_one_size_is_still_a_canary() -> None:
+    rows = [asked("a", MADE_UP if n % 2 else SOUND, days=100, repeat=n) for n in range(10)]
+
+    assert changes(watched_in([run(*rows)], KEPT[:1])) == {"a": "still"}
+
+
 def test_healed_is_what_a_canary_hardly_ever_looks_like() -> None:
     """By the binomial distribution: 0.2² is 4 %, one of three at 4 in 5 is 10 %."""
     assert not is_healed(1, 0)

@@ -87,7 +87,7 @@ def test_the_reason_has_the_figures_it_goes_by() -> None:
 def test_a_few_questions_without_a_hallucination_do_not_prove_health(
     questions: int, pattern: str
 ) -> None:
-    """Where none hallucinates all draws agree, and how many asked says what could turn unnoticed."""
+    """Where none hallucinates all draws agree; how many were asked says what goes unnoticed."""
     rows = [
         asked(f"q{n}", (3, 2, 1) if n % 2 or days == 100 else (1, 0, 1), days=days)
         for n in range(questions)

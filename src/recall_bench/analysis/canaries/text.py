@@ -11,7 +11,7 @@ _MEANS = {
     Change.NEW: "hallucinates reliably, and is not on file",
     Change.HEALED: "made up far less often than a canary does",
     Change.CHANGED: "is another question now",
-    Change.UNCLEAR: "asked too seldom, or too mixed a result, to tell",
+    Change.UNCLEAR: "asked too seldom or at one size alone, or too mixed a result, to tell",
     Change.STILL: "still hallucinates",
     Change.UNASKED: "not asked here",
 }
@@ -27,7 +27,9 @@ def text_of(watch: CanaryWatch, *, most: int | None = None) -> str:
 
 
 def _lines(watch: CanaryWatch, most: int | None) -> Iterator[str]:
-    yield from fact("File", watch.file or "none is kept, so all are new")
+    yield from fact(
+        "File", watch.file or ("none is kept, so all are new" if watch.watched else "none is kept")
+    )
     yield from fact("Rule", watch.rule)
     counts = Counter(each.change for each in watch.watched)
     if not counts:

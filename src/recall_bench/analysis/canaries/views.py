@@ -13,9 +13,10 @@ class Change(StrEnum):
     STILL = "still"
     """It is on file, and hallucinated in half of the answers or more."""
     HEALED = "healed"
-    """It is on file, was asked, and hallucinates no more."""
+    """It is on file, was asked at two places, and hallucinates no more."""
     UNCLEAR = "unclear"
-    """It is on file, and was asked too seldom, or went too mixed a way, to tell."""
+    """It is on file, and was asked too seldom or at one place alone, or went too mixed a way, to
+    tell."""
     UNASKED = "unasked"
     """It is on file, and this run did not ask it."""
     CHANGED = "changed"

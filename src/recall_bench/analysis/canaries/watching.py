@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from recall_bench.analysis.canaries.finding import (
+    PLACES,
     RELIABLE,
     RULE,
     Asked,
@@ -21,8 +22,9 @@ from recall_bench.analysis.trials import Table
 HEALED_CHANCE: Final = 0.05
 """A canary that hallucinates as rarely as one may is taken for healed no more often than this."""
 HEALING: Final = (
-    f"one on file is healed where a question that makes something up {RELIABLE:.0%} of the time "
-    f"does so as seldom as this run's with a chance of {HEALED_CHANCE:.0%} or less"
+    f"one on file is healed where it was judged at {PLACES} corpus sizes or in {PLACES} runs, and "
+    f"a question that makes something up {RELIABLE:.0%} of the time does so as seldom as this "
+    f"run's with a chance of {HEALED_CHANCE:.0%} or less"
 ).replace("%", " %")
 
 _ORDER = (
@@ -78,7 +80,7 @@ def still_kept(kept: Sequence[Canary], tables: Sequence[Table]) -> tuple[Canary,
 
 
 def is_healed(asked: int, hallucinated: int) -> bool:
-    """Whether a canary would hardly ever hallucinate so little."""
+    """Whether a canary would hardly ever hallucinate so little, if each answer is its own."""
     chance = sum(
         comb(asked, count) * RELIABLE**count * (1 - RELIABLE) ** (asked - count)
         for count in range(hallucinated + 1)
@@ -91,15 +93,17 @@ def _kept(
 ) -> Iterator[Watched]:
     for canary in kept:
         answered = answers.get(_key(canary))
-        asked, hallucinated = (
-            (0, 0) if answered is None else (answered.asked, answered.hallucinated)
-        )
         change = (
             Change.CHANGED
             if digests.get(_key(canary), canary.digest) != canary.digest
-            else _change(asked, hallucinated)
+            else _change(answered)
         )
-        yield Watched(canary=canary, change=change, asked=asked, hallucinated=hallucinated)
+        yield Watched(
+            canary=canary,
+            change=change,
+            asked=0 if answered is None else answered.asked,
+            hallucinated=0 if answered is None else answered.hallucinated,
+        )
 
 
 def _new(kept: Sequence[Canary], answers: Mapping[Key, Asked]) -> Iterator[Watched]:
@@ -114,12 +118,14 @@ def _new(kept: Sequence[Canary], answers: Mapping[Key, Asked]) -> Iterator[Watch
             )
 
 
-def _change(asked: int, hallucinated: int) -> Change:
-    if not asked:
+def _change(answered: Asked | None) -> Change:
+    if answered is None:
         return Change.UNASKED
-    if is_healed(asked, hallucinated):
+    # What a system repeats at one size is said once, whether it is made up or not.
+    is_seen = len(answered.places) >= PLACES
+    if is_seen and is_healed(answered.asked, answered.hallucinated):
         return Change.HEALED
-    return Change.STILL if 2 * hallucinated >= asked else Change.UNCLEAR
+    return Change.STILL if 2 * answered.hallucinated >= answered.asked else Change.UNCLEAR
 
 
 def _key(canary: Canary) -> Key:

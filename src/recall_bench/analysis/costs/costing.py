@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Final
 
 from recall_bench.analysis.costs.spending import Spending, Usages, spending_of
 from recall_bench.analysis.costs.views import CostPoint, Costs, Measure
@@ -11,6 +12,9 @@ from recall_bench.core.plan import Lifecycle
 from recall_bench.core.standing import State
 from recall_bench.core.usage import Usage
 from recall_bench.reporting.folder import RunFolder
+
+_UNTIMED: Final = "untimed"
+"""How an import calls answers without a time on record."""
 
 
 def costs(folder: RunFolder, table: Table) -> Costs:
@@ -44,7 +48,7 @@ class _Run:
     spending: Spending
 
     def point(self, label: str, rows: Sequence[TrialRow]) -> CostPoint:
-        answered = _seconds(rows)
+        answered = self._times(rows)
         spent = self.spending
         return CostPoint(
             checkpoint=label,
@@ -60,13 +64,13 @@ class _Run:
 
     def measures(self, points: Sequence[CostPoint]) -> dict[Measure, float]:
         """The whole run by each measure that is known."""
-        answered = _seconds(self.table.rows)
+        answered = self._times(self.table.rows)
         found = {
             Measure.INGEST: self._ingest(tuple(point.checkpoint for point in points)),
             Measure.QUERY_P50: nearest_rank(answered, 0.5),
             Measure.QUERY_P95: nearest_rank(answered, 0.95),
             Measure.TOKENS: self._tokens(),
-            Measure.MONEY: self._money(len(answered)),
+            Measure.MONEY: self._money(len(_seconds(self.table.rows))),
             Measure.BYTES: points[-1].index_bytes if points else None,
         }
         return {measure: float(cost) for measure, cost in found.items() if cost is not None}
@@ -95,6 +99,11 @@ class _Run:
             notes.append(
                 "each checkpoint was fed from the first day (fresh), and money counts every time"
             )
+        if self._untimed:
+            notes.append(
+                "how long an answer takes is not known: so many were imported without a time on "
+                f"record: {self._untimed:,}"
+            )
         if spent.total.unpriced:
             notes.append(
                 f"money is not known: nobody knows the price of {spent.total.unpriced:,} calls"
@@ -116,6 +125,17 @@ class _Run:
         days = sum(clock.days_fed for clock in clocks)
         seconds = sum(clock.ingest_s + clock.settle_s for clock in clocks)
         return seconds / days if days else None
+
+    @property
+    def _untimed(self) -> int:
+        """Answers whose time the files of an import do not tell; their seconds read 0."""
+        card = self.table.plan.imported
+        repairs = () if card is None else card.repairs
+        return sum(each.count for each in repairs if each.name == _UNTIMED)
+
+    def _times(self, rows: Sequence[TrialRow]) -> list[float]:
+        """How long each answer took; nothing unless that is known of all."""
+        return [] if self._untimed else _seconds(rows)
 
     @property
     def _is_partly_known(self) -> bool:

@@ -6,11 +6,11 @@ from recall_bench.analysis.gate.checks import Check, Gate, Outcome, Subject, in_
 from recall_bench.analysis.gate.regression import CATEGORY, HALLUCINATION, MARGIN, Regression
 from recall_bench.analysis.gate.rules import Rules, refuse_without_baseline
 from recall_bench.analysis.gate.values import OVERALL, estimate, scores, unmeasured, value_checks
+from recall_bench.analysis.grounds import answers_of, without_marks
 from recall_bench.analysis.likeness import unlike
 from recall_bench.analysis.pairing import pair
 from recall_bench.analysis.trials import Table, read_trials
 from recall_bench.core.diagnosis import Health
-from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.errors import UsageError
 from recall_bench.reporting.estimates import SEED
 from recall_bench.reporting.folder import RunFolder
@@ -30,6 +30,11 @@ def gate_run(run: RunFolder, baseline: RunFolder | None, rules: Rules) -> Gate:
         raise UsageError(f"{run.path}: is its own baseline, which would always pass; name another")
     ours = _Side(run, "run")
     theirs = None if baseline is None else _Side(baseline, "baseline")
+    if theirs is not None and ours.is_copy_of(theirs):
+        raise UsageError(
+            f"{run.path}: holds the same answers as its baseline {theirs.folder.path}, which would "
+            "always pass; name another"
+        )
     checks = [ours.check(), *ours.value_checks(rules)]
     strength, warnings = None, [*ours.warnings()]
     if theirs is not None:
@@ -64,11 +69,8 @@ class _Side:
         self.folder = folder
         summary = summarise(folder)
         self.table: Table = read_trials(folder)
-        if not self.table.points and folder.plan.dataset is not None:
-            raise UsageError(
-                f"{folder.path}: it was measured by {folder.plan.dataset.protocol}, which gives no "
-                f"marks of {FULL_MARKS} to go by"
-            )
+        if folder.plan.dataset is not None and (why := without_marks(self.table)):
+            raise UsageError(f"{folder.path}: {why} to go by")
         card, judge = folder.plan.system, folder.plan.judge
         self.subject = Subject(
             folder=str(folder.path),
@@ -85,6 +87,13 @@ class _Side:
     def is_sound(self) -> bool:
         """Whether its scores may be gone by."""
         return self.check().outcome is Outcome.PASSED
+
+    def is_copy_of(self, other: "_Side") -> bool:
+        """Whether both are about the same answers; two that were continued apart are not."""
+        return (
+            answers_of(self.folder) == answers_of(other.folder)
+            and self.table.points == other.table.points
+        )
 
     def check(self) -> Check:
         """A system that failed too often fails; what is not finished is not known."""
