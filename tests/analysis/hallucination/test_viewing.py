@@ -152,6 +152,25 @@ def test_figures_are_those_of_the_statistics_they_name() -> None:
     )
 
 
+def test_stories_of_different_length_at_one_checkpoint_are_no_course() -> None:
+    rows = [
+        asked(
+            f"q{n}",
+            MADE_UP if n < days / 50 else SOUND,
+            days=days,
+            persona=f"p{days}",
+            label="full",
+        )
+        for n in range(8)
+        for days in (100, 200)
+    ]
+
+    found = views(*rows).overall
+
+    assert (found.hallucination, found.recall) == (None, None)
+    assert "not two corpus sizes" in found.reason
+
+
 def test_leaks_are_in_the_rate_and_are_counted() -> None:
     rows = [asked(f"q{n}", MADE_UP if n < 4 else SOUND) for n in range(10)]
     told = [msgspec.structs.replace(row, leaked=n in (0, 1, 9)) for n, row in enumerate(rows)]

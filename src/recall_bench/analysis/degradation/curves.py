@@ -27,8 +27,13 @@ def curve(
 
 
 def line(rows: Iterable[TrialRow], *, seed: int, resamples: int) -> Trend | None:
-    """The line through the trials, each at the days its own persona had been told."""
+    """The line through the trials, each at the days its own persona had been told.
+
+    None at one checkpoint: there sizes differ only because stories do, and so does all else.
+    """
     counted = [(float(points), row) for row in rows if (points := row.points) is not None]
+    if len({row.trial.checkpoint for _, row in counted}) < 2:
+        return None
     return trend(
         [points for points, _ in counted],
         [float(row.cutoff) for _, row in counted],

@@ -156,9 +156,12 @@ class _Viewing:
         # The headline is drawn as often as wherever else it stands.
         headline = self if name is not None else replace(self, resamples=self.headline)
         rate = headline.mean(made_up, samples)
-        hallucination, recall = self._line(made_up), self._line(_recall(samples))
-        pattern, reason = pattern_of(recall, hallucination, rate)
         groups = _grouped(samples, lambda sample: sample.checkpoint)
+        # At one checkpoint sizes differ only because stories do, and so does all else.
+        grows = len(groups) > 1
+        hallucination = self._line(made_up) if grows else None
+        recall = self._line(_recall(samples)) if grows else None
+        pattern, reason = pattern_of(recall, hallucination, rate)
         moments = (self._moment(label, asked) for label, asked in groups.items())
         return Course(
             name=name,

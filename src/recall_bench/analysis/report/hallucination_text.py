@@ -10,6 +10,7 @@ from recall_bench.reporting.lines import fact, plain, selection
 
 _NAME = 28
 _MOMENTS = 10
+_PERSONAS = 20
 
 
 def hallucination_lines(views: HallucinationViews) -> Iterator[str]:
@@ -27,8 +28,10 @@ def hallucination_lines(views: HallucinationViews) -> Iterator[str]:
     if views.personas:
         yield ""
         yield f"{'by persona':<{_NAME}}{'n':>7}  {'made up':<26}in 100 days, points of 100"
-    for course in views.personas:
+    for course in views.personas[:_PERSONAS]:
         yield _persona(course)
+    if len(views.personas) > _PERSONAS:
+        yield f"({_PERSONAS} of {len(views.personas)} personas shown; --json has all)"
 
 
 def leak_note(views: HallucinationViews) -> str | None:
