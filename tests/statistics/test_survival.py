@@ -32,6 +32,7 @@ def lived(*known: tuple[float, float | None]) -> Survival:
             for number, (low, high) in enumerate(known)
         ],
         seed=1,
+        resamples=400,
     )
     assert found is not None
     return found
@@ -127,7 +128,114 @@ def test_where_nothing_is_lost_the_curve_stays() -> None:
     found = lived((20, None), (10, None))
 
     assert [each.share for each in found.curve] == [1.0, 1.0]
-    assert (found.half_life.value, found.half_life.low) == (None, None)
+    assert found.half_life.value is None
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_where_nothing_is_lost_others_could_have_been_as_many_as_go_unnoticed(repeats: int) -> None:
+    """30 questions followed to day 10 and 11 to day 20: the exact interval of none of so many."""
+    long = [Lifetime(persona="p", question=f"a{n}", known_for=20, lost_by=None) for n in range(11)]
+    short = [Lifetime(persona="p", question=f"b{n}", known_for=10, lost_by=None) for n in range(19)]
+
+    found = survival([*long, *short] * repeats, seed=1, resamples=50)
+
+    assert found is not None
+    assert [each.low for each in found.curve] == pytest.approx(
+        [0.025 ** (1 / 30), 0.025 ** (1 / 11)]
+    )
+    assert [each.high for each in found.curve] == [1.0, 1.0]
+    assert (found.half_life.low, found.half_life.high) == (None, None), "beyond a half is excluded"
+
+
+def test_so_few_that_half_could_be_lost_unnoticed_do_not_exclude_it() -> None:
+    half = lived(*[(20.0, None)] * 4).half_life
+
+    assert (half.value, half.high) == (None, None)
+    assert half.low == pytest.approx(20 * np.log(0.5) / np.log(0.025 ** (1 / 4)))
+
+
+def test_where_all_is_lost_others_could_be_known_still() -> None:
+    found = lived(*[(0.0, 10.0)] * 12)
+
+    assert (found.curve[0].share, found.curve[0].low) == (0.0, 0.0)
+    assert found.curve[0].high == pytest.approx(1 - 0.025 ** (1 / 12))
+    assert found.half_life.low == found.half_life.value == 5.0
+    assert found.half_life.high is not None
+    assert 5 < found.half_life.high < 10
+
+
+def test_a_stretch_in_which_few_were_followed_and_none_lost_adds_doubt() -> None:
+    """40 questions, one lost at first; ten are followed on."""
+    found = lived((0, 10), *[(10.0, None)] * 29, *[(20.0, None)] * 10)
+
+    first, second = found.curve
+    assert (first.share, second.share) == (0.975, 0.975)
+    assert second.low == pytest.approx(0.975 * 0.025 ** (1 / 10))
+    assert first.low is not None
+    assert first.low > 0.85
+
+
+def test_where_many_are_lost_the_band_is_what_the_draws_say() -> None:
+    """Nothing is lost from 10 to 20, and thirty questions of sixty leave less open than that."""
+    found = lived(*[(0.0, 10.0)] * 30, *[(20.0, None)] * 30)
+
+    assert found.curve[0].low == found.curve[1].low
+    assert found.curve[0].high == found.curve[1].high
+
+
+def test_a_stretch_with_a_loss_is_told_by_draws() -> None:
+    """Of a hundred draws with one loss in a hundred, hardly any holds four."""
+    found = lived((0, 10), *[(10.0, None)] * 99)
+
+    assert found.curve[0].low == pytest.approx(0.97, abs=0.001)
+
+
+def test_questions_that_all_lost_one_repeat_of_two_agree() -> None:
+    kept = [Lifetime(persona="p", question=f"q{n}", known_for=10, lost_by=None) for n in range(12)]
+    lost = [Lifetime(persona="p", question=f"q{n}", known_for=0, lost_by=10) for n in range(12)]
+
+    found = survival([*kept, *lost], seed=1, resamples=50)
+
+    assert found is not None
+    share = 1 - 0.025 ** (1 / 12)
+    assert found.curve[0].share == 0.5
+    assert found.curve[0].low == pytest.approx(0.5 - 0.5 * share)
+    assert found.curve[0].high == pytest.approx(0.5 + 0.5 * share)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        pytest.param([(20.0, None)] * 99 + [(10.0, 20.0)], id="none lost, then one"),
+        pytest.param([(0.0, 10.0)] * 99 + [(10.0, 20.0)], id="all but one lost, then all"),
+    ],
+)
+def test_neither_end_of_a_band_rises_with_age(known: list[tuple[float, float | None]]) -> None:
+    first, second = lived(*known).curve
+
+    assert first.low is not None
+    assert first.high is not None
+    assert second.low is not None
+    assert second.high is not None
+    assert first.low >= second.low
+    assert first.high >= second.high
+
+
+def test_the_band_holds_the_truth_where_most_runs_lose_nothing() -> None:
+    """11 questions, 10 in 100 lost by day 20: three runs in ten lose none."""
+    chance = default_rng(4)
+    rounds, hits, quiet = 200, 0, 0
+    for _ in range(rounds):
+        lost = chance.random(11) < 0.1
+        found = lived(*((0.0, 20.0) if each else (20.0, None) for each in lost))
+        low, high = found.curve[-1].low, found.curve[-1].high
+        assert low is not None
+        assert high is not None
+        hits += low <= 0.9 <= high
+        quiet += not lost.any()
+
+    assert quiet > 0.2 * rounds
+    assert hits / rounds >= 0.93
 
 
 def test_a_loss_seen_late_is_not_taken_to_have_happened_late() -> None:

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from recall_bench.core.record import Record
+from recall_bench.statistics.agreement import unnoticed
 from recall_bench.statistics.clusters import (
     RESAMPLES,
     Drawn,
@@ -144,7 +145,7 @@ def _agreed(value: float, questions: int, limits: Limits) -> Interval:
     Were more than this share of all questions different, as many as were asked would not have
     agreed so often. And these others cannot be further off than the limits.
     """
-    share = 1 - ((1 - LEVEL) / 2) ** (1 / questions)
+    share = unnoticed(questions)
     return value - share * (value - limits[0]), value + share * (limits[1] - value)
 
 

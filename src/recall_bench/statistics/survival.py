@@ -3,6 +3,9 @@
 A loss is seen only at the next ask, so it happened somewhere between two asks. Losses are spread
 over the days between as the curve itself has it, again and again until neither changes (Turnbull
 1976). Where all facts are asked at the same ages this is the curve of Kaplan and Meier.
+
+Draws know nothing of losses that no question has shown. Where all questions agree, and where none
+of those followed was lost, the band also holds what a share of others could have lost, unnoticed.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,10 +13,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recall_bench.core.record import Record
-from recall_bench.statistics.clusters import Drawn, Floats, Ints, grouping, resampled
-from recall_bench.statistics.intervals import LEVEL, percentile
+from recall_bench.statistics.agreement import unnoticed
+from recall_bench.statistics.clusters import Drawn, Floats, Grouping, Ints, grouping, resampled
+from recall_bench.statistics.intervals import LEVEL, Interval, percentile
 from recall_bench.statistics.lifetimes import Lifetime
 
 RESAMPLES: Final = 1000
@@ -79,16 +84,20 @@ def survival(
     shares, risks = stretches.curves(sums.sum(axis=0, keepdims=True), close=_CLOSE)
     pieces = resampled(sums, seed=seed, resamples=resamples)
     draws = np.concatenate([stretches.curves(each, close=_CLOSE_DRAWN)[0] for each in pieces])
-    bands = [percentile(column, clusters=len(sums)) or (None, None) for column in draws.T]
+    drawn = [percentile(column, clusters=len(sums)) for column in draws.T]
+    agreed = np.ptp(draws, axis=0) < _CLOSE_DRAWN
+    band = _band(shares[0], drawn, agreed, _questions(facts, groups, stretches.edges))
     edges = stretches.edges
     return Survival(
         curve=tuple(
             Point(age=age, share=share, low=low, high=high, at_risk=risk)
             for age, share, (low, high), risk in zip(
-                edges[1:].tolist(), shares[0].tolist(), bands, risks[0].tolist(), strict=True
+                edges[1:].tolist(), shares[0].tolist(), _ends(band), risks[0].tolist(), strict=True
             )
         ),
-        half_life=_half_life(edges, shares, draws, clusters=len(sums)),
+        half_life=_widened(
+            _half_life(edges, shares, draws, clusters=len(sums)), edges, drawn, band
+        ),
         level=LEVEL,
         drawn=groups.drawn,
         facts=len(facts),
@@ -169,6 +178,74 @@ def _stretches(facts: Sequence[Lifetime]) -> _Stretches:
         last=np.array([place[lost] for _, lost in losses], np.int64),
         known=(edges[1:] <= kept[:, np.newaxis]).astype(np.float64),
     )
+
+
+def _questions(facts: Sequence[Lifetime], groups: Grouping, edges: Floats) -> tuple[Ints, Ints]:
+    """How many questions were still known at each age, and of how many it is told if they were."""
+    known = np.array([each.known_for for each in facts])[:, np.newaxis] >= edges[1:]
+    lost = np.array(
+        [np.inf if each.lost_by is None else each.lost_by for each in facts], np.float64
+    )
+    told = known | (lost[:, np.newaxis] <= edges[1:])
+    found = []
+    for each in (known, told):
+        by_question = np.zeros((groups.questions, len(edges) - 1), np.bool_)
+        np.logical_or.at(by_question, groups.question, each)
+        found.append(by_question.sum(axis=0, dtype=np.int64))
+    return found[0], found[1]
+
+
+def _band(
+    shares: Floats,
+    drawn: Sequence[Interval | None],
+    agreed: NDArray[np.bool_],
+    questions: tuple[Ints, Ints],
+) -> list[Interval | None]:
+    """The intervals of the draws, widened by what questions that agree leave open.
+
+    Neither end rises with age, as no curve does.
+    """
+    found: list[Interval | None] = []
+    low, high = 1.0, 1.0
+    before = np.concatenate([[1.0], shares[:-1]])
+    for place, (share, ends) in enumerate(zip(shares.tolist(), drawn, strict=True)):
+        if ends is None:
+            found.append(None)
+            continue
+        known, told = (unnoticed(int(each[place])) for each in questions)
+        lows, highs = [low, ends[0]], [ends[1]]
+        if agreed[place]:
+            lows.append(share * (1 - told))
+            highs.append(share + (1 - share) * told)
+        if before[place] - share < _CLOSE:
+            lows.append(share * (1 - known))
+        low, high = min(lows), min(high, max(highs))
+        found.append((low, high))
+    return found
+
+
+def _ends(band: Sequence[Interval | None]) -> list[tuple[float | None, float | None]]:
+    return [(None, None) if each is None else each for each in band]
+
+
+def _widened(
+    half: HalfLife, edges: Floats, drawn: Sequence[Interval | None], band: Sequence[Interval | None]
+) -> HalfLife:
+    """The half-life where the band alone, and no draw, comes down to a half so early or so late."""
+    ends = [(old, new) for old, new in zip(drawn, band, strict=True) if old and new]
+    if len(ends) < len(band):
+        return half
+    (old_low, old_high), (low, high) = (
+        _halved(edges, np.array([each[number] for each in ends]).T) for number in (0, 1)
+    )
+    return half.but(
+        low=_finite(min(_age(half.low), low)) if low < old_low else half.low,
+        high=_finite(max(_age(half.high), high)) if high > old_high else half.high,
+    )
+
+
+def _age(end: float | None) -> float:
+    return np.inf if end is None else end
 
 
 def _half_life(edges: Floats, shares: Floats, draws: Floats, *, clusters: int) -> HalfLife:

@@ -4,6 +4,10 @@ A straight line by least squares over trials, for rates too. A line's slope is r
 ("so many points in a hundred days"), and needs no trial of each kind: where one of two draws holds
 no hallucination at all, a logistic curve has no slope. Its price is that a line leaves the range of
 what is possible; then the prediction is cut there, and says so.
+
+Where all questions give the same slope, or the same height, every draw does, and an interval of
+draws would be a point. Then it says how far a share of others, different and unnoticed so far,
+could move the line: each of their trials at whichever end of what is possible moves it most.
 """
 
 from collections.abc import Sequence
@@ -13,7 +17,16 @@ from typing import Final
 import numpy as np
 
 from recall_bench.core.record import Record
-from recall_bench.statistics.clusters import RESAMPLES, Drawn, Floats, Grouping, grouping, resampled
+from recall_bench.statistics.agreement import unnoticed
+from recall_bench.statistics.clusters import (
+    RESAMPLES,
+    Drawn,
+    Floats,
+    Grouping,
+    grouping,
+    left_out,
+    resampled,
+)
 from recall_bench.statistics.estimate import Limits, check_limits
 from recall_bench.statistics.intervals import LEVEL, Interval, percentile
 
@@ -21,6 +34,8 @@ FAR_DAYS: Final = (2000, 5000)
 """The sizes a prediction is asked for."""
 
 _ROUNDING = 1e-12
+_SAME = 1e-9
+"""Lines that differ by less, as a part of what is possible, differ by rounding."""
 
 
 class Coefficient(Record, frozen=True, kw_only=True):
@@ -59,6 +74,8 @@ class Trend(Record, frozen=True, kw_only=True):
     questions: int
     personas: int
     trials: int
+    is_agreed: bool = False
+    """Whether the slope's interval is one of agreement: every question gave the same slope."""
 
 
 def trend(
@@ -80,18 +97,13 @@ def trend(
         return None
     check_limits(values, limits)
     groups = grouping(questions, personas)
-    lines = _drawn(values, days, groups, seed=seed, resamples=resamples)
+    lines = _drawn(values, days, groups, limits=limits, seed=seed, resamples=resamples)
+    slope, ends = lines.figure(0.0, 1.0)
     return Trend(
         intercept=_coefficient(*lines.at(0.0)),
-        slope=_coefficient(lines.slope, percentile(lines.slopes, clusters=lines.clusters)),
+        slope=_coefficient(slope, ends),
         predictions=tuple(
-            _prediction(
-                day,
-                *lines.at(day),
-                limits=limits,
-                is_beyond=not min(days) <= day <= max(days),
-            )
-            for day in at
+            _prediction(day, lines, is_beyond=not min(days) <= day <= max(days)) for day in at
         ),
         level=LEVEL,
         drawn=groups.drawn,
@@ -100,12 +112,16 @@ def trend(
         questions=groups.questions,
         personas=groups.personas,
         trials=len(days),
+        is_agreed=ends is not None and lines.agreeing(0.0, 1.0) is not None,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Lines:
-    """The line, and the lines of all draws, by their heights at the middle of the sizes."""
+    """The line, and the lines of all draws, by their heights at the middle of the sizes.
+
+    A figure of a line is its height so many times and its slope so many times.
+    """
 
     middle: float
     height: float
@@ -113,20 +129,69 @@ class _Lines:
     heights: Floats
     slopes: Floats
     clusters: int
+    without: tuple[tuple[Floats, Floats], ...]
+    """Heights and slopes without each question in turn, and without each cluster."""
+    values: Floats
+    away: Floats
+    """How far from the middle each trial is."""
+    limits: Limits
 
     def at(self, day: float) -> tuple[float, Interval | None]:
-        """What the line says there, and the draws."""
-        away = day - self.middle
-        drawn = self.heights + self.slopes * away
-        return self.height + self.slope * away, percentile(drawn, clusters=self.clusters)
+        """What the line says there, and its interval."""
+        return self.figure(1.0, day - self.middle)
+
+    def figure(self, level: float, tilt: float) -> tuple[float, Interval | None]:
+        """A figure and its interval: what draws say, and what they cannot where questions agree."""
+        value = level * self.height + tilt * self.slope
+        ends = percentile(level * self.heights + tilt * self.slopes, clusters=self.clusters)
+        if ends is None:
+            return value, None
+        if (count := self.agreeing(level, tilt)) is not None:
+            low, high = self._moved(level, tilt, count)
+            return value, (value + low, value + high)
+        for part in ((level, 0.0), (0.0, tilt)):
+            if any(part) and (count := self.agreeing(*part)) is not None:
+                low, high = self._moved(*part, count)
+                ends = ends[0] + low, ends[1] + high
+        return value, ends
+
+    def agreeing(self, level: float, tilt: float) -> int | None:
+        """How many questions, or else clusters, all give the same; None where they do not."""
+        value = level * self.height + tilt * self.slope
+        reach = abs(level) + abs(tilt) / float(np.ptp(self.away))
+        close = _SAME * reach * (self.limits[1] - self.limits[0])
+        for heights, slopes in self.without:
+            others = level * heights + tilt * slopes
+            defined = others[np.isfinite(others)]
+            if len(defined) and np.abs(defined - value).max() <= close:
+                return len(others)
+        return None
+
+    def _moved(self, level: float, tilt: float, count: int) -> Interval:
+        """How far down and up questions can move a figure of which so many said nothing."""
+        weights = level / len(self.away) + tilt * self.away / float(self.away @ self.away)
+        least, most = (weights * (limit - self.values) for limit in self.limits)
+        share = unnoticed(count)
+        return (
+            share * float(np.minimum(least, most).sum()),
+            share * float(np.maximum(least, most).sum()),
+        )
 
 
 def _drawn(
-    values: Sequence[float], days: Sequence[float], groups: Grouping, *, seed: int, resamples: int
+    values: Sequence[float],
+    days: Sequence[float],
+    groups: Grouping,
+    *,
+    limits: Limits,
+    seed: int,
+    resamples: int,
 ) -> _Lines:
     sizes = np.asarray(days, np.float64)
+    marks = np.asarray(values, np.float64)
     middle = float(sizes.mean())
-    sums = groups.sums(_columns(np.asarray(values, np.float64), sizes - middle), groups.drawn)
+    columns = _columns(marks, sizes - middle)
+    sums = groups.sums(columns, groups.drawn)
     height, slope = _line(sums.sum(axis=0, keepdims=True))
     heights, slopes = _line(np.concatenate(list(resampled(sums, seed=seed, resamples=resamples))))
     return _Lines(
@@ -136,6 +201,12 @@ def _drawn(
         heights=heights,
         slopes=slopes,
         clusters=len(sums),
+        without=tuple(
+            _line(left_out(each)) for each in (groups.sums(columns, Drawn.QUESTIONS), sums)
+        ),
+        values=marks,
+        away=sizes - middle,
+        limits=limits,
     )
 
 
@@ -158,9 +229,9 @@ def _coefficient(value: float, ends: Interval | None) -> Coefficient:
     return Coefficient(value=value, low=low, high=high)
 
 
-def _prediction(
-    day: float, value: float, ends: Interval | None, *, limits: Limits, is_beyond: bool
-) -> Prediction:
+def _prediction(day: float, lines: _Lines, *, is_beyond: bool) -> Prediction:
+    value, ends = lines.at(day)
+    limits = lines.limits
     low, high = ends or (None, None)
     inside = [None if each is None else _clipped(each, limits) for each in (low, high)]
     return Prediction(

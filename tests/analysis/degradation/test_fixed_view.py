@@ -56,6 +56,25 @@ def test_a_system_that_gets_worse_shows_in_the_fixed_view() -> None:
     assert found.fixed_trend.slope.high < 0
 
 
+@pytest.mark.parametrize("count", [4, 20])
+def test_a_steady_system_is_not_known_to_stay_so_from_the_questions_asked(count: int) -> None:
+    """Of 4 questions none changes: six in ten others could, and the note says how few these are."""
+    items = tuple(question(f"q{n}") for n in range(count))
+
+    found = degradation(table_of({"ada": items}, DAYS, steady), seed=1, resamples=50)
+
+    line = found.fixed_trend
+    assert line is not None
+    assert line.is_agreed
+    assert line.slope.low is not None
+    assert line.slope.high is not None
+    steepest = 6 * sum(abs(day - 55) / 2 for day in DAYS) / sum((day - 55) ** 2 for day in DAYS)
+    assert line.slope.high == pytest.approx((1 - 0.025 ** (1 / count)) * steepest)
+    assert line.slope.low == pytest.approx(-line.slope.high)
+    few = [note for note in found.notes if f"fixed view follows only {count} questions" in note]
+    assert bool(few) is (count < 20)
+
+
 def test_the_same_questions_are_asked_at_every_point_of_the_fixed_view() -> None:
     table = table_of({"ada": hardening()}, DAYS, steady)
 

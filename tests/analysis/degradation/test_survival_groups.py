@@ -163,6 +163,38 @@ def test_each_repeat_has_a_clock_of_its_own_and_adds_no_question() -> None:
     assert (whole.facts, whole.questions, whole.lost) == (40, 20, 40)
 
 
+@pytest.mark.parametrize(("questions", "repeats"), [(20, 1), (19, 1), (20, 2), (11, 2)])
+def test_how_many_questions_stand_behind_survival_is_said(questions: int, repeats: int) -> None:
+    items = tuple(question(f"q{n}") for n in range(questions))
+    table = table_of({"ada": items}, DAYS, lambda *_: RIGHT, repeats=repeats)
+
+    notes = degradation(table, seed=1, resamples=50).notes
+
+    few = f"survival follows only {questions} questions: with fewer than 20"
+    assert any(few in note for note in notes) is (questions < 20)
+    counted = f"these {questions * repeats} are {questions} questions"
+    assert any(counted in note for note in notes) is (repeats > 1)
+
+
+def test_a_few_questions_of_which_none_is_lost_are_not_sure_to_be_kept() -> None:
+    items = tuple(question(f"q{n}") for n in range(11))
+
+    found = degradation(table_of({"ada": items}, DAYS, lambda *_: RIGHT), seed=1, resamples=50)
+
+    last = found.survivals[0].survival.curve[-1]
+    assert (last.share, last.high) == (1.0, 1.0)
+    assert last.low == pytest.approx(0.025 ** (1 / 11))
+
+
+def test_too_few_questions_for_a_curve_say_so() -> None:
+    items = tuple(question(f"q{n}") for n in range(9))
+
+    found = degradation(table_of({"ada": items}, DAYS, lambda *_: RIGHT), seed=1, resamples=50)
+
+    assert found.survivals == ()
+    assert any("fewer than 10 questions were followed" in note for note in found.notes)
+
+
 def test_a_story_that_is_over_loses_nothing_more() -> None:
     """Asked again after its end it would be asked twice at one age."""
     items = tuple(question(f"q{n}") for n in range(20))

@@ -7,6 +7,7 @@ from recall_bench.analysis.degradation.stretch import Stretch, best_stretch
 from recall_bench.analysis.degradation.views import Degradation
 from recall_bench.analysis.trials import Table, TrialRow
 from recall_bench.statistics.clusters import RESAMPLES
+from recall_bench.statistics.estimate import FEW_QUESTIONS
 from recall_bench.statistics.survival import RESAMPLES as SURVIVAL_RESAMPLES
 
 FAILURES = 2
@@ -43,7 +44,7 @@ def degradation(
         failures=failures,
         reason=_reason(asked, stretch, facts, failures),
         unfollowed=facts.unfollowed,
-        notes=(*_sampling(table), *notes),
+        notes=(*_sampling(table), *_followed(stretch), *notes),
     )
 
 
@@ -64,6 +65,17 @@ def _reason(
             "ask at more checkpoints, and without --sample"
         )
     return "; ".join(reasons) or None
+
+
+def _followed(stretch: Stretch | None) -> list[str]:
+    if stretch is None or (count := len(stretch.questions)) >= FEW_QUESTIONS:
+        return []
+    noun = "question" if count == 1 else "questions"
+    note = (
+        f"the fixed view follows only {count} {noun}: with fewer than {FEW_QUESTIONS} its "
+        "intervals are themselves in doubt"
+    )
+    return [note]
 
 
 def _sampling(table: Table) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from recall_bench.analysis.degradation.grid import on_grid
-from recall_bench.analysis.degradation.horizon import believed
+from recall_bench.analysis.degradation.horizon import AT_RISK, believed
 from recall_bench.analysis.degradation.views import By, Survived
 from recall_bench.analysis.trials import TrialRow
 from recall_bench.core.question import CATEGORIES, Expects, Item
@@ -17,7 +17,7 @@ from recall_bench.core.standing import Standing, State
 from recall_bench.core.verdict import Verdict
 from recall_bench.statistics.estimate import FEW_QUESTIONS
 from recall_bench.statistics.lifetimes import Lifetime, Series, cohort
-from recall_bench.statistics.survival import survival, survival_by
+from recall_bench.statistics.survival import Survival, survival, survival_by
 
 Question = tuple[str, str]
 
@@ -94,9 +94,11 @@ def facts_of(rows: Iterable[TrialRow], *, failures: int) -> Facts:
 def survivals(facts: Facts, *, seed: int, resamples: int) -> tuple[list[Survived], list[str]]:
     """All facts, then each group that is large enough; and a note for what is left out."""
     whole = survival(facts.lifetimes, seed=seed, resamples=resamples)
-    if whole is None or (known := believed(whole)) is None:
+    if whole is None:
         return [], []
-    found, notes = [Survived(by=By.ALL, name="all", survival=known)], []
+    if (known := believed(whole)) is None:
+        return [], [_TOO_FEW]
+    found, notes = [Survived(by=By.ALL, name="all", survival=known)], _behind(whole)
     for by, names in _groupings(facts):
         if len(set(names.values())) < 2:
             notes.append(f"survival is not told apart by {by.value}: {_ALONE[by]}")
@@ -115,6 +117,27 @@ def survivals(facts: Facts, *, seed: int, resamples: int) -> tuple[list[Survived
             )
     return found, notes
 
+
+def _behind(whole: Survival) -> list[str]:
+    """What the facts of a curve are worth: questions, and whether these are many."""
+    notes = []
+    if whole.facts > whole.questions:
+        notes.append(
+            f"facts are counted in each repeat: these {whole.facts:,} are {whole.questions:,} "
+            "questions, and the intervals go by questions"
+        )
+    if whole.questions < FEW_QUESTIONS:
+        notes.append(
+            f"survival follows only {whole.questions} questions: with fewer than {FEW_QUESTIONS} "
+            "its intervals are themselves in doubt"
+        )
+    return notes
+
+
+_TOO_FEW = (
+    f"survival is not told: fewer than {AT_RISK} questions were followed at any age, and the loss "
+    "of one would take more than a tenth of the curve"
+)
 
 _ALONE = {
     By.CATEGORY: "all facts followed are of one",
