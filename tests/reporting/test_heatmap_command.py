@@ -4,6 +4,7 @@ from click import Choice
 from click.testing import CliRunner
 
 from recall_bench.cli.heatmap import heatmap_command
+from recall_bench.cli.main import cli
 from recall_bench.reporting.heatmap.colour import Scale, score_colour
 from tests.reporting.conftest import Story
 
@@ -11,7 +12,7 @@ from tests.reporting.conftest import Story
 def drawn(story: Story, *options: str) -> str:
     path = story.save() / "picture.svg"
     arguments = [str(story.folder), "--output", str(path), *options]
-    done = CliRunner().invoke(heatmap_command, arguments)
+    done = CliRunner().invoke(cli, ["heatmap", *arguments])
     assert done.output == f"{path}\n"
     return path.read_text("utf-8")
 
@@ -27,7 +28,7 @@ def test_colours_are_those_asked_for(finished: Story) -> None:
 
 
 def test_other_colours_are_refused_with_those_there_are(finished: Story) -> None:
-    done = CliRunner().invoke(heatmap_command, [str(finished.save()), "--colours", "grey"])
+    done = CliRunner().invoke(cli, ["heatmap", str(finished.save()), "--colours", "grey"])
 
     assert done.exit_code == 2
     assert "'standard', 'colour-blind'" in done.output
