@@ -1,5 +1,6 @@
 """The documents tell the truth: reference is generated, commands run, examples work."""
 
+import doctest
 import re
 import shlex
 import subprocess
@@ -33,6 +34,28 @@ def test_the_reference_is_up_to_date() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, f"run python docs/generate.py ({done.stdout}{done.stderr})"
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in PAGES if blocks(path, "pycon")], ids=lambda path: path.name
+)
+def test_every_figure_that_is_worked_out_comes_to_what_the_page_says(path: Path) -> None:
+    text = "\n".join(blocks(path, "pycon"))
+    page = doctest.DocTestParser().get_doctest(text, {}, path.name, path.name, 0)
+    said: list[str] = []
+
+    found = doctest.DocTestRunner(verbose=False).run(page, out=said.append)
+
+    assert found.attempted > 0
+    assert found.failed == 0, "".join(said)
+
+
+def test_every_page_of_formulas_has_worked_examples() -> None:
+    formulas = "attribution costs degradation gate hallucination statistics".split()
+
+    for name in formulas:
+        path = ROOT / f"docs/explanation/{name}.md"
+        assert blocks(path, "pycon") or blocks(path, "python"), name
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -1,6 +1,8 @@
 """Runs on disk whose marks follow a rule that is known."""
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +12,10 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.question import Item
 from recall_bench.core.verdict import Verdict
 from recall_bench.reporting.folder import RunFolder
-from tests.reporting.conftest import Story, plan_of, question, trial
+from tests.reporting.conftest import NOON, Story, plan_of, question, trial
 
 LABELS = ("2d", "4d")
+_WRITTEN = count()
 
 
 def questions(count: int, *categories: str) -> tuple[Item, ...]:
@@ -31,9 +34,13 @@ def verdict_of(points: int) -> Verdict:
 def write_run(
     folder: Path, items: Sequence[Item], points: Mapping[Trial, int], **settings: object
 ) -> Path:
-    """A finished run over one persona, in which each trial came to these points."""
+    """A finished run over one persona, in which each trial came to these points.
+
+    No two begin at the same time: that would make one a copy of the other.
+    """
     scenarios: dict[str, Sequence[Item]] = {"ada": items}
-    story = Story(folder, scenarios, plan_of(scenarios, **settings))
+    start = NOON + timedelta(hours=next(_WRITTEN))
+    story = Story(folder, scenarios, plan_of(scenarios, **settings), start=start)
     for each, mark in points.items():
         story.both(each, verdict_of(mark))
     story.end()

@@ -20,6 +20,7 @@ from recall_bench.errors import UsageError
 from recall_bench.profile import Settings
 from recall_bench.resolve.endpoints import resolve_endpoint
 from tests.endpoint.calling import HELLO, call, client, talking
+from tests.endpoint.conftest import left_over
 from tests.models import openai_server as scripted
 from tests.models.asking import KEY
 from tests.models.openai_server import OpenAIServer
@@ -40,7 +41,7 @@ def test_nothing_runs_before_the_start_and_nothing_after_the_stop(
         port = port_of(endpoint)
         call(endpoint, "/v1/models", method="GET")
 
-    assert set(threading.enumerate()) <= threads
+    assert not left_over(threads)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port))
 

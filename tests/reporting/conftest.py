@@ -93,10 +93,11 @@ class Story:
         scenarios: dict[str, Sequence[Item]],
         plan: Plan,
         diagnosis: Diagnosis | None = None,
+        start: datetime = NOON,
     ) -> None:
         self.folder = folder
         self.plan = plan
-        self.now = NOON
+        self.now = start
         self.lines: list[bytes] = []
         started = RunStarted(at=self._tick(), plan=plan, code="0.1.0+aaaa", diagnosis=diagnosis)
         self.add(started)

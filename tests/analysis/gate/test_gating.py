@@ -267,8 +267,8 @@ def finished(folder: Path, **settings: object) -> RunFolder:
 def test_an_invalid_run_fails_and_an_unfinished_one_is_undecided(tmp_path: Path) -> None:
     baseline = finished(tmp_path / "a")
 
-    invalid = gate_run(broken(tmp_path / "b"), baseline, Rules(min_score=0))
-    unfinished = gate_run(partly(tmp_path / "c"), baseline, Rules(min_score=0))
+    invalid = gate_run(later(broken(tmp_path / "b")), baseline, Rules(min_score=0))
+    unfinished = gate_run(later(partly(tmp_path / "c")), baseline, Rules(min_score=0))
 
     assert invalid.verdict is Outcome.FAILED
     assert "the run is invalid (5 of 5 trials failed" in only(invalid, "run", "valid").said
@@ -282,7 +282,7 @@ def test_an_invalid_run_fails_and_an_unfinished_one_is_undecided(tmp_path: Path)
 def test_a_baseline_that_does_not_hold_decides_nothing(tmp_path: Path, baseline: object) -> None:
     assert callable(baseline)
 
-    gate = gate_run(finished(tmp_path / "b"), baseline(tmp_path / "a"), Rules(min_score=1))
+    gate = gate_run(later(finished(tmp_path / "b")), baseline(tmp_path / "a"), Rules(min_score=1))
 
     assert gate.verdict is Outcome.UNDECIDED
     assert outcome(gate, "min-score") is Outcome.PASSED, "that needs no baseline"
