@@ -19,12 +19,12 @@ import anyio
 import bm25s
 import Stemmer
 
-from recall_bench.profile import Settings
 from recall_bench.selection.assembly import assemble_selection
 from recall_bench.selection.carrying_out import run_selection
 from recall_bench.selection.request import Request
 from recall_bench.selection.selectors.resolve import resolve_selector
 from recall_bench.selection.suite import Suite, open_suite
+from recall_bench.settings import Settings
 
 MEMORIES = TESTS = 1000
 LIMIT_S = 20.0

@@ -30,8 +30,8 @@ from recall_bench.core.memory import MemorySystem
 from recall_bench.core.question import Scenario
 from recall_bench.core.tracing import Tracer
 from recall_bench.metrics.pairs import paired
-from recall_bench.profile import Settings
 from recall_bench.resolve.systems import resolve_system
+from recall_bench.settings import Settings
 
 BUILT_IN = ("none", "random", "bm25", "vector", "hybrid")
 PRODUCTS = (

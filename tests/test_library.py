@@ -11,7 +11,7 @@ import recall_bench
 from recall_bench.core.event import Answered
 from recall_bench.core.plan import Review
 from recall_bench.judging.rubric.options import Showing
-from recall_bench.profile import JudgeShows
+from recall_bench.settings import JudgeShows
 from tests.gardener import write_persona
 
 

@@ -58,11 +58,11 @@ if TYPE_CHECKING:
     from recall_bench.library import run as run
     from recall_bench.library import text_report as text_report
     from recall_bench.library import verdict_changes as verdict_changes
-    from recall_bench.profile import Settings as Settings
     from recall_bench.reporting.folder import RunFolder as RunFolder
     from recall_bench.reporting.grid import heatmap_grid as heatmap_grid
     from recall_bench.reporting.summary import Summary as Summary
     from recall_bench.reporting.summary import summarise as summarise
+    from recall_bench.settings import Settings as Settings
 
 _HOMES = {
     "core.history": "Episode Turn",

@@ -13,12 +13,12 @@ from recall_bench.core.schedule import sheets
 from recall_bench.errors import BenchError, Problems, UsageError
 from recall_bench.job import Job
 from recall_bench.outputs import refuse_clashes, refuse_unwritable, run_folder
-from recall_bench.profile import Settings
 from recall_bench.resolve.judges import resolve_judges
 from recall_bench.resolve.personas import SAMPLE, StoryFolder, resolve_personas, story_in
 from recall_bench.resolve.readers import resolve_reader
 from recall_bench.resolve.systems import resolve_system
 from recall_bench.running.grade import Bench
+from recall_bench.settings import Settings
 from recall_bench.shipped import Building
 
 T = TypeVar("T")

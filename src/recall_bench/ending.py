@@ -11,10 +11,10 @@ from recall_bench.errors import BenchError, FolderBusy, Interrupted
 from recall_bench.interruption import cancelled_by_signals
 from recall_bench.job import Job, Observer
 from recall_bench.outputs import FAILURES, PICTURES, PROGRESS, QUESTIONS, RESULT
-from recall_bench.profile import Settings
 from recall_bench.reporting.files.export import export
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import Status, Summary, summarise
+from recall_bench.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,10 +30,10 @@ from recall_bench.datasets.evidence import confide
 from recall_bench.diagnoses import last_of
 from recall_bench.errors import DataError, UsageError
 from recall_bench.journal import JOURNAL, Journal, lines, read
-from recall_bench.profile import Settings
 from recall_bench.running.conduct import Company, conduct
 from recall_bench.running.examination import Meter
 from recall_bench.running.grade import Bench
+from recall_bench.settings import Settings
 
 _OPENING = b'{"type":"run_started"'
 """How every journal begins, if only its first bytes were written."""

@@ -15,13 +15,14 @@ from recall_bench.core.record import Record
 from recall_bench.ending import Finished, carry_out, finished, to_its_end
 from recall_bench.errors import UsageError
 from recall_bench.job import Job, Observer
-from recall_bench.profile import Settings, overlaid, read_profile
+from recall_bench.profile import read_profile
 from recall_bench.rejudging.assembly import assemble_again
 from recall_bench.rejudging.changes import VerdictChanges
 from recall_bench.reporting.files.export import export
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import Summary, summarise
 from recall_bench.resolve.personas import SAMPLE
+from recall_bench.settings import Settings, overlaid
 from recall_bench.shipped import SOURCES, catalogue, materialised
 
 if TYPE_CHECKING:

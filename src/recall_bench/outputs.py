@@ -9,7 +9,7 @@ from pathlib import Path
 from recall_bench.core.plan import Plan
 from recall_bench.errors import UsageError
 from recall_bench.journal import JOURNAL
-from recall_bench.profile import Settings
+from recall_bench.settings import Settings
 
 RUNS = Path("recall-runs")
 """Where a run goes that was not given a folder."""

@@ -1,10 +1,7 @@
-"""What the user wants: settings from a YAML profile, with flags laid over them."""
+"""Settings from a YAML profile."""
 
 import os
-from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from enum import StrEnum
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -12,136 +9,7 @@ import msgspec
 
 from recall_bench.core.plan import Calendar, Ingest, Lifecycle, Review
 from recall_bench.errors import UsageError
-
-
-class JudgeShows(StrEnum):
-    """How much of the memory window a model that judges is shown."""
-
-    PASSAGES = "passages"
-    FULL = "full"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """Everything `run` can be told. None means: decide by the default rule."""
-
-    adapter: str = "hybrid"
-    factory: str | None = None
-    config: dict[str, object] = field(default_factory=dict)
-    data: Path | None = None
-    personas: tuple[str, ...] = ()
-    arcs: str | None = None
-    ranges: tuple[str, ...] = ()
-    reader: str | None = None
-    top_k: int = 10
-    max_context_tokens: int | None = None
-    endpoint: bool = False
-    system_model: str | None = None
-    system_embedder: str | None = None
-    grpc_ca: Path | None = None
-    judge: str = "offline"
-    appellate_judge: str | None = None
-    judge_base_url: str | None = None
-    appellate_base_url: str | None = None
-    judge_memory_window: int = 0
-    judge_shows: JudgeShows = JudgeShows.PASSAGES
-    judge_budget_tokens: int = 1500
-    judge_cache: bool = True
-    review: Review = Review.BALANCED
-    max_cost_usd: float | None = None
-    sample: int | None = None
-    groups_enabled: bool = False
-    seed: int = 42
-    repeats: int = 1
-    lifecycle: Lifecycle | None = None
-    calendar: Calendar = Calendar.METADATA
-    ingest: Ingest = Ingest.DAYS
-    allow_gaps: bool = False
-    error_budget: float = 0.05
-    parallelism: int = 1
-    timeout_ms: int = 30_000
-    grpc_timeout_ms: int = 120_000
-    ingest_timeout_ms: int = 1_800_000
-    judge_timeout_ms: int = 120_000
-    dry_run: bool = False
-    skip_preflight: bool = False
-    skip_catchup_ingest: bool = False
-    retry_errors: bool = False
-    into: Path | None = None
-    resume: Path | None = None
-    json_out: Path | None = None
-    question_log: Path | None = None
-    write_question_log: bool = True
-    progress_jsonl: Path | None = None
-    failure_log: Path | None = None
-    heatmap_png: bool = True
-
-    def __post_init__(self) -> None:
-        for name, least in _LEAST.items():
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise UsageError(
-                    f"{name.replace('_', '-')}: {value} is too small; say at least {least}"
-                )
-        if self.repeats > _MOST_REPEATS:
-            raise UsageError(f"repeats: {self.repeats} is too many; say at most {_MOST_REPEATS}")
-        if not 0 <= self.error_budget <= 1:
-            raise UsageError(
-                f"error-budget: {self.error_budget} is not a share; say a number from 0 to 1"
-            )
-        if self.max_cost_usd is not None and not isfinite(self.max_cost_usd):
-            raise UsageError(f"max-cost: {self.max_cost_usd} is not a sum of money; say US dollars")
-
-
-_MOST_REPEATS = 1000
-
-_LEAST = {
-    "top_k": 1,
-    "max_context_tokens": 1,
-    "judge_memory_window": 0,
-    "judge_budget_tokens": 1,
-    "max_cost_usd": 0,
-    "sample": 0,
-    "repeats": 1,
-    "parallelism": 1,
-    "timeout_ms": 1,
-    "grpc_timeout_ms": 1,
-    "ingest_timeout_ms": 1,
-    "judge_timeout_ms": 1,
-}
-
-
-def overlaid(settings: Settings, given: dict[str, Any]) -> Settings:
-    """The settings with everything that was given replaced.
-
-    `into` and `resume` both say which folder, so whichever is given alone decides.
-    """
-    if "into" in given or "resume" in given:
-        settings = replace(settings, into=None, resume=None)
-    for name in ("ranges", "personas"):
-        if isinstance(given.get(name), str):
-            given = given | {name: (given[name],)}
-    paths = {name: Path(value) for name, value in given.items() if name in _PATHS and value}
-    words = {name: _word(name, value) for name, value in given.items() if name in _WORDS and value}
-    return replace(settings, **given | paths | words)
-
-
-_WORDS: dict[str, type[StrEnum]] = {
-    "calendar": Calendar,
-    "ingest": Ingest,
-    "judge_shows": JudgeShows,
-    "lifecycle": Lifecycle,
-    "review": Review,
-}
-
-
-def _word(name: str, value: str) -> StrEnum:
-    kind = _WORDS[name]
-    try:
-        return kind(value)
-    except ValueError as error:
-        flag = name.replace("_", "-")
-        raise UsageError(f"{flag}: {value!r} is none of {', '.join(kind)}; say one") from error
+from recall_bench.settings import PATHS, JudgeShows
 
 
 class _Section(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -311,9 +179,6 @@ def _load_env(path: Path) -> None:
         os.environ.setdefault(name.strip(), value.strip().strip("'\""))
 
 
-_PATHS = frozenset(
-    "data grpc_ca into resume json_out question_log progress_jsonl failure_log".split()
-)
 _RENAMED = {
     "timeout": "timeout_ms",
     "grpc_timeout": "grpc_timeout_ms",
@@ -375,7 +240,7 @@ def _given_run(run: _Run, base: Path) -> dict[str, Any]:
         elif name == "personas":
             given["personas"] = tuple(value)
         else:
-            given[_RENAMED.get(name, name)] = base / value if name in _PATHS else value
+            given[_RENAMED.get(name, name)] = base / value if name in PATHS else value
     return given
 
 

@@ -12,7 +12,7 @@ from recall_bench.ablation.runs import carry_out_ablation, folder_name, plan_abl
 from recall_bench.core.tokens import tokens
 from recall_bench.errors import UsageError
 from recall_bench.metrics.pairs import Difference
-from recall_bench.profile import Settings
+from recall_bench.settings import Settings
 from tests.gardener import PLANTS, write_persona
 
 FORGETFUL = """

@@ -20,8 +20,8 @@ from recall_bench.doctor.complaints import of_growth, of_pace
 from recall_bench.doctor.examination import examine
 from recall_bench.doctor.footprint import footprint
 from recall_bench.library import load_persona
-from recall_bench.profile import Settings
 from recall_bench.resolve.systems import resolve_system
+from recall_bench.settings import Settings
 from recall_bench.shipped import SOURCES
 from recall_bench.systems.python.system import system_from
 from recall_bench.testing import (

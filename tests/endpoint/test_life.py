@@ -17,8 +17,8 @@ from recall_bench.core.usage import Usage
 from recall_bench.endpoint.endpoint import BorrowedEndpoint, Endpoint
 from recall_bench.endpoint.meter import Meter
 from recall_bench.errors import UsageError
-from recall_bench.profile import Settings
 from recall_bench.resolve.endpoints import resolve_endpoint
+from recall_bench.settings import Settings
 from tests.endpoint.calling import HELLO, call, client, talking
 from tests.endpoint.conftest import left_over
 from tests.models import openai_server as scripted

@@ -15,8 +15,8 @@ from recall_bench.core.memory import MemorySystem, Metering
 from recall_bench.core.question import Question
 from recall_bench.endpoint.endpoint import VARIABLE, Endpoint
 from recall_bench.errors import UsageError
-from recall_bench.profile import Settings
 from recall_bench.resolve.systems import resolve_system
+from recall_bench.settings import Settings
 from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.contrib.vectors import Vectors
 

@@ -20,7 +20,7 @@ from recall_bench.evaluation.opening import open_dataset
 from recall_bench.evaluation.report import Report
 from recall_bench.evaluation.request import Request
 from recall_bench.evaluation.scoring import Scored
-from recall_bench.profile import Settings
+from recall_bench.settings import Settings
 from tests.running.finders import Finder
 
 BOUGHT = "I bought a kayak in Lisbon last spring."

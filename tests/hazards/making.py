@@ -21,7 +21,7 @@ from recall_bench.evaluation.opening import open_dataset
 from recall_bench.evaluation.report import Report
 from recall_bench.evaluation.request import Request
 from recall_bench.evaluation.scoring import Scored, Scorer
-from recall_bench.profile import Settings
+from recall_bench.settings import Settings
 from recall_bench.testing import ScriptedSystem
 from tests.reporting.conftest import question
 

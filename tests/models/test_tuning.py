@@ -6,8 +6,8 @@ import pytest
 
 from recall_bench.errors import UsageError
 from recall_bench.models.tuning import UNTUNED, Tuning
-from recall_bench.profile import Settings
 from recall_bench.resolve.models import resolve_model
+from recall_bench.settings import Settings
 from tests.models import openai_server as scripted
 from tests.models.asking import PROMPT
 from tests.models.openai_server import OpenAIServer, Request

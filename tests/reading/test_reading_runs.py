@@ -11,8 +11,8 @@ import pytest
 
 from recall_bench.core.memory import SystemCard
 from recall_bench.errors import UsageError
-from recall_bench.profile import Settings
 from recall_bench.resolve.readers import resolve_reader
+from recall_bench.settings import Settings
 from tests.commands import Invoke, Shown
 from tests.gardener import write_persona
 from tests.models.openai_server import OpenAIServer, Response, error, ok

@@ -6,7 +6,6 @@ from pathlib import Path
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.usage import Usage
 from recall_bench.errors import BudgetSpent, SystemFault
-from recall_bench.profile import Settings
 from recall_bench.selection.assembly import assemble_selection
 from recall_bench.selection.carrying_out import Selected, run_selection
 from recall_bench.selection.files.memory_file import MemoryFile
@@ -15,6 +14,7 @@ from recall_bench.selection.request import Request
 from recall_bench.selection.results import write_results
 from recall_bench.selection.selectors.selector import Selection
 from recall_bench.selection.suite import open_suite
+from recall_bench.settings import Settings
 from tests.selection.suites import TESTS, write_suite
 
 KILN, GLAZE, MARKET, SISTER = (

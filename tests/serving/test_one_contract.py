@@ -11,8 +11,8 @@ import anyio
 import pytest
 
 from recall_bench.core.memory import MemorySystem
-from recall_bench.profile import Settings
 from recall_bench.resolve.systems import resolve_system
+from recall_bench.settings import Settings
 from recall_bench.systems.python.system import system_from
 from recall_bench.testing import ContractReport, Honest, Outcome, check_system
 

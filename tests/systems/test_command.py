@@ -21,8 +21,8 @@ from recall_bench.errors import (
     SystemStuck,
     UsageError,
 )
-from recall_bench.profile import Settings
 from recall_bench.resolve.systems import resolve_system
+from recall_bench.settings import Settings
 from recall_bench.systems.command.system import command_system
 from recall_bench.systems.remote import child
 from recall_bench.systems.remote.system import RemoteSystem

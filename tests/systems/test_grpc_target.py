@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from recall_bench.errors import UsageError
-from recall_bench.profile import Settings
 from recall_bench.resolve.systems import resolve_system
+from recall_bench.settings import Settings
 from recall_bench.systems.grpc.address import address_of
 from recall_bench.systems.grpc.system import grpc_system
 

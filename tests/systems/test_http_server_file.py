@@ -13,8 +13,8 @@ import pytest
 
 from recall_bench.core.memory import Answer
 from recall_bench.errors import BenchError, SystemGone, UsageError
-from recall_bench.profile import Settings
 from recall_bench.resolve.systems import resolve_system
+from recall_bench.settings import Settings
 from recall_bench.systems.http.server_file import ServerCarrier, ServerSpec, read_server_file
 from recall_bench.systems.http.system import started_http_system
 from recall_bench.systems.remote import wire

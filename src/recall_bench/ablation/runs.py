@@ -23,9 +23,9 @@ from recall_bench.errors import UsageError
 from recall_bench.job import Job
 from recall_bench.journal import read
 from recall_bench.outputs import RUNS, beside
-from recall_bench.profile import Settings
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.resolve.systems import resolve_system
+from recall_bench.settings import Settings
 from recall_bench.shipped import Building
 
 

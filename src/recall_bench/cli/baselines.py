@@ -10,7 +10,7 @@ from recall_bench.core.record import Record
 from recall_bench.errors import DataError
 from recall_bench.library import run
 from recall_bench.portrait.rendering import CATEGORY, NOTHING
-from recall_bench.profile import Settings
+from recall_bench.settings import Settings
 
 SYSTEMS = ("none", "random", "recency", "bm25", "vector", "hybrid", "oracle")
 

@@ -39,8 +39,8 @@ def check_adapter_command(
     Exits with 1 if the contract is broken.
     """
     from recall_bench.cli.doing import doing
-    from recall_bench.profile import Settings
     from recall_bench.resolve.systems import resolve_system
+    from recall_bench.settings import Settings
 
     with commentary(), doing() as telling:
         system = resolve_system(Settings(adapter=adapter, config=settings_in(config)))

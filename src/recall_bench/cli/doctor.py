@@ -62,9 +62,9 @@ def _examined(adapter: str, config: dict[str, object], timeout_s: float) -> "Exa
     from recall_bench.doctor.footprint import footprint
     from recall_bench.job import code_digest
     from recall_bench.library import load_persona
-    from recall_bench.profile import Settings
     from recall_bench.resolve.personas import SAMPLE
     from recall_bench.resolve.systems import resolve_system
+    from recall_bench.settings import Settings
     from recall_bench.shipped import SOURCES
 
     clinic = usual_clinic(load_persona(SOURCES / SAMPLE), code_digest())

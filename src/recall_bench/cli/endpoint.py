@@ -32,8 +32,8 @@ def endpoint_command(port: int | None, model: str | None, embedder: str | None) 
     Prints the environment variables that a product needs, and what was spent in the end.
     """
     from recall_bench.endpoint.endpoint import UNUSED_KEY
-    from recall_bench.profile import Settings
     from recall_bench.resolve.endpoints import own_endpoint
+    from recall_bench.settings import Settings
 
     asked_to_stop = threading.Event()
 

@@ -21,7 +21,7 @@ from recall_bench.cli.options import COUNT, NUMBER, PATH, judge_options, option,
 if TYPE_CHECKING:
     from recall_bench.evaluation.evaluate import Evaluated
     from recall_bench.evaluation.request import Request
-    from recall_bench.profile import Settings
+    from recall_bench.settings import Settings
 
 _PARTS = (
     ("--keyword/--no-keyword", "keyword", "Look for passages by their words."),

@@ -200,8 +200,8 @@ def audit_command(
 def _scenarios(data: Path | None, personas: tuple[str, ...], arcs: str | None) -> "list[Scenario]":
     """The stories the answers are about, played first if need be."""
     from recall_bench.cli.building import building
-    from recall_bench.profile import Settings
     from recall_bench.resolve.personas import resolve_personas, story_in
+    from recall_bench.settings import Settings
 
     wanted = personas or (() if data is not None else (AUDITED,))
     settings = Settings(data=data, personas=wanted, arcs=arcs)
@@ -255,7 +255,7 @@ class _Lab:
     """
 
     def __init__(self, flags: Mapping[str, Any]) -> None:
-        from recall_bench.profile import Settings
+        from recall_bench.settings import Settings
 
         self._flags = flags
         self._settings = Settings(**given(dict(flags)))

@@ -51,8 +51,8 @@ def lint_command(
     """
     from recall_bench.lint.catalogue import choose
     from recall_bench.lint.report import examine
-    from recall_bench.profile import Settings
     from recall_bench.resolve.personas import resolve_personas, story_in
+    from recall_bench.settings import Settings
 
     lints = choose(only, skip)
     folders = resolve_personas(Settings(data=data, personas=personas, arcs=arcs))

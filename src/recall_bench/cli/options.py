@@ -10,10 +10,10 @@ import click
 
 from recall_bench.core.plan import Review
 from recall_bench.errors import UsageError
-from recall_bench.profile import JudgeShows
+from recall_bench.settings import JudgeShows
 
 if TYPE_CHECKING:
-    from recall_bench.profile import Settings
+    from recall_bench.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 

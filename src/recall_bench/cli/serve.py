@@ -46,8 +46,8 @@ def serve_command(
 
 
 def _resolved(adapter: str, config: tuple[str, ...]) -> "MemorySystem":
-    from recall_bench.profile import Settings
     from recall_bench.resolve.systems import resolve_system
+    from recall_bench.settings import Settings
 
     return resolve_system(Settings(adapter=adapter, config=settings_in(config)))
 
@@ -85,9 +85,9 @@ def _over_stdio() -> Serve:
 
 def _over_grpc(address: str) -> Serve:
     async def serve(host: "Host") -> None:
-        from recall_bench.profile import Settings
         from recall_bench.resolve.readers import resolve_reader
         from recall_bench.serving.grpc_server import serve_grpc
+        from recall_bench.settings import Settings
 
         # Version 1 of the service knows answers only, so what is found has to be read here.
         reader = resolve_reader(Settings(), host.system.card)

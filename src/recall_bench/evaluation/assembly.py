@@ -25,13 +25,13 @@ from recall_bench.outputs import (
     refuse_clashes,
     run_folder,
 )
-from recall_bench.profile import Settings
 from recall_bench.rejudging.assembly import Absent
 from recall_bench.rejudging.recorded import Recorded
 from recall_bench.resolve.models import resolve_model
 from recall_bench.resolve.readers import EXTRACTIVE, resolve_reader
 from recall_bench.resolve.systems import resolve_system
 from recall_bench.running.grade import Bench
+from recall_bench.settings import Settings
 from recall_bench.shipped import cache_folder
 
 END = "end"

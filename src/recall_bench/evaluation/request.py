@@ -6,7 +6,7 @@ from pathlib import Path
 
 from recall_bench.errors import UsageError
 from recall_bench.evaluation.methodologies import STRICT
-from recall_bench.profile import Settings
+from recall_bench.settings import Settings
 
 REPORTS = Path("reports")
 """Where reports go that were not given a folder."""

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 def open_model(request: PassRequest, *, usual_temperature: float = 0.7) -> "Model":
     """The model that the request names; UsageError if it names none or cannot be asked."""
     from recall_bench.models.tuning import Tuning
-    from recall_bench.profile import Settings
     from recall_bench.resolve.models import resolve_model
+    from recall_bench.settings import Settings
 
     tuning = Tuning(
         temperature=request.temperature,

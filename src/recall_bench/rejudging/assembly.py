@@ -11,11 +11,11 @@ from recall_bench.datasets.catalogue import public_datasets
 from recall_bench.errors import SystemGone, UsageError
 from recall_bench.job import Job
 from recall_bench.outputs import refuse_clashes, refuse_unwritable, run_folder
-from recall_bench.profile import Settings, overlaid
 from recall_bench.rejudging.datasets import find_stories
 from recall_bench.rejudging.recorded import Recorded
 from recall_bench.resolve.judges import resolve_judges
 from recall_bench.running.grade import Bench
+from recall_bench.settings import Settings, overlaid
 from recall_bench.shipped import Building
 
 JUDGING = frozenset(

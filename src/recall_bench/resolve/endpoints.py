@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from recall_bench.endpoint.endpoint import VARIABLE, BorrowedEndpoint, Endpoint
 from recall_bench.errors import UsageError
-from recall_bench.profile import Settings
+from recall_bench.settings import Settings
 
 if TYPE_CHECKING:
     from recall_bench.endpoint.chat import Chat

@@ -8,8 +8,8 @@ from recall_bench import plugins
 from recall_bench.core.verdict import Judge
 from recall_bench.errors import UsageError
 from recall_bench.foreign_code import names_code
-from recall_bench.profile import Settings
 from recall_bench.resolve.models import misspelt, resolve_model
+from recall_bench.settings import Settings
 from recall_bench.shipped import cache_folder
 
 _ADDRESS_FLAGS = {"--judge": "--judge-base-url", "--appellate-judge": "--appellate-base-url"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from recall_bench.errors import UsageError
 from recall_bench.foreign_code import names_code
 from recall_bench.models.tuning import UNTUNED, Tuning
-from recall_bench.profile import Settings
+from recall_bench.settings import Settings
 
 if TYPE_CHECKING:
     from recall_bench.models.model import Model

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from recall_bench.core.question import Scenario
 from recall_bench.errors import UsageError
-from recall_bench.profile import Settings
+from recall_bench.settings import Settings
 from recall_bench.shipped import SOURCES, Building
 
 SAMPLE = "harbour-office"

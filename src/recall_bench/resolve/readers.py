@@ -3,8 +3,8 @@
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.reader import Reader
 from recall_bench.errors import UsageError
-from recall_bench.profile import Settings
 from recall_bench.resolve.models import resolve_model
+from recall_bench.settings import Settings
 
 EXTRACTIVE = "extractive"
 

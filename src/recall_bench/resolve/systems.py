@@ -9,7 +9,7 @@ from recall_bench import plugins
 from recall_bench.core.memory import MemorySystem
 from recall_bench.errors import UsageError
 from recall_bench.foreign_code import names_code
-from recall_bench.profile import Settings
+from recall_bench.settings import Settings
 
 T = TypeVar("T")
 

@@ -15,7 +15,6 @@ from recall_bench.errors import UsageError
 from recall_bench.job import Job
 from recall_bench.judging.nobody import Nobody
 from recall_bench.outputs import refuse_clashes, run_folder
-from recall_bench.profile import Settings
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.running.grade import Bench
 from recall_bench.selection.corpus import MEMORY
@@ -24,6 +23,7 @@ from recall_bench.selection.selectors.resolve import resolve_selector
 from recall_bench.selection.selectors.selector import Selector
 from recall_bench.selection.selectors.system import SelectorSystem
 from recall_bench.selection.suite import Suite
+from recall_bench.settings import Settings
 
 PROTOCOL, EVAL_VERSION = "selection/exact", "exact-1"
 _END = "end"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from recall_bench.profile import Settings
 from recall_bench.selection.suite import EXAMPLE
+from recall_bench.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,9 @@ import pytest
 
 from recall_bench.core.usage import Usage
 from recall_bench.errors import BenchError, SystemBusy, SystemGone, UsageError
-from recall_bench.profile import Settings
 from recall_bench.selection.selectors.agent import recall_agent
 from recall_bench.selection.selectors.selector import Selection, Selector
+from recall_bench.settings import Settings
 from tests.models import openai_server as scripted
 from tests.models.openai_server import OpenAIServer, Response
 from tests.selection.agent.scripted import FLIGHTS, MEMORIES, PARKING, PROMPT

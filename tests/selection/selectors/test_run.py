@@ -12,10 +12,10 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
 from recall_bench.core.question import Item, Scenario, Truth
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.profile import Settings
 from recall_bench.selection.scoring import Compared, Outcome, compare
 from recall_bench.selection.selectors.resolve import resolve_selector
 from recall_bench.selection.selectors.system import SelectorSystem
+from recall_bench.settings import Settings
 from tests.conftest import card_of
 from tests.running.conftest import Rehearsal
 from tests.selection.selectors.memories import MEMORIES, written

@@ -78,8 +78,8 @@ def generate_tests(
 
 
 def _opened(request: GenerateRequest) -> "Model":
-    from recall_bench.profile import Settings
     from recall_bench.resolve.models import resolve_model
+    from recall_bench.settings import Settings
 
     settings = Settings(max_cost_usd=request.max_cost_usd)
     model = resolve_model(request.model, "--model", settings)

@@ -41,7 +41,7 @@ from recall_bench.selection.selectors.selector import Selection
 
 if TYPE_CHECKING:
     from recall_bench.models.model import Model, Prompt, Reply
-    from recall_bench.profile import Settings
+    from recall_bench.settings import Settings
 
 VERSION = "1"
 """Raised when code changes that decides a selection and that no digest on the card covers."""

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from recall_bench.errors import UsageError
 from recall_bench.foreign_code import names_code, split_target
-from recall_bench.profile import Settings
 from recall_bench.selection.selectors.baselines import everything, nothing
 from recall_bench.selection.selectors.keyword import keyword_selector
 from recall_bench.selection.selectors.retrieval import bm25, hybrid, vector
 from recall_bench.selection.selectors.selector import Selector
+from recall_bench.settings import Settings
 
 AGENT = "agent"
 
