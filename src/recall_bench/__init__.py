@@ -78,7 +78,7 @@ _HOMES = {
         "list_personas load_persona open_run questions_in_range read_settings rejudge report "
         "result_json run text_report verdict_changes"
     ),
-    "profile": "Settings",
+    "settings": "Settings",
     "reporting.folder": "RunFolder",
     "reporting.grid": "heatmap_grid",
     "reporting.summary": "Summary summarise",

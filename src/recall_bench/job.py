@@ -101,6 +101,7 @@ class Job:
                 skip_catchup=self.settings.skip_catchup_ingest,
                 asks=self.asks,
                 max_cost_usd=self.settings.max_cost_usd,
+                max_tokens=self.settings.max_tokens,
             )
             try:
                 if not standings.ended:

@@ -9,7 +9,7 @@ import msgspec
 
 from recall_bench.core.plan import Calendar, Ingest, Lifecycle, Review
 from recall_bench.errors import UsageError
-from recall_bench.settings import PATHS, JudgeShows
+from recall_bench.settings import PATHS, Executor, JudgeShows
 
 
 class _Section(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -56,6 +56,11 @@ class _Run(_Section):
     seed: int | None = None
     timeout: int | None = None
     parallelism: int | None = None
+    executor: Executor | None = None
+    workers: int | None = None
+    worker_cpus: float | None = None
+    worker_env: list[str] | None = None
+    ray_address: str | None = None
     sample: int | None = None
     top_k: int | None = None
     max_context_tokens: int | None = None
@@ -67,6 +72,8 @@ class _Run(_Section):
     judge_cache: bool | None = None
     review: Review | None = None
     max_cost: float | None = None
+    max_tokens: int | None = None
+    max_calls: int | None = None
     groups_enabled: bool | None = None
     data: str | None = None
     personas: list[str] | None = None
@@ -237,8 +244,8 @@ def _given_run(run: _Run, base: Path) -> dict[str, Any]:
             given["write_question_log"] = value
         elif name == "ranges":
             given["ranges"] = _ranges(value)
-        elif name == "personas":
-            given["personas"] = tuple(value)
+        elif isinstance(value, list):
+            given[name] = tuple(value)
         else:
             given[_RENAMED.get(name, name)] = base / value if name in PATHS else value
     return given

@@ -17,6 +17,17 @@ class JudgeShows(StrEnum):
     FULL = "full"
 
 
+class Executor(StrEnum):
+    """Where the work of a run is done. It changes no result."""
+
+    LOCAL = "local"
+    """In this process, as its answers and verdicts come."""
+    PROCESSES = "processes"
+    """In several processes of this machine, for systems that compute."""
+    RAY = "ray"
+    """On a Ray cluster, for systems that are waited for and runs that outgrow a machine."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything `run` can be told. None means: decide by the default rule."""
@@ -45,6 +56,8 @@ class Settings:
     judge_cache: bool = True
     review: Review = Review.BALANCED
     max_cost_usd: float | None = None
+    max_tokens: int | None = None
+    max_calls: int | None = None
     sample: int | None = None
     groups_enabled: bool = False
     seed: int = 42
@@ -55,6 +68,12 @@ class Settings:
     allow_gaps: bool = False
     error_budget: float = 0.05
     parallelism: int = 1
+    executor: Executor = Executor.LOCAL
+    workers: int | None = None
+    worker_cpus: float | None = None
+    worker_env: tuple[str, ...] = ()
+    ray_address: str | None = None
+    shard: str | None = None
     timeout_ms: int = 30_000
     grpc_timeout_ms: int = 120_000
     ingest_timeout_ms: int = 1_800_000
@@ -97,6 +116,10 @@ _LEAST = {
     "judge_memory_window": 0,
     "judge_budget_tokens": 1,
     "max_cost_usd": 0,
+    "max_tokens": 0,
+    "max_calls": 1,
+    "workers": 1,
+    "worker_cpus": 0,
     "sample": 0,
     "repeats": 1,
     "parallelism": 1,
@@ -114,7 +137,7 @@ def overlaid(settings: Settings, given: dict[str, Any]) -> Settings:
     """
     if "into" in given or "resume" in given:
         settings = replace(settings, into=None, resume=None)
-    for name in ("ranges", "personas"):
+    for name in ("ranges", "personas", "worker_env"):
         if isinstance(given.get(name), str):
             given = given | {name: (given[name],)}
     paths = {name: Path(value) for name, value in given.items() if name in PATHS and value}
@@ -129,6 +152,7 @@ PATHS = frozenset(
 
 _WORDS: dict[str, type[StrEnum]] = {
     "calendar": Calendar,
+    "executor": Executor,
     "ingest": Ingest,
     "judge_shows": JudgeShows,
     "lifecycle": Lifecycle,

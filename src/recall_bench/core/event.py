@@ -7,6 +7,7 @@ import msgspec
 from recall_bench.core.diagnosis import Diagnosis
 from recall_bench.core.history import WallTime
 from recall_bench.core.memory import Answer
+from recall_bench.core.part import Part
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Item
 from recall_bench.core.reader import Delivery
@@ -27,6 +28,8 @@ class RunStarted(_Event, frozen=True, kw_only=True, tag="run_started"):
     """Version and digest of the harness that ran."""
     diagnosis: Diagnosis | None = None
     """What `doctor` last said of this very system; None if it was never asked."""
+    part: Part | None = None
+    """The part of the plan that this journal is about; None if all of it."""
 
 
 class RunResumed(_Event, frozen=True, kw_only=True, tag="run_resumed"):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from msgspec import field
@@ -90,6 +91,9 @@ class SystemCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     asker: Asker = Asker.TOLD
     answers: bool = True
     """False if it only finds: a reader answers from what it found."""
+    max_shards: int | None = None
+    """How many workers may have memories open in it at a time; None is any number, which holds
+    for what every worker starts for itself, and not for one server that all of them reach."""
 
 
 class Memory(Protocol):
@@ -125,6 +129,22 @@ class Snapshots(Protocol):
 
     async def drop(self, token: str) -> None:
         """Forget a saved state that nobody will return to."""
+        ...
+
+
+@runtime_checkable
+class Portable(Protocol):
+    """Snapshots that can be opened in another process, on this machine or another."""
+
+    async def pack(self, token: str, place: Path) -> None:
+        """Leave all it takes to reopen the saved state in a folder, which exists and is empty."""
+        ...
+
+    async def unpack(self, place: Path) -> str:
+        """A token for a state that was packed there, perhaps by another process.
+
+        The folder is left as it is, and others may be reading from it.
+        """
         ...
 
 

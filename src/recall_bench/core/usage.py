@@ -25,6 +25,11 @@ class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
     cached: int = 0
     """Replies that were on record already and cost nothing."""
 
+    @property
+    def tokens(self) -> int:
+        """Of prompts and replies together."""
+        return self.input_tokens + self.output_tokens
+
     def __add__(self, other: Self) -> "Usage":
         return Usage(
             calls=self.calls + other.calls,

@@ -14,6 +14,7 @@ from recall_bench.core.question import Scenario
 from recall_bench.core.reader import Reader
 from recall_bench.core.review import reviews_due
 from recall_bench.core.standing import ScenarioStanding, Standings, State
+from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
 from recall_bench.errors import BenchError
 from recall_bench.running.court import Court
@@ -50,6 +51,8 @@ class Company:
     """Whether questions are put; if not, nothing is fed either, and answers are only judged."""
     max_cost_usd: float | None = None
     """What judging and reading may cost in all, earlier processes included; None is no limit."""
+    max_tokens: int | None = None
+    """How many tokens that may take in all."""
 
 
 async def conduct(plan: Plan, standings: Standings, company: Company) -> None:
@@ -99,11 +102,12 @@ class _Run:
         self._standings = standings
         self._company = company
         # Answers that are only judged again were read, and paid for, in another run.
-        reading_usd = standings.reading_usage.cost_usd if company.asks else 0.0
+        reading = standings.reading_usage if company.asks else Usage()
         self.court = Court(
             company.parallelism,
-            spent_usd=standings.usage.cost_usd + reading_usd,
+            spent=standings.usage + reading,
             allowed_usd=company.max_cost_usd,
+            allowed_tokens=company.max_tokens,
             pays_reader=is_paid(company.reader),
         )
 

@@ -20,13 +20,16 @@ class Court:
         self,
         places: int,
         *,
-        spent_usd: float = 0.0,
+        spent: Usage | None = None,
         allowed_usd: float | None = None,
+        allowed_tokens: int | None = None,
         pays_reader: bool = False,
     ) -> None:
         self._places = anyio.Semaphore(places)
-        self._spent_usd = spent_usd
+        self.spent = spent or Usage()
+        """What everything has cost so far."""
         self._allowed_usd = allowed_usd
+        self._allowed_tokens = allowed_tokens
         self._work = "reading and judging have" if pays_reader else "judging has"
         self.adjourned: BudgetSpent | JudgeGone | None = None
 
@@ -44,15 +47,23 @@ class Court:
             raise self.adjourned
 
     def refuse_if_spent(self) -> None:
-        """Adjourn, and raise why, if no more money may be spent."""
-        allowed = self._allowed_usd
-        if allowed is not None and self._spent_usd >= allowed:
+        """Adjourn, and raise why, if no more money or no more tokens may be spent."""
+        if (said := self._overspent()) is not None:
             spent = BudgetSpent(
-                f"{self._work} cost ${self._spent_usd:.4f} and --max-cost allows ${allowed:.4f}; "
+                f"{self._work} {said}; "
                 "the same command with a higher one goes on, and pays for nothing twice"
             )
             self.adjourn(spent)
             raise spent
+
+    def _overspent(self) -> str | None:
+        """Which limit was reached, in words."""
+        spent, usd, tokens = self.spent, self._allowed_usd, self._allowed_tokens
+        if usd is not None and spent.cost_usd >= usd:
+            return f"cost ${spent.cost_usd:.4f} and --max-cost allows ${usd:.4f}"
+        if tokens is not None and spent.tokens >= tokens:
+            return f"taken {spent.tokens:,} tokens and --max-tokens allows {tokens:,}"
+        return None
 
     def adjourn(self, reason: BudgetSpent | JudgeGone) -> None:
         """Begin nothing new; the first reason given stays."""
@@ -60,7 +71,7 @@ class Court:
 
     def pay(self, usage: Usage, unpriced: str = UNPRICED) -> None:
         """Count what a call cost, as soon as it is known; adjourn, and say why, if nobody knows."""
-        self._spent_usd += usage.cost_usd
+        self.spent += usage
         if usage.unpriced and self._allowed_usd is not None:
             self.adjourn(BudgetSpent(unpriced))
 

@@ -4,7 +4,7 @@
 repeat of a checkpoint gets a memory of its own where the lifecycle can give it one.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from typing import TypeVar
@@ -14,6 +14,7 @@ import anyio
 from recall_bench.core.memory import Attesting, Memory, Snapshots
 from recall_bench.core.plan import Lifecycle
 from recall_bench.core.schedule import Sheet
+from recall_bench.core.standing import ScenarioStanding
 from recall_bench.errors import BenchError, SystemGone, UsageError
 from recall_bench.running.examination import Examination
 from recall_bench.running.life import FeedFault, Life, begin, bounded, close, release
@@ -25,12 +26,12 @@ Paper = tuple[Sheet, int, list[int]]
 """A checkpoint, a repeat, and the items it has not put yet."""
 
 
-async def examine(exam: Examination) -> None:
-    """Put everything the scenario still owes, by the plan's lifecycle.
+async def examine(exam: Examination, papers: Sequence[Paper] | None = None) -> None:
+    """Put everything the scenario still owes, or these papers of it, by the plan's lifecycle.
 
     A system that cannot be fed is recorded, and what it owed from there on stays open.
     """
-    papers = list(_papers(exam))
+    papers = list(owed_papers(exam.standing)) if papers is None else list(papers)
     if not papers:
         return
     live = {
@@ -44,10 +45,11 @@ async def examine(exam: Examination) -> None:
         exam.record(fault.event)
 
 
-def _papers(exam: Examination) -> Iterator[Paper]:
-    for row, sheet in enumerate(exam.standing.sheets):
-        for repeat in range(exam.plan.repeats):
-            if unasked := exam.standing.unasked(row, repeat):
+def owed_papers(standing: ScenarioStanding) -> Iterator[Paper]:
+    """What was not put yet, in story order, the repeats of a checkpoint one after another."""
+    for row, sheet in enumerate(standing.sheets):
+        for repeat in range(standing.repeats):
+            if unasked := standing.unasked(row, repeat):
                 yield sheet, repeat, unasked
 
 

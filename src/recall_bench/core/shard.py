@@ -1,0 +1,87 @@
+"""A plan cut into shards, which can be asked apart from each other. Pure: no clock, no chance.
+
+How small they get depends on the lifecycle alone:
+
+* `fresh` gives every checkpoint and repeat a memory of its own, so each is a shard.
+* `forked` grows one memory, and a copy of it answers at each checkpoint and repeat: where its
+  snapshots can be carried elsewhere, each is a shard that waits for one pass of feeding; where they
+  cannot, the scenario stays whole.
+* `growing` asks one memory from first to last: the scenario is the shard.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heapify, heappop, heappush
+
+from recall_bench.core.part import Part
+from recall_bench.core.plan import Lifecycle, Plan, Trial
+from recall_bench.core.record import Record
+from recall_bench.core.schedule import Sheet
+
+
+class Shard(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """Trials of one scenario that need no memory which others need."""
+
+    scenario: str
+    checkpoint: str | None = None
+    """None is every checkpoint, in story order."""
+    repeat: int | None = None
+    """None is every repeat."""
+
+    def __str__(self) -> str:
+        place = "" if self.checkpoint is None else f"@{self.checkpoint}"
+        return f"{self.scenario}{place}" + ("" if self.repeat is None else f"#{self.repeat}")
+
+    def holds(self, trial: Trial) -> bool:
+        """Whether the trial is one of its."""
+        return (
+            trial.scenario == self.scenario
+            and self.checkpoint in (None, trial.checkpoint)
+            and self.repeat in (None, trial.repeat)
+        )
+
+
+def is_divisible(plan: Plan, *, portable: bool) -> bool:
+    """Whether the checkpoints of a scenario can be asked apart from each other.
+
+    `portable` says whether the system's snapshots can be opened by another worker.
+    """
+    if plan.lifecycle is Lifecycle.FORKED:
+        return portable
+    return plan.lifecycle is Lifecycle.FRESH
+
+
+def shards_of(
+    scenario: str, sheets: Sequence[Sheet], plan: Plan, *, portable: bool = False
+) -> tuple[Shard, ...]:
+    """The shards of one scenario that ask anything: every trial it owes is in exactly one."""
+    asking = [sheet.checkpoint.label for sheet in sheets if sheet.asked]
+    if not asking:
+        return ()
+    if not is_divisible(plan, portable=portable):
+        return (Shard(scenario=scenario),)
+    return tuple(
+        Shard(scenario=scenario, checkpoint=label, repeat=repeat)
+        for label in asking
+        for repeat in range(plan.repeats)
+    )
+
+
+def weight(shard: Shard, sheets: Sequence[Sheet], plan: Plan) -> int:
+    """About how much work a shard is: the days it feeds and the questions it puts."""
+    if shard.checkpoint is None:
+        asked = plan.repeats * sum(len(sheet.asked) for sheet in sheets)
+        return asked + max(sheet.cutoff for sheet in sheets)
+    (sheet,) = (each for each in sheets if each.checkpoint.label == shard.checkpoint)
+    return len(sheet.asked) + sheet.cutoff
+
+
+def share(weighed: Iterable[tuple[Shard, int]], part: Part) -> Iterator[Shard]:
+    """The shards of one part, all parts being about equally heavy. Every shard is in one part."""
+    heaviest_first = sorted(weighed, key=lambda each: (-each[1], str(each[0])))
+    loads = [(0, number) for number in range(1, part.of + 1)]
+    heapify(loads)
+    for shard, heavy in heaviest_first:
+        load, number = heappop(loads)
+        if number == part.number:
+            yield shard
+        heappush(loads, (load + heavy, number))
