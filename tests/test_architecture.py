@@ -87,9 +87,11 @@ MAY_IMPORT: dict[str, set[str]] = {
         "yaml12",
     },
     "importing": {"core", "datasets", "errors", "journal", "outputs", "reporting"},
-    "job": {"core", "datasets", "diagnoses", "errors", "journal", "settings", "running"},
+    "staff": {"core", "datasets", "errors", "running"},
+    "job": {"core", "diagnoses", "errors", "journal", "settings", "running", "staff"},
     "outputs": {"core", "errors", "journal", "settings"},
     "assemble": {
+        "staff",
         "core",
         "datasets",
         "errors",
@@ -101,6 +103,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "shipped",
     },
     "rejudging": {
+        "staff",
         "core",
         "datasets",
         "errors",
@@ -129,6 +132,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "yaml12",
     },
     "evaluation": {
+        "staff",
         "assemble",
         "core",
         "datasets",
@@ -149,6 +153,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "replacement",
     },
     "selection": {
+        "staff",
         "assemble",
         "core",
         "ending",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import TypeVar
 
 from recall_bench.core.event import Declared
@@ -20,6 +21,7 @@ from recall_bench.resolve.systems import resolve_system
 from recall_bench.running.grade import Bench
 from recall_bench.settings import Settings
 from recall_bench.shipped import Building
+from recall_bench.staff import Staff
 
 T = TypeVar("T")
 
@@ -28,7 +30,7 @@ _SAMPLE_RANGES = ("every:5",)
 
 
 def assemble(
-    settings: Settings, system: MemorySystem | None = None, building: Building | None = None
+    settings: Settings, own: MemorySystem | None = None, building: Building | None = None
 ) -> Job:
     """A job whose every part has been looked at; nothing is fed or asked yet.
 
@@ -38,7 +40,7 @@ def assemble(
     check = Check(settings)
     stories = check.stories(building)
     cards = tuple(card for story in stories.values() if (card := check.story(story)) is not None)
-    system = system or check.of(resolve_system, settings)
+    system = own or check.of(resolve_system, settings)
     lifecycle = check.of(lifecycle_of, settings, system)
     bench = check.of(bench_of, settings)
     reader = check.of(resolve_reader, settings, None if system is None else system.card)
@@ -58,15 +60,32 @@ def assemble(
         settings=settings,
         plan=plan,
         folder=run_folder(settings, plan),
-        system=present(system),
-        bench=present(bench),
-        load=lambda name: stories[name].load(settings),
+        staff=Staff(
+            system=present(system),
+            bench=present(bench),
+            load=lambda name: stories[name].load(settings),
+            reader=reader,
+            meter=system.drain if isinstance(system, Metering) else None,
+        ),
+        hire=None if own is not None else partial(staff_of, settings),
         questions=check.questions,
-        reader=reader,
-        meter=system.drain if isinstance(system, Metering) else None,
         warnings=check.warnings + _notes(plan, check.questions),
     )
     return writable(job)
+
+
+def staff_of(settings: Settings) -> Staff:
+    """Those whom the settings of a run name, called together once more."""
+    folders = resolve_personas(settings)
+    stories = {name: story_in(folder, settings.arcs) for name, folder in folders.items()}
+    system = resolve_system(settings)
+    return Staff(
+        system=system,
+        bench=bench_of(settings),
+        load=lambda name: stories[name].load(settings),
+        reader=resolve_reader(settings, system.card),
+        meter=system.drain if isinstance(system, Metering) else None,
+    )
 
 
 def writable(job: Job) -> Job:

@@ -22,7 +22,7 @@ BenchError
 │   ├── ModelBusy          it asked us to come back, or could not be reached
 │   └── ModelGone          no call can succeed: a key, a model or an address is wrong
 ├── ReaderFault            we failed to answer from what a system found; ends the run  exit 6
-├── BudgetSpent            the money allowed is spent; a higher --max-cost continues   exit 8
+├── BudgetSpent            the money or the tokens allowed are spent; more continues   exit 8
 └── JudgeFault             we failed to grade an answer         recorded, leaves the trial open
                            (exit 6 if the judge cannot even prepare)
     ├── JudgeTimeout
@@ -38,7 +38,8 @@ A run that ends without one of these still has an exit code that says how it wen
     6  some answers could not be judged; the same command judges them, and until it does the
        scores are invalid if they are more than the budget allows
     7  the journal could not be written; the same command continues
-    8  the money allowed by --max-cost is spent; the same command with more continues
+    8  the money allowed by --max-cost, or the tokens by --max-tokens, are spent; the same
+       command with more continues
    10  some of what was to be generated is missing; the command that is printed fills it
    11  `gate`: a rule was broken, or the run is invalid
    12  `gate`: undecided, because a run is unfinished, unlike its baseline, or not measured
@@ -182,7 +183,7 @@ class ReaderFault(BenchError):
 
 
 class BudgetSpent(BenchError):
-    """The money allowed is spent; what was paid for is on record."""
+    """The money or the tokens allowed are spent; what was paid for is on record."""
 
     exit_code = 8
 

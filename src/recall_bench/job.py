@@ -1,14 +1,12 @@
 """A run that can be started, stopped at any moment, and gone on with."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, cached_property, partial
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
-
-import anyio
 
 from recall_bench.core.event import (
     Answered,
@@ -19,29 +17,26 @@ from recall_bench.core.event import (
     RunStarted,
     decode,
 )
-from recall_bench.core.fingerprint import card_of
-from recall_bench.core.memory import MemorySystem, SystemCard
+from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import DatasetCard, Plan, ScenarioCard
 from recall_bench.core.question import Scenario
-from recall_bench.core.reader import Reader, ReaderCard
+from recall_bench.core.reader import ReaderCard
 from recall_bench.core.standing import Standings, State
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.datasets.evidence import confide
 from recall_bench.diagnoses import last_of
 from recall_bench.errors import DataError, UsageError
 from recall_bench.journal import JOURNAL, Journal, lines, read
 from recall_bench.running.conduct import Company, conduct
-from recall_bench.running.examination import Meter
-from recall_bench.running.grade import Bench
 from recall_bench.settings import Settings
+from recall_bench.staff import Hiring, Staff
 
 _OPENING = b'{"type":"run_started"'
 """How every journal begins, if only its first bytes were written."""
 
-_FAREWELL_S = 5.0
-"""How long judges and readers may take to hang up, even where a run is cut short."""
-
 Observer = Callable[[Event, Standings], None]
+
+Conduct = Callable[[Plan, Standings, Company], Awaitable[None]]
+"""Asks, grades and reviews everything a plan still owes."""
 
 
 @dataclass(kw_only=True)
@@ -51,16 +46,11 @@ class Job:
     settings: Settings
     plan: Plan
     folder: Path
-    system: MemorySystem
-    bench: Bench
-    load: Callable[[str], Scenario]
-    """The scenario of an id, read anew."""
+    staff: Staff
     questions: Mapping[str, Declared]
     """What each scenario is asked, as the journal declares it."""
-    reader: Reader | None = None
-    """Who answers from what the system finds."""
-    meter: Meter | None = None
-    """Tells what the system spends at our model endpoint."""
+    hire: Hiring | None = None
+    """Calls the same staff together in another process; None if only this one can."""
     warnings: list[str] = field(default_factory=list)
     was_finished: bool = field(default=False, init=False)
     """Whether the folder turned out to hold this run, finished."""
@@ -77,8 +67,11 @@ class Job:
         """The file that is the run."""
         return self.folder / JOURNAL
 
-    async def run(self, observe: Observer) -> Standings:
-        """Ask and grade everything still owed, recording each step before the next."""
+    async def run(self, observe: Observer, conduct: Conduct = conduct) -> Standings:
+        """Ask and grade everything still owed, recording each step before the next.
+
+        Who asks and grades is up to `conduct`; what happens is recorded here.
+        """
         with Journal(self.journal) as journal:
             standings = self._resumed(journal)
             self.was_finished = standings.ended
@@ -89,14 +82,14 @@ class Job:
                 observe(event, standings)
 
             company = Company(
-                system=self.system,
-                bench=self.bench,
+                system=self.staff.system,
+                bench=self.staff.bench,
                 load=self._load,
                 record=record,
                 unjudged=partial(self._unjudged, standings),
                 judged=partial(self._judged, standings),
-                reader=self.reader,
-                meter=self.meter,
+                reader=self.staff.reader,
+                meter=self.staff.meter,
                 parallelism=self.settings.parallelism,
                 skip_catchup=self.settings.skip_catchup_ingest,
                 asks=self.asks,
@@ -107,11 +100,7 @@ class Job:
                 if not standings.ended:
                     await conduct(self.plan, standings, company)
             finally:
-                await self.system.close()
-                with anyio.move_on_after(_FAREWELL_S, shield=True):
-                    await self.bench.close()
-                    if self.reader is not None:
-                        await self.reader.close()
+                await self.staff.close()
         return standings
 
     def check_folder(self) -> None:
@@ -166,14 +155,7 @@ class Job:
                 standings.note(declared)
 
     def _load(self, scenario: str) -> Scenario:
-        loaded = self.load(scenario)
-        if card_of(loaded) != self._planned[scenario]:
-            raise DataError(
-                f"{scenario} was changed since the run was planned; restore it to go on, "
-                "or start again in another folder"
-            )
-        confide(self.system, loaded)
-        return loaded
+        return self.staff.loaded(self._planned[scenario])
 
     def _unjudged(
         self, standings: Standings, scenario: str, states: frozenset[State]

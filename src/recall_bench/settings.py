@@ -45,6 +45,7 @@ class Settings:
     endpoint: bool = False
     system_model: str | None = None
     system_embedder: str | None = None
+    embedding_cache: bool = False
     grpc_ca: Path | None = None
     judge: str = "offline"
     appellate_judge: str | None = None
@@ -106,6 +107,11 @@ class Settings:
             )
         if self.max_cost_usd is not None and not isfinite(self.max_cost_usd):
             raise UsageError(f"max-cost: {self.max_cost_usd} is not a sum of money; say US dollars")
+
+    @property
+    def at_once(self) -> int:
+        """Questions, and verdicts, at a time in one process that has the run to itself."""
+        return min(self.parallelism, self.max_calls or self.parallelism)
 
 
 _MOST_REPEATS = 1000

@@ -114,7 +114,7 @@ def _finished(job: Job) -> RunFolder | None:
     folder = RunFolder.open(job.folder)
     if not folder.finished:
         return None
-    anyio.run(job.system.close)
+    anyio.run(job.staff.close)
     return folder
 
 

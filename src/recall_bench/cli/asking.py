@@ -43,6 +43,11 @@ system_options = _all(
             metavar="MODEL",
             help="What it embeds with, as provider:model [the embedded word vectors].",
         ),
+        option(
+            "--embedding-cache/--no-embedding-cache",
+            help="Keep its vectors for other processes and runs; latencies are then those of a "
+            "warm cache [no].",
+        ),
         option("--timeout", "timeout_ms", type=COUNT, help="Milliseconds for an answer [30000]."),
         option(
             "--grpc-timeout",
@@ -87,6 +92,12 @@ asking_options = _all(
             help="How a memory reaches a checkpoint [forked if it can be copied, else fresh].",
         ),
         option("--parallelism", type=COUNT, help="Questions, and verdicts, at a time [1]."),
+        option(
+            "--max-calls",
+            type=COUNT,
+            help="Calls at a time to the system, and to any one provider, of all workers together "
+            "[no limit].",
+        ),
         option(
             "--error-budget",
             type=click.FloatRange(0, 1),

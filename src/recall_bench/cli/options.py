@@ -147,4 +147,10 @@ _JUDGING = (
     ),
     option("--appellate-base-url", metavar="URL", help="Ask the second judge's model here."),
     *ASKED,
+    option(
+        "--max-tokens",
+        type=NUMBER,
+        metavar="TOKENS",
+        help="Stop when judging and reading have taken so many tokens; more continues [no limit].",
+    ),
 )

@@ -94,7 +94,7 @@ def lost_in_retelling(job: "Job") -> "Iterator[str]":
     for card in plan.scenarios if plan.ingest is not Ingest.DAYS else ():
         items = job.questions[card.id].items
         asked = {items[i].id for sheet in sheets(items, card.last_day, plan) for i in sheet.asked}
-        lost = [item.id for item in omitted(job.load(card.id)) if item.id in asked]
+        lost = [item.id for item in omitted(job.staff.load(card.id)) if item.id in asked]
         if lost:
             yield (
                 f"{card.id}: {len(lost)} of {len(asked)} questions ask for an exact value that "

@@ -91,9 +91,6 @@ class SystemCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     asker: Asker = Asker.TOLD
     answers: bool = True
     """False if it only finds: a reader answers from what it found."""
-    max_shards: int | None = None
-    """How many workers may have memories open in it at a time; None is any number, which holds
-    for what every worker starts for itself, and not for one server that all of them reach."""
 
 
 class Memory(Protocol):
@@ -137,14 +134,22 @@ class Portable(Protocol):
     """Snapshots that can be opened in another process, on this machine or another."""
 
     async def pack(self, token: str, place: Path) -> None:
-        """Leave all it takes to reopen the saved state in a folder, which exists and is empty."""
+        """Leave all it takes to reopen the saved state in a folder, which exists and is empty.
+
+        What was packed stays when the token is dropped.
+        """
         ...
 
     async def unpack(self, place: Path) -> str:
         """A token for a state that was packed there, perhaps by another process.
 
-        The folder is left as it is, and others may be reading from it.
+        The folder is left as it is, and others may be reading from it. Dropping the token leaves
+        what was packed as it is.
         """
+        ...
+
+    async def discard(self, place: Path) -> None:
+        """Forget what was packed there, which nobody will unpack again; the folder stays."""
         ...
 
 
@@ -168,6 +173,27 @@ class MemorySystem(Protocol):
     async def close(self) -> None:
         """Release what the system itself holds. Called once, after the last memory."""
         ...
+
+
+@runtime_checkable
+class Shared(Protocol):
+    """A system that says how many workers it stands.
+
+    It says so beside its card: it changes no answer, so a run goes on when it changes.
+    """
+
+    @property
+    def max_shards(self) -> int | None:
+        """How many workers may have memories open in it at a time; None is any number."""
+        ...
+
+
+def shards_stood(system: MemorySystem) -> int | None:
+    """How many workers may have memories open in a system at a time; None is any number.
+
+    Any number is what holds for a system of which every worker makes its own.
+    """
+    return system.max_shards if isinstance(system, Shared) else None
 
 
 @runtime_checkable

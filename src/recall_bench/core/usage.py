@@ -4,11 +4,27 @@ from typing import Self
 
 from recall_bench.core.record import Record
 
-UNPRICED = (
-    "the judge's server does not say how many tokens a call took, so nobody can tell what it cost "
-    "and --max-cost cannot be kept; the same command without it goes on, and pays for nothing twice"
-)
-"""Why nothing more is asked of a server that counts no tokens while there is a limit."""
+
+
+def unpriced(whose: str) -> str:
+    """Why nothing more is asked of a server that counts no tokens while money is limited."""
+    return (
+        f"{whose} server does not say how many tokens a call took, so nobody can tell what it cost "
+        "and --max-cost cannot be kept; the same command without it goes on, and pays for nothing "
+        "twice"
+    )
+
+
+def uncounted(whose: str) -> str:
+    """Why nothing more is asked of it while tokens are limited, whatever its price."""
+    return (
+        f"{whose} server does not say how many tokens a call took, so --max-tokens cannot be kept; "
+        "the same command without it goes on, and pays for nothing twice"
+    )
+
+
+UNPRICED = unpriced("the judge's")
+"""What a judge's is told by."""
 
 
 class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -24,6 +40,11 @@ class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Calls whose price nobody knows: `cost_usd` leaves them out."""
     cached: int = 0
     """Replies that were on record already and cost nothing."""
+
+    @property
+    def is_uncounted(self) -> bool:
+        """Whether there were calls of which no tokens were told; free ones are counted too."""
+        return self.calls > 0 and self.tokens == 0
 
     @property
     def tokens(self) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import anyio
 
-from recall_bench.core.memory import Memory, MemorySystem, Snapshots, SystemCard
+from recall_bench.core.memory import Memory, MemorySystem, Snapshots, SystemCard, shards_stood
 from recall_bench.core.usage import Usage
 from recall_bench.endpoint.endpoint import VARIABLE, BorrowedEndpoint, Endpoint
 
@@ -59,6 +59,11 @@ class MeteredSystem:
     def snapshots(self) -> Snapshots | None:
         """The system's."""
         return self._system.snapshots
+
+    @property
+    def max_shards(self) -> int | None:
+        """The system's: every worker starts an endpoint of its own."""
+        return shards_stood(self._system)
 
     async def open(self, scenario: str) -> Memory:
         """A memory of the system."""

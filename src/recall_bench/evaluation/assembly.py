@@ -3,15 +3,16 @@
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from recall_bench.assemble import Check, bench_of, lifecycle_of, plan_of, present, writable
-from recall_bench.core.memory import UNDECLARED, MemorySystem, Metering
+from recall_bench.core.memory import UNDECLARED, MemorySystem, Metering, SystemCard
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
 from recall_bench.core.reader import Reader
 from recall_bench.errors import UsageError
 from recall_bench.evaluation.methodology import Judging
-from recall_bench.evaluation.opening import Opened
+from recall_bench.evaluation.opening import Opened, open_dataset
 from recall_bench.evaluation.request import Mode, Request
 from recall_bench.job import Job
 from recall_bench.journal import JOURNAL, Journal
@@ -33,6 +34,7 @@ from recall_bench.resolve.systems import resolve_system
 from recall_bench.running.grade import Bench
 from recall_bench.settings import Settings
 from recall_bench.shipped import cache_folder
+from recall_bench.staff import Staff
 
 END = "end"
 """The one checkpoint there is: when everything has been told."""
@@ -67,7 +69,7 @@ class Assembled:
 
 
 def assemble_evaluation(
-    request: Request, opened: Opened, system: MemorySystem | None = None
+    request: Request, opened: Opened, own: MemorySystem | None = None
 ) -> Assembled:
     """A job that puts a dataset's questions to a system; nothing is fed or asked yet.
 
@@ -77,7 +79,7 @@ def assemble_evaluation(
         return _again(request, opened, request.answers_from)
     settings = request.settings
     check = Check(settings)
-    system = check.of(_system, request, system)
+    system = check.of(_system, request, own)
     bench = check.of(_bench, request, opened)
     reader = check.of(_reader, request, opened, system)
     lifecycle = check.of(_lifecycle, settings, system)
@@ -96,12 +98,9 @@ def assemble_evaluation(
         settings=settings,
         plan=plan,
         folder=run_folder(settings, plan, f"{request.dataset}-"),
-        system=present(system),
-        bench=present(bench),
-        load=opened.load,
+        staff=_staff(opened, present(system), present(bench), reader),
+        hire=None if own is not None else partial(_called, request),
         questions=opened.questions,
-        reader=reader,
-        meter=system.drain if isinstance(system, Metering) else None,
         warnings=[*opened.notes, *_notes(plan)],
     )
     if request.rebuild:
@@ -136,9 +135,8 @@ def _again(request: Request, opened: Opened, run: Path) -> Assembled:
         settings=settings,
         plan=plan,
         folder=folder,
-        system=Absent(plan.system),
-        bench=bench,
-        load=opened.load,
+        staff=_staff(opened, Absent(plan.system), bench, None),
+        hire=partial(_called_again, request, plan.system),
         questions=opened.questions,
         warnings=list(opened.notes),
         asks=False,
@@ -148,6 +146,29 @@ def _again(request: Request, opened: Opened, run: Path) -> Assembled:
     writable(job)
     recorded.carry_over(plan, folder)
     return Assembled(request=request, opened=opened, job=job)
+
+
+def _staff(opened: Opened, system: MemorySystem, bench: Bench, reader: Reader | None) -> Staff:
+    return Staff(
+        system=system,
+        bench=bench,
+        load=opened.load,
+        reader=reader,
+        meter=system.drain if isinstance(system, Metering) else None,
+    )
+
+
+def _called(request: Request) -> Staff:
+    """Those whom the request names, called together once more."""
+    opened = open_dataset(request)
+    system = _system(request, None)
+    return _staff(opened, system, _bench(request, opened), _reader(request, opened, system))
+
+
+def _called_again(request: Request, system: SystemCard) -> Staff:
+    """Those who judge the answers of a system that is not asked again."""
+    opened = open_dataset(request)
+    return _staff(opened, Absent(system), _bench(request, opened), None)
 
 
 def _refuse_other_questions(before: Plan, opened: Opened, run: Path) -> None:

@@ -56,7 +56,9 @@ def run_controls(assembled: Assembled, told: Callable[[str], None]) -> Iterator[
 
 def _is_free(job: Job) -> bool:
     """Whether reading and judging cost nothing, so that it may be done for the controls too."""
-    judges = [each for each in (job.bench.judge, job.bench.appellate) if each is not None]
+    judges = [
+        each for each in (job.staff.bench.judge, job.staff.bench.appellate) if each is not None
+    ]
     # Answers on record may have been read by somebody who is not here any more.
     is_read_free = job.plan.reader is None or job.plan.reader.model is None
     return is_read_free and all(each.card.computes for each in judges)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -11,12 +12,13 @@ from recall_bench.datasets.catalogue import public_datasets
 from recall_bench.errors import SystemGone, UsageError
 from recall_bench.job import Job
 from recall_bench.outputs import refuse_clashes, refuse_unwritable, run_folder
-from recall_bench.rejudging.datasets import find_stories
+from recall_bench.rejudging.datasets import Found, find_stories
 from recall_bench.rejudging.recorded import Recorded
 from recall_bench.resolve.judges import resolve_judges
 from recall_bench.running.grade import Bench
 from recall_bench.settings import Settings, overlaid
 from recall_bench.shipped import Building
+from recall_bench.staff import Staff
 
 JUDGING = frozenset(
     {
@@ -33,6 +35,7 @@ JUDGING = frozenset(
         "judge_shows",
         "judge_timeout_ms",
         "max_cost_usd",
+        "max_tokens",
         "parallelism",
         "review",
     }
@@ -85,9 +88,8 @@ def assemble_again(run: Path, given: Mapping[str, Any], building: Building | Non
         settings=settings,
         plan=plan,
         folder=_folder(settings, plan, run),
-        system=Absent(plan.system),
-        bench=bench,
-        load=lambda scenario: found[scenario][0].load(settings),
+        staff=_staff(plan.system, bench, found, settings),
+        hire=partial(_called, before, settings),
         questions={scenario: declared for scenario, (_, declared) in found.items()},
         warnings=_notes(recorded),
         asks=False,
@@ -96,6 +98,23 @@ def assemble_again(run: Path, given: Mapping[str, Any], building: Building | Non
     refuse_unwritable(settings)
     recorded.carry_over(plan, job.folder)
     return job
+
+
+def _staff(
+    system: SystemCard, bench: Bench, found: Mapping[str, Found], settings: Settings
+) -> Staff:
+    return Staff(
+        system=Absent(system),
+        bench=bench,
+        load=lambda scenario: found[scenario][0].load(settings),
+    )
+
+
+def _called(before: Plan, settings: Settings) -> Staff:
+    """Those who judge, called together once more."""
+    judge, appellate = resolve_judges(settings)
+    bench = Bench(judge=judge, appellate=appellate)
+    return _staff(before.system, bench, find_stories(before, settings.data, None), settings)
 
 
 def _as_before(plan: Plan) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from recall_bench.core.usage import UNPRICED, Usage
+from recall_bench.core.usage import Usage, uncounted, unpriced
 from recall_bench.errors import BudgetSpent, JudgeGone
 
 
 class Court:
-    """Lets so many verdicts be sought at a time, and none once the money is spent.
+    """Lets so many verdicts be sought at a time, and none once the money or the tokens are spent.
 
     `adjourned` says why nothing new is begun any more: no verdict that may cost something, no
     feeding, no question. What is under way may finish.
@@ -69,11 +69,17 @@ class Court:
         """Begin nothing new; the first reason given stays."""
         self.adjourned = self.adjourned or reason
 
-    def pay(self, usage: Usage, unpriced: str = UNPRICED) -> None:
-        """Count what a call cost, as soon as it is known; adjourn, and say why, if nobody knows."""
+    def pay(self, usage: Usage, whose: str = "the judge's") -> None:
+        """Count what a call took, as soon as it is known.
+
+        Adjourn, and say whose server it is, if nobody knows what a limit is about: a price may be
+        unknown where tokens are told, and known, as of one's own server, where they are not.
+        """
         self.spent += usage
         if usage.unpriced and self._allowed_usd is not None:
-            self.adjourn(BudgetSpent(unpriced))
+            self.adjourn(BudgetSpent(unpriced(whose)))
+        if usage.is_uncounted and self._allowed_tokens is not None:
+            self.adjourn(BudgetSpent(uncounted(whose)))
 
 
 class Bill:

@@ -16,11 +16,6 @@ from recall_bench.errors import ModelBusy, ReaderFault
 from recall_bench.running.court import Court
 from recall_bench.running.patience import Busy, persistently, within
 
-_UNPRICED = (
-    "the reader's server does not say how many tokens a call took, so nobody can tell what it cost "
-    "and --max-cost cannot be kept; the same command without it goes on, and pays for nothing twice"
-)
-
 CUT_TRACED = 100
 """So many passages beyond the budget are traced: a paraphrase takes milliseconds each, systems may
 return thousands, and what stands further below what anybody read was hardly found."""
@@ -111,7 +106,7 @@ class Desk:
                 f"the reader {reader.card.name} cannot be had: {busy}; the same command goes on"
             ) from busy
         if answer.usage is not None:
-            self._court.pay(answer.usage, _UNPRICED)
+            self._court.pay(answer.usage, "the reader's")
         return answer
 
 

@@ -24,6 +24,7 @@ from recall_bench.selection.selectors.selector import Selector
 from recall_bench.selection.selectors.system import SelectorSystem
 from recall_bench.selection.suite import Suite
 from recall_bench.settings import Settings
+from recall_bench.staff import Staff
 
 PROTOCOL, EVAL_VERSION = "selection/exact", "exact-1"
 _END = "end"
@@ -79,11 +80,13 @@ def _job(request: Request, suite: Suite, selector: Selector | None, place: "Plac
         settings=settings,
         plan=plan,
         folder=run_folder(settings, plan, "select-"),
-        system=system,
-        bench=Bench(judge=Nobody()),
-        load=lambda name: scenario,  # noqa: ARG005 - there is one
+        staff=Staff(
+            system=system,
+            bench=Bench(judge=Nobody()),
+            load=lambda name: scenario,  # noqa: ARG005 - there is one
+            meter=system.drain,
+        ),
         questions={scenario.id: _declared(scenario)},
-        meter=system.drain,
         warnings=list(suite.notes),
     )
     system.pay(_paid_before(writable(job)))

@@ -6,7 +6,15 @@ from typing import Any
 from uuid import uuid4
 
 from recall_bench.core.history import Episode, Turn
-from recall_bench.core.memory import Answer, Attesting, Found, Inspectable, Memory, MemorySystem
+from recall_bench.core.memory import (
+    Answer,
+    Attesting,
+    Found,
+    Inspectable,
+    Memory,
+    MemorySystem,
+    shards_stood,
+)
 from recall_bench.core.question import Question
 from recall_bench.errors import (
     BenchError,
@@ -21,12 +29,18 @@ from recall_bench.systems.remote.wire import Reply, Request, WireFault
 
 
 class Host:
-    """Holds the memories and saved states of one system for whoever asks, by name."""
+    """Holds the memories and saved states of one system for whoever asks, by name.
 
-    def __init__(self, system: MemorySystem) -> None:
+    It says that it stands `max_shards` workers, or as many as its system declares. Where neither
+    says a number it says none: that a system may be made once for every worker is no promise that
+    a single one serves them all.
+    """
+
+    def __init__(self, system: MemorySystem, *, max_shards: int | None = None) -> None:
         self.system = system
+        self._max_shards = shards_stood(system) if max_shards is None else max_shards
         self._memories: dict[str, tuple[Memory, str]] = {}
-        self._saved: dict[str, str] = {}
+        self._saved: dict[str, tuple[str, str]] = {}
         self._handlers: dict[type[Request], Callable[[Any], Awaitable[Reply]]] = {
             wire.HealthRequest: self._health,
             wire.OpenRequest: self._open,
@@ -66,6 +80,7 @@ class Host:
             snapshots=self.system.snapshots is not None,
             attests=True,
             inspects=True,
+            max_shards=self._max_shards or 0,
         )
 
     async def _open(self, request: wire.OpenRequest) -> wire.Opened:
@@ -100,19 +115,20 @@ class Host:
         if self.system.snapshots is None:
             raise SystemFault(f"{self.system.card.name} cannot be copied")
         token = await self.system.snapshots.save(memory)
-        self._saved[token] = scenario
-        return wire.Saved(snapshot=token)
+        name = uuid4().hex
+        self._saved[name] = (token, scenario)
+        return wire.Saved(snapshot=name)
 
     async def _restore(self, request: wire.RestoreRequest) -> wire.Opened:
         if self.system.snapshots is None or request.snapshot not in self._saved:
             raise SystemGone(f"no state is saved as {request.snapshot!r}")
-        memory = await self.system.snapshots.open(request.snapshot)
-        return self._keep(memory, self._saved[request.snapshot])
+        token, scenario = self._saved[request.snapshot]
+        return self._keep(await self.system.snapshots.open(token), scenario)
 
     async def _drop(self, request: wire.DropRequest) -> wire.Done:
         if self.system.snapshots is not None and request.snapshot in self._saved:
-            del self._saved[request.snapshot]
-            await self.system.snapshots.drop(request.snapshot)
+            token, _ = self._saved.pop(request.snapshot)
+            await self.system.snapshots.drop(token)
         return wire.Done()
 
     async def _close(self, request: wire.CloseRequest) -> wire.Done:

@@ -34,6 +34,7 @@ class PublicSystem:
     """A server that holds one memory at a time."""
 
     snapshots = None
+    max_shards = 1
 
     def __init__(self, door: "Door") -> None:
         self._door = door

@@ -64,6 +64,11 @@ class GrpcSystem:
         """None if the server cannot go back, or was not met yet."""
         return None if self._served is None else self._served.snapshots
 
+    @property
+    def max_shards(self) -> int | None:
+        """As the server says; 1 if it was not met yet, as every server stands that."""
+        return 1 if self._served is None else self._served.max_shards
+
     async def greet(self) -> SystemCard:
         """The card as the server fills it in; SystemGone if it is not there or not ready."""
         line = await self._door.dial()
@@ -105,4 +110,5 @@ class GrpcSystem:
             self._door.health,
             where=str(self._door.address),
             config={"protocol": SERVICE_2},
+            is_shared=True,
         )

@@ -22,6 +22,7 @@ async def http_system(
         where=address.url,
         config={"transport": "http", "protocol": PROTOCOL},
         ready_timeout_s=ready_timeout_s,
+        is_shared=True,
     )
 
 

@@ -12,9 +12,10 @@ An adapter is any object with these methods, each plain or `async`:
     stored_days()                           optional: the days it holds anything of, any iterable
     stored_bytes()                          optional: what it takes to keep them, index and all
 
-and, if it likes, these attributes: `name`, `version`, `max_concurrency`, `state_dir`; `clock`, how
-it knows the date ("native", "in-text" or "none"); `honours_sessions`, True if it keeps what one
-session said from another; `answers`, False if it only ever finds passages.
+and, if it likes, these attributes: `name`, `version`, `max_concurrency`, `state_dir`; `max_shards`,
+how many processes may have memories of it open at a time, if they share a service or a path;
+`clock`, how it knows the date ("native", "in-text" or "none"); `honours_sessions`, True if it keeps
+what one session said from another; `answers`, False if it only ever finds passages.
 
 A query method that has a parameter `context`, or a second one it cannot do without, is given a
 QueryContext with it.
@@ -125,14 +126,18 @@ class Adapter:
     @property
     def max_concurrency(self) -> int:
         """How many questions it may be asked at once: as it declares, else 64 or 1."""
-        declared = getattr(self.subject, "max_concurrency", None)
+        declared = self._count("max_concurrency")
         if declared is None:
             return ASYNC_CONCURRENCY if self.is_async else 1
-        if isinstance(declared, bool) or not isinstance(declared, int) or declared < 1:
-            raise UsageError(
-                f"{self.where} declares max_concurrency = {declared!r}, which is no number above 0"
-            )
         return declared
+
+    @property
+    def max_shards(self) -> int | None:
+        """How many workers may have memories of it open at a time, as it declares.
+
+        None where it does not say, for every worker builds adapters of its own.
+        """
+        return self._count("max_shards")
 
     @property
     def clock(self) -> Clock | None:
@@ -205,6 +210,17 @@ class Adapter:
             case _:
                 reply = self._query(question.text)
         return _read(reply) if inspect.isawaitable(reply) else as_reply(reply)
+
+    def _count(self, name: str) -> int | None:
+        """A number above 0 that it declares; None where it does not."""
+        declared = getattr(self.subject, name, None)
+        if declared is None:
+            return None
+        if isinstance(declared, bool) or not isinstance(declared, int) or declared < 1:
+            raise UsageError(
+                f"{self.where} declares {name} = {declared!r}, which is no number above 0"
+            )
+        return declared
 
     def _method(self, name: str) -> Callable[..., object] | None:
         found = getattr(self.subject, name, None)

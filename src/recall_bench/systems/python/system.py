@@ -65,6 +65,7 @@ class PythonSystem:
         adapter = self._builder.first_adapter()
         try:
             self.card = _card(source, adapter, config)
+            self.max_shards = adapter.max_shards
             self.snapshots = self._saved_memories(adapter)
         except BaseException:
             self._builder.dismiss()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
 
 import anyio
@@ -22,6 +23,7 @@ from recall_bench.core.question import Question
 from recall_bench.core.usage import Usage
 from recall_bench.errors import (
     BenchError,
+    DataError,
     SystemBusy,
     SystemFault,
     SystemGone,
@@ -96,6 +98,7 @@ async def greeted(
     where: str,
     config: dict[str, object],
     ready_timeout_s: float = READY_TIMEOUT_S,
+    is_shared: bool = False,
 ) -> "RemoteSystem":
     """The system behind a carrier, which is let go again until the first memory is opened.
 
@@ -105,7 +108,7 @@ async def greeted(
         health = await _ready(carrier, where, ready_timeout_s)
     finally:
         await carrier.close()
-    return RemoteSystem(carrier, health, where=where, config=config)
+    return RemoteSystem(carrier, health, where=where, config=config, is_shared=is_shared)
 
 
 async def _ready(carrier: Carrier, where: str, timeout_s: float) -> Health:
@@ -123,14 +126,24 @@ async def _ready(carrier: Carrier, where: str, timeout_s: float) -> Health:
 
 
 class RemoteSystem:
-    """A server that holds any number of memories, and perhaps copies of them."""
+    """A server that holds any number of memories, and perhaps copies of them.
+
+    One that is shared is the same for every worker; else each starts its own.
+    """
 
     def __init__(
-        self, carrier: Carrier, health: Health, *, where: str, config: dict[str, object]
+        self,
+        carrier: Carrier,
+        health: Health,
+        *,
+        where: str,
+        config: dict[str, object],
+        is_shared: bool = False,
     ) -> None:
         self._carrier = carrier
         self.card = _card(health, where, config)
-        self.snapshots = _RemoteSnapshots(carrier, health) if health.snapshots else None
+        self.max_shards = _stood(health, where, is_shared=is_shared)
+        self.snapshots = _snapshots(carrier, health, is_shared=is_shared)
         self._health = health
 
     async def open(self, scenario: str) -> "RemoteMemory":
@@ -235,6 +248,61 @@ class _RemoteSnapshots:
 
     async def drop(self, token: str) -> None:
         await self._carrier.call(DropRequest(snapshot=token), Done)
+
+
+class _SharedSnapshots(_RemoteSnapshots):
+    """Saved states that stay on a server which other workers reach: only their names travel."""
+
+    def __init__(self, carrier: Carrier, health: Health) -> None:
+        super().__init__(carrier, health)
+        self._packed: set[str] = set()
+        """States that others may open: only `discard` has the server forget one."""
+
+    async def drop(self, token: str) -> None:
+        if token not in self._packed:
+            await super().drop(token)
+
+    async def pack(self, token: str, place: Path) -> None:
+        self._packed.add(token)
+        (place / _NAME).write_text(token, encoding="utf-8")
+
+    async def unpack(self, place: Path) -> str:
+        token = _packed_name(place)
+        self._packed.add(token)
+        return token
+
+    async def discard(self, place: Path) -> None:
+        token = _packed_name(place)
+        self._packed.discard(token)
+        await super().drop(token)
+
+
+_NAME = "snapshot.txt"
+
+
+def _packed_name(place: Path) -> str:
+    try:
+        return (place / _NAME).read_text(encoding="utf-8")
+    except OSError as error:
+        raise DataError(
+            f"{place / _NAME} cannot be read ({error.strerror}); pack the state again"
+        ) from error
+
+
+def _snapshots(carrier: Carrier, health: Health, *, is_shared: bool) -> _RemoteSnapshots | None:
+    if not health.snapshots:
+        return None
+    kind = _SharedSnapshots if is_shared and health.max_shards > 1 else _RemoteSnapshots
+    return kind(carrier, health)
+
+
+def _stood(health: Health, where: str, *, is_shared: bool) -> int | None:
+    """As the server says; unsaid, one that every worker would reach stands a single one."""
+    if health.max_shards < 0:
+        raise UsageError(
+            f"{where} says max_shards = {health.max_shards}, which is no number of workers"
+        )
+    return health.max_shards or (1 if is_shared else None)
 
 
 def _memory(carrier: Carrier, opened: Opened, health: Health) -> RemoteMemory:

@@ -45,6 +45,9 @@ class Health(Message, frozen=True, kw_only=True):
     """Whether it understands `attest`."""
     inspects: bool = False
     """Whether it understands `inspect`."""
+    max_shards: int = 0
+    """How many workers may have memories open in it at a time. 0: it does not say, which is 1 for
+    a server at an address and any number for one that each worker starts for itself."""
 
 
 class OpenRequest(Message, frozen=True, kw_only=True):
@@ -177,6 +180,8 @@ class Saved(Message, frozen=True, kw_only=True):
     """The reply to `save`."""
 
     snapshot: str
+    """A name that is never given to another state, even by another process on the same port:
+    another worker may restore by it."""
 
 
 class RestoreRequest(Message, frozen=True, kw_only=True):
