@@ -89,6 +89,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "importing": {"core", "datasets", "errors", "journal", "outputs", "reporting"},
     "staff": {"core", "datasets", "errors", "running"},
     "job": {"core", "diagnoses", "errors", "journal", "settings", "running", "staff"},
+    "merging": {"core", "ending", "errors", "journal", "replacement", "reporting", "settings"},
+    "executors": {"core", "errors", "job", "running", "settings", "staff"},
     "outputs": {"core", "errors", "journal", "settings"},
     "assemble": {
         "staff",
@@ -200,6 +202,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "testing",
     },
     "ending": {
+        "executors",
         "core",
         "errors",
         "interruption",
@@ -209,6 +212,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "reporting",
     },
     "library": {
+        "merging",
         "analysis",
         "assemble",
         "core",
@@ -228,6 +232,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "systems",
     },
     "cli": {
+        "merging",
         "ablation",
         "analysis",
         "assemble",

@@ -94,7 +94,11 @@ def test_make_targets_named_in_the_readme_exist() -> None:
 
 @pytest.mark.slow
 def test_every_command_in_the_readme_and_the_tutorial_runs(invoke: Invoke) -> None:
-    """Run in order in one empty folder, with the files their words take for granted."""
+    """Run in order in one empty folder, with the files their words take for granted.
+
+    The demo is cut to its first half year: four fifths of its questions come later, and are asked,
+    drawn and judged again in no other way.
+    """
     Path("my_adapter.py").write_text(ADAPTER)
     write_persona(Path("my-personas"))
     write_locomo(Path("locomo10.json"))
@@ -103,7 +107,8 @@ def test_every_command_in_the_readme_and_the_tutorial_runs(invoke: Invoke) -> No
     assert demo is not None
     tutorial = ROOT / "docs/tutorial/first-run.md"
 
-    for line in [demo[1], *shell_lines(ROOT / "README.md"), *shell_lines(tutorial)]:
+    begins = f"{demo[1]} --ranges 30d 90d 6mo"
+    for line in [begins, *shell_lines(ROOT / "README.md"), *shell_lines(tutorial)]:
         program, *words = shlex.split(line)
         if program in ("make", "."):
             continue

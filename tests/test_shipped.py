@@ -1,5 +1,8 @@
 """A shipped persona is played once, kept in the cache, and used only if its bytes are right."""
 
+import multiprocessing
+import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +12,14 @@ import pytest
 
 from recall_bench import shipped
 from recall_bench.errors import CorpusMismatch, UsageError
-from recall_bench.shipped import Corpus, cache_folder, digest_of, materialised, write_catalogue
+from recall_bench.shipped import (
+    Corpus,
+    cache_folder,
+    catalogue,
+    digest_of,
+    materialised,
+    write_catalogue,
+)
 from recall_bench.world.build import build
 from recall_bench.world.knobs import Knobs
 from recall_bench.world.sources import read_sources
@@ -90,3 +100,60 @@ def test_a_play_that_is_not_the_released_one_is_refused(plays: Plays) -> None:
 def test_a_story_that_does_not_exist_is_named(plays: Plays) -> None:
     with pytest.raises(UsageError, match=r"no arcs-9d\.yaml; it has arcs-60d\.yaml"):
         materialised("bakery", "arcs-9d.yaml", plays)
+
+
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def _materialise(sources: Path, told: Path, die_on_day: int | None = None) -> None:
+    """In a process of its own: the package ships what lies in `sources`."""
+    setattr(shipped, "SOURCES", sources)  # noqa: B010 - mypy forbids plain assignment
+    setattr(shipped, "_CATALOGUE", sources / "catalogue.json")  # noqa: B010 - as above
+
+    @contextmanager
+    def playing(persona: str, days: int) -> Iterator[Callable[[int], None]]:
+        (told / str(os.getpid())).touch()
+
+        def on(day: int) -> None:
+            if day == die_on_day:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        yield on
+
+    folder = materialised("bakery", None, playing)
+    assert digest_of(folder) == catalogue()["bakery"][STORY].digest
+
+
+def test_workers_that_start_at_once_on_an_empty_cache_play_once(
+    plays: Plays, tmp_path: Path, digest: str
+) -> None:
+    told = tmp_path / "told"
+    told.mkdir()
+    workers = [SPAWN.Process(target=_materialise, args=(shipped.SOURCES, told)) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+    assert [worker.exitcode for worker in workers] == [0] * 4
+    assert len(list(told.iterdir())) == 1, "the others waited for the first"
+    assert digest_of(materialised("bakery", None, plays)) == digest
+    assert plays.begun == []
+
+
+def test_a_worker_killed_while_it_plays_leaves_nothing_broken(
+    plays: Plays, tmp_path: Path, digest: str
+) -> None:
+    told = tmp_path / "told"
+    told.mkdir()
+    worker = SPAWN.Process(target=_materialise, args=(shipped.SOURCES, told, 30))
+    worker.start()
+    worker.join()
+    assert worker.exitcode == -signal.SIGKILL
+    assert list(cache_folder().rglob(".bakery.partial-*")), "it died half-way"
+
+    folder = materialised("bakery", None, plays)
+
+    assert digest_of(folder) == digest
+    assert not list(cache_folder().rglob(".bakery.partial-*"))
+    assert len(plays.begun) == 1

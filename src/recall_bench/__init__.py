@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from recall_bench.library import import_run as import_run
     from recall_bench.library import list_personas as list_personas
     from recall_bench.library import load_persona as load_persona
+    from recall_bench.library import merge as merge
     from recall_bench.library import open_run as open_run
     from recall_bench.library import questions_in_range as questions_in_range
     from recall_bench.library import read_settings as read_settings
@@ -75,7 +76,7 @@ _HOMES = {
     "errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
     "library": (
         "arun compare draw_heatmap evaluate export_run gate heatmap_json import_run "
-        "list_personas load_persona open_run questions_in_range read_settings rejudge report "
+        "list_personas load_persona merge open_run questions_in_range read_settings rejudge report "
         "result_json run text_report verdict_changes"
     ),
     "settings": "Settings",

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import anyio
 
 from recall_bench.core.event import Event
-from recall_bench.core.standing import Standings
+from recall_bench.core.part import Part
+from recall_bench.core.standing import Standings, State
 from recall_bench.errors import BenchError, FolderBusy, Interrupted
+from recall_bench.executors.opening import Joined, conduct_of
 from recall_bench.interruption import cancelled_by_signals
 from recall_bench.job import Job, Observer
 from recall_bench.outputs import FAILURES, PICTURES, PROGRESS, QUESTIONS, RESULT
@@ -15,6 +17,18 @@ from recall_bench.reporting.files.export import export
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import Status, Summary, summarise
 from recall_bench.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartDone:
+    """One part of a plan: the trials it owes, and those that are still to be put or judged."""
+
+    part: Part
+    owed: int
+    open: int
+
+    def __str__(self) -> str:
+        return f"part {self.part}: {self.owed - self.open:,} of {self.owed:,} trials"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +42,8 @@ class Finished:
     """What ended it early: a system or a judge that is gone, spent money, an interruption."""
     was_finished: bool = False
     """Whether the folder held the finished run already, so that nobody was asked anything."""
+    part: PartDone | None = None
+    """What came of the part, where the run is one: the rest of the plan is not its business."""
 
     @property
     def is_valid(self) -> bool:
@@ -39,28 +55,38 @@ class Finished:
         """As the table in `recall_bench.errors` has it."""
         if self.stopped_by is not None:
             return self.stopped_by.exit_code
-        overall = self.summary.overall
-        if overall.open or self.summary.unstarted:
+        overall, part = self.summary.overall, self.part
+        if self.summary.unstarted or (overall.open if part is None else part.open):
             return 4
-        if overall.not_answered > self.summary.plan.error_budget * overall.owed:
+        owed = overall.owed if part is None else part.owed
+        if overall.not_answered > self.summary.plan.error_budget * owed:
             return 5
-        return 6 if overall.failed > overall.not_answered else 0
+        if overall.not_judged:
+            return 6
+        return 4 if self.summary.reviews.open else 0
 
 
-def carry_out(job: Job, observe: Observer | None = None) -> Finished:
-    """Run an assembled job, then write every view of it."""
+def carry_out(
+    job: Job, observe: Observer | None = None, joined: Joined = lambda _: None
+) -> Finished:
+    """Run an assembled job, then write every view of it.
+
+    `joined` hears of the crew, where its settings want one.
+    """
     stopped_by: BenchError | None
     try:
-        stopped_by = anyio.run(to_its_end, job, observe)
+        stopped_by = anyio.run(to_its_end, job, observe, joined)
     except KeyboardInterrupt:
         stopped_by = Interrupted(signal.SIGINT)
     return finished(job, stopped_by)
 
 
-async def to_its_end(job: Job, observe: Observer | None) -> BenchError | None:
+async def to_its_end(
+    job: Job, observe: Observer | None, joined: Joined = lambda _: None
+) -> BenchError | None:
     """Run the job; what stopped it early, or None if nothing did."""
     try:
-        await _interruptible(job, observe or _ignore)
+        await _interruptible(job, observe or _ignore, joined)
     except FolderBusy:
         raise
     except BenchError as error:
@@ -83,7 +109,16 @@ def finished(job: Job, stopped_by: BenchError | None) -> Finished:
         warnings=tuple(job.warnings),
         stopped_by=stopped_by,
         was_finished=job.was_finished,
+        part=_part_done(job, folder.standings),
     )
+
+
+def _part_done(job: Job, standings: Standings) -> PartDone | None:
+    if job.part is None:
+        return None
+    reached = job.outcomes(standings)
+    still_open = reached.count(State.OPEN) + reached.count(State.ANSWERED)
+    return PartDone(part=job.part, owed=len(reached), open=still_open)
 
 
 def _only_fault(group: BaseExceptionGroup[BaseException]) -> BenchError:
@@ -103,10 +138,10 @@ def _ignore(event: Event, standings: Standings) -> None:
     """Nobody is watching."""
 
 
-async def _interruptible(job: Job, observe: Observer) -> None:
+async def _interruptible(job: Job, observe: Observer, joined: Joined) -> None:
     """Run the job; a signal to stop cancels it, so that memories are closed first."""
     with anyio.CancelScope() as scope, cancelled_by_signals(scope) as received:
-        await job.run(observe)
+        await job.run(observe, conduct_of(job, joined))
     if received:
         raise Interrupted(received[0])
 

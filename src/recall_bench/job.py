@@ -8,6 +8,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
+from recall_bench.core.difference import differences
 from recall_bench.core.event import (
     Answered,
     Declared,
@@ -17,16 +18,18 @@ from recall_bench.core.event import (
     RunStarted,
     decode,
 )
-from recall_bench.core.memory import SystemCard
-from recall_bench.core.plan import DatasetCard, Plan, ScenarioCard
+from recall_bench.core.part import Part
+from recall_bench.core.plan import Plan, ScenarioCard
 from recall_bench.core.question import Scenario
-from recall_bench.core.reader import ReaderCard
+from recall_bench.core.review import reviews_due
+from recall_bench.core.shard import Shard, part_of, states
 from recall_bench.core.standing import Standings, State
-from recall_bench.core.verdict import JudgeCard
 from recall_bench.diagnoses import last_of
 from recall_bench.errors import DataError, UsageError
 from recall_bench.journal import JOURNAL, Journal, lines, read
-from recall_bench.running.conduct import Company, conduct
+from recall_bench.running.company import Company
+from recall_bench.running.conduct import conduct
+from recall_bench.running.owing import is_finished
 from recall_bench.settings import Settings
 from recall_bench.staff import Hiring, Staff
 
@@ -53,7 +56,7 @@ class Job:
     """Calls the same staff together in another process; None if only this one can."""
     warnings: list[str] = field(default_factory=list)
     was_finished: bool = field(default=False, init=False)
-    """Whether the folder turned out to hold this run, finished."""
+    """Whether the folder turned out to hold this run, or this part of it, finished."""
     asks: bool = True
     """Whether the system is fed and asked; if not, answers on record are only judged."""
 
@@ -74,7 +77,6 @@ class Job:
         """
         with Journal(self.journal) as journal:
             standings = self._resumed(journal)
-            self.was_finished = standings.ended
 
             def record(event: Event) -> None:
                 journal.append(event)
@@ -90,26 +92,66 @@ class Job:
                 judged=partial(self._judged, standings),
                 reader=self.staff.reader,
                 meter=self.staff.meter,
-                parallelism=self.settings.parallelism,
+                parallelism=self.settings.at_once,
                 skip_catchup=self.settings.skip_catchup_ingest,
                 asks=self.asks,
                 max_cost_usd=self.settings.max_cost_usd,
                 max_tokens=self.settings.max_tokens,
+                shards=None if self.part is None else self._shards,
             )
             try:
-                if not standings.ended:
+                if not self.was_finished:
                     await conduct(self.plan, standings, company)
             finally:
                 await self.staff.close()
         return standings
 
+    @cached_property
+    def part(self) -> Part | None:
+        """The part of the plan that is carried out here; None if all of it."""
+        if self.settings.shard is None:
+            return None
+        if not self.asks:
+            raise UsageError("--shard: recorded answers are judged whole; leave it out")
+        return Part.parse(self.settings.shard)
+
+    @cached_property
+    def _share(self) -> Mapping[str, tuple[Shard, ...]]:
+        if self.part is None:
+            raise AssertionError("a whole run has no share of itself")
+        items = {name: declared.items for name, declared in self.questions.items()}
+        return part_of(self.plan, items, self.part)
+
+    def _shards(self, scenario: str) -> tuple[Shard, ...]:
+        return self._share.get(scenario, ())
+
+    def outcomes(self, standings: Standings) -> list[State]:
+        """How far each trial of the part has come."""
+        return [
+            state
+            for scenario, shards in self._share.items()
+            for state in states(standings.scenarios[scenario], shards)
+        ]
+
+    def _is_over(self, standings: Standings) -> bool:
+        """Whether the part has all it owes; no line of its journal says so."""
+        known, plan = standings.scenarios, self.plan
+        if not self._share.keys() <= known.keys():
+            return False
+        return all(
+            is_finished(known[scenario], shards)
+            and not (plan.appellate and reviews_due(scenario, known[scenario], plan))
+            for scenario, shards in self._share.items()
+        )
+
     def check_folder(self) -> None:
-        """Refuse a folder that holds another run, before anything is spent."""
+        """Refuse a folder that holds another run or part, before anything is spent."""
+        _ = self.part
         if not self.journal.exists():
             return
         first = next(read(self.journal), None)
         if first is not None:
-            _refuse_other_plan(first, self.plan, self.folder)
+            _refuse_other_plan(first, self.plan, self.part, self.folder)
         elif not _OPENING.startswith(self.journal.read_bytes()[: len(_OPENING)]):
             raise UsageError(
                 f"{self.journal} is not a journal of ours; choose another folder with --into"
@@ -128,11 +170,12 @@ class Job:
                     plan=self.plan,
                     code=code_digest(),
                     diagnosis=last_of(self.plan.system),
+                    part=self.part,
                 )
             )
             self._declare(journal, standings)
             return standings
-        _refuse_other_plan(first, self.plan, self.folder)
+        _refuse_other_plan(first, self.plan, self.part, self.folder)
         for number, event in enumerate(events, start=2):
             try:
                 standings.note(event)
@@ -140,7 +183,8 @@ class Job:
                 raise DataError(f"{self.journal}, line {number}: {error}") from error
         if self.settings.retry_errors:
             standings.reopen(State.NOT_ANSWERED)
-        if not standings.ended:
+        self.was_finished = standings.ended if self.part is None else self._is_over(standings)
+        if not self.was_finished:
             resumed = RunResumed(at=datetime.now(UTC), code=code_digest())
             journal.append(resumed)
             standings.note(resumed)
@@ -197,48 +241,23 @@ class Job:
                     yield event
 
 
-def _refuse_other_plan(first: Event, plan: Plan, folder: Path) -> None:
+def _refuse_other_plan(first: Event, plan: Plan, part: Part | None, folder: Path) -> None:
     if not isinstance(first, RunStarted):
         raise DataError(
             f"{folder / JOURNAL}: does not begin with a plan; start again in another folder"
         )
-    if first.plan.digest == plan.digest:
-        return
-    differing = [
-        f"{name.replace('_', ' ')} ({_change(old, new)})"
-        for name in Plan.__struct_fields__
-        if (old := getattr(first.plan, name)) != (new := getattr(plan, name))
-    ]
-    raise UsageError(
-        f"{folder} holds a run with other {', other '.join(differing)}; "
-        "repeat its settings to go on with it, or choose another folder with --into"
-    )
-
-
-def _change(old: object, new: object) -> str:
-    """Both values in words; where the words are the same, their digests tell them apart."""
-    before, after = _short(old), _short(new)
-    if before == after:
-        before, after = (f"{before} {_digest(value)}" for value in (old, new))
-    return f"{before}, now {after}"
-
-
-def _short(value: object) -> str:
-    match value:
-        case SystemCard() | JudgeCard() | ReaderCard():
-            return f"{value.name} {value.version}"
-        case DatasetCard():
-            return f"{value.name} ({value.protocol}, {len(value.files)} files)"
-        case tuple():
-            return " ".join(
-                str(getattr(part, "label", getattr(part, "id", part))) for part in value
-            )
-        case _:
-            return str(value)
-
-
-def _digest(value: object) -> str:
-    return sha256(repr(value).encode()).hexdigest()[:8]
+    if differing := differences(first.plan, plan):
+        raise UsageError(
+            f"{folder} holds a run with other {', other '.join(differing)}; "
+            "repeat its settings to go on with it, or choose another folder with --into"
+        )
+    if first.part != part:
+        here, wanted = (
+            "the whole run" if each is None else f"part {each} of it" for each in (first.part, part)
+        )
+        raise UsageError(
+            f"{folder} holds {here}, and {wanted} was asked for; choose another folder with --into"
+        )
 
 
 @cache

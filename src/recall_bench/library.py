@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from recall_bench.analysis.gate.checks import Gate
     from recall_bench.evaluation.evaluate import Evaluated
     from recall_bench.importing.carrying_out import Imported
+    from recall_bench.merging.carrying_out import Merged
     from recall_bench.publishing import Published
 
 
@@ -345,6 +346,13 @@ def import_run(
         None if into is None else Path(into),
         as_graded=as_graded,
     )
+
+
+def merge(*folders: str | Path, into: str | Path) -> "Merged":
+    """One run of the parts that were carried out apart, in a new folder."""
+    from recall_bench.merging.carrying_out import merge as merged
+
+    return merged([Path(each) for each in folders], Path(into))
 
 
 def open_run(path: str | Path) -> RunFolder:

@@ -6,6 +6,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from recall_bench.core.part import Part
 from recall_bench.core.plan import Plan
 from recall_bench.errors import UsageError
 from recall_bench.journal import JOURNAL
@@ -22,7 +23,8 @@ PICTURES = ("heatmap.png", "heatmap.svg")
 def run_folder(settings: Settings, plan: Plan, prefix: str = "") -> Path:
     """Where the run lives: as told, by the result it was told to write, or by its plan.
 
-    A folder named by the plan begins with the prefix, which says what kind of run it is.
+    A folder named by the plan begins with the prefix, which says what kind of run it is, and
+    ends with the part, if the run is one.
     """
     if settings.resume is not None:
         return _resumed(settings.resume, settings.into)
@@ -30,18 +32,25 @@ def run_folder(settings: Settings, plan: Plan, prefix: str = "") -> Path:
     if told is not None:
         return told
     name = re.sub(r"[^\w.-]+", "-", plan.system.name).strip("-") or "run"
-    return RUNS / f"{prefix}{name}-{plan.digest[:8]}"
+    part = "" if settings.shard is None else _suffix(Part.parse(settings.shard))
+    return RUNS / f"{prefix}{name}-{plan.digest[:8]}{part}"
+
+
+def _suffix(part: Part) -> str:
+    return f"-part-{part.number}-of-{part.of}"
 
 
 def beside(settings: Settings, into: Path) -> Settings:
     """The settings of another run in a folder of its own, with no file outside of it.
 
-    Files somebody named hold one run: of several, the last would be left.
+    Files somebody named hold one run: of several, the last would be left. And what stands beside
+    a part is whole.
     """
     return replace(
         settings,
         into=into,
         resume=None,
+        shard=None,
         json_out=None,
         question_log=None,
         progress_jsonl=None,

@@ -65,6 +65,7 @@ class _Run(_Section):
     top_k: int | None = None
     max_context_tokens: int | None = None
     endpoint: bool | None = None
+    embedding_cache: bool | None = None
     grpc_ca: str | None = None
     judge_memory_window: int | None = None
     judge_shows: JudgeShows | None = None

@@ -156,6 +156,8 @@ OPTIONS = {
     "no room for passages": (("--judge-budget", "0"), "--judge-budget"),
     "less than no money": (("--max-cost", "-1"), "--max-cost"),
     "money that is no number": (("--max-cost", "nan"), "max-cost"),
+    "less than no tokens": (("--max-tokens", "-1"), "--max-tokens"),
+    "no calls at all": (("--max-calls", "0"), "--max-calls"),
     "an unwritable result": (("--json-out", "data/gardener/persona.yaml/x.json"), "--json-out"),
     "a folder for a result": (("--json-out", "data"), "--json-out"),
     "a profile that is not there": (("--profile", "none.yaml"), "none.yaml"),

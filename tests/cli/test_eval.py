@@ -89,7 +89,7 @@ def test_a_timeout_is_a_failure_too(run: Run, adapter: Adapters, tmp_path: Path)
         )
     )
 
-    shown = run("--adapter", path, "--timeout", "300", "--skip-qa")
+    shown = run("--adapter", path, "--timeout", "3000", "--skip-qa")
 
     assert shown.code == 5
     (failed,) = (each for each in report()["questions"] if each["outcome"] != "answered")

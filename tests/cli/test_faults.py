@@ -285,7 +285,11 @@ def wait_for(path: Path) -> None:
 def test_a_signal_stops_cleanly_and_the_same_command_goes_on(
     run: Run, data: Path, adapter: WriteAdapter, tmp_path: Path, number: int, code: int
 ) -> None:
-    slow = "import time\nopen('asked', 'w').close()\ntime.sleep(0.2)\nreturn 'Bed 7.'"
+    slow = (
+        "import os, time\nopen('asked', 'w').close()\n"
+        "while not os.path.exists('signalled'): time.sleep(0.01)\n"
+        "time.sleep(0.2)\nreturn 'Bed 7.'"
+    )
     path = adapter(query=slow, teardown="open('torn-down', 'w').close()")
     words = ["run", "--data", data, "--ranges", "5d,10d", "--into", "r", "--adapter", path]
     child = subprocess.Popen(
@@ -296,6 +300,7 @@ def test_a_signal_stops_cleanly_and_the_same_command_goes_on(
     )
     wait_for(tmp_path / "asked")
     os.kill(child.pid, number)
+    (tmp_path / "signalled").touch()
     _, complaint = child.communicate(timeout=60)
 
     assert child.returncode == code, complaint

@@ -276,6 +276,18 @@ def test_rejudging_stops_at_its_own_limit_and_continues(run: Bench) -> None:
     )
 
 
+def test_rejudging_stops_at_its_tokens_and_continues(run: Bench) -> None:
+    run("--judge", "offline")
+    words = ("--judge", run.spec, "--into", "again", "--no-heatmap-png")
+
+    stopped = run.command("rejudge", "r", *words, "--max-tokens", "1")
+    richer = run.command("rejudge", "r", *words, "--max-tokens", "1000000")
+
+    assert (stopped.code, richer.code) == (8, 0), stopped.err + richer.err
+    assert "--max-tokens allows 1;" in stopped.err
+    assert run.asked == QUESTIONS
+
+
 def test_without_the_cache_every_run_pays(run: Bench) -> None:
     run("--no-judge-cache")
     run("--no-judge-cache", into="other")

@@ -61,6 +61,26 @@ def test_the_money_spent_is_exit_8_and_more_of_it_goes_on(run: Run, tmp_path: Pa
     assert "15 calls · 12,000 tokens in, 600 out · $3.75" in second.out
 
 
+def test_the_tokens_taken_are_exit_8_and_more_of_them_go_on(run: Run, tmp_path: Path) -> None:
+    paid = judge(tmp_path, "first", f"return {RIGHT}")
+
+    first = run("--judge", paid, "--max-tokens", "1700", "--max-cost", "100")
+
+    assert first.code == 8
+    assert "judging has taken 2,520 tokens and --max-tokens allows 1,700; the same" in first.err
+    assert (len(journal("judged")), len(journal("not_judged"))) == (3, 0)
+
+    second = run("--judge", paid, "--max-tokens", "100000", "--max-cost", "1")
+
+    assert second.code == 8
+    assert "--max-cost allows $1.0000" in second.err
+
+    third = run("--judge", paid, "--max-tokens", "100000", "--max-cost", "100")
+
+    assert third.code == 0, third.err
+    assert "15 calls · 12,000 tokens in, 600 out · $3.75" in third.out
+
+
 def test_a_judge_that_is_gone_is_exit_6_and_the_same_command_goes_on(
     run: Run, tmp_path: Path
 ) -> None:

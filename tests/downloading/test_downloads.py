@@ -336,10 +336,10 @@ def test_two_processes_fetch_a_file_once(server: Server, publish: Publish) -> No
     while not server.asked:
         sleep(0.001)
     threads[1].start()
-    assert waits.wait(10)
+    assert waits.wait(60)
     gate.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
 
     assert second.lines[0] == "talks: another process is downloading it; waiting"
     assert len(server.asked) == 1

@@ -64,12 +64,13 @@ def test_only_what_is_not_remembered_is_made() -> None:
     assert again.tokens == (2, 3)
 
 
-def test_what_is_remembered_costs_nothing_again() -> None:
+def test_what_is_remembered_costs_nothing_again_and_its_price_is_told() -> None:
     remembering = Remembering(Counting())
 
-    first, second = remembering.embed(["a"]), remembering.embed(["a"])
+    first, second = remembering.embed(["a", "bbb", "a"]), remembering.embed(["a"])
 
     assert (first.usage.cost_usd, second.usage.cost_usd) == (0.5, 0)
+    assert first.spared.cost_usd == second.spared.cost_usd == 0.125
 
 
 def test_the_oldest_is_forgotten_first_and_memory_is_bounded() -> None:
@@ -141,7 +142,9 @@ def test_a_served_embedder_stands_behind_the_endpoint() -> None:
         dimensions = endpoint.dimensions
 
     assert (dimensions, len(reply.data[1].embedding)) == (3, 3)
-    assert endpoint.meter.total == Usage(calls=2, input_tokens=175, cost_usd=200 / 1e6)
+    total = endpoint.meter.total
+    assert (total.calls, total.input_tokens, total.cached) == (2, 175, 0)
+    assert total.cost_usd == pytest.approx(350 / 1e6), "as if nothing had been remembered"
 
 
 @pytest.mark.parametrize(

@@ -52,17 +52,25 @@ FAULTS = {
 
 
 class Flaky:
-    """Replies as the author would, or badly, by chance of its own."""
+    """Replies as the author would, or badly.
+
+    Which it is follows from the prompt and from how often it came, not from the order in which
+    requests side by side arrive.
+    """
 
     def __init__(self, seed: int, secrets: tuple[str, ...]) -> None:
-        self._chance = random.Random(seed)
+        self._seed = seed
         self._secrets = secrets
+        self._came: Counter[str] = Counter()
         self.met: Counter[str] = Counter()
         self.paid: list[str] = []
         """Every prompt that got a whole reply."""
 
     def __call__(self, request: dict[str, Any]) -> Response:
-        fault = self._fault()
+        system, user = (message["content"] for message in request["messages"])
+        self._came[user] += 1
+        chance = random.Random(f"{self._seed} {self._came[user]} {user}")
+        fault = _fault(chance)
         self.met[fault or "none"] += 1
         match fault:
             case "status 500":
@@ -73,7 +81,6 @@ class Flaky:
                 return truncated()
             case "no JSON":
                 return malformed()
-        system, user = (message["content"] for message in request["messages"])
         self.paid.append(user)
         text = author(system, user)
         match fault:
@@ -86,16 +93,17 @@ class Flaky:
             case "another session":
                 return ok(f"{text}\n\n# session: canteen\n\n### Soup\nIt was thin.")
             case "early secret":
-                return ok(f"{text}\nBy the way: {self._chance.choice(self._secrets)}.")
+                return ok(f"{text}\nBy the way: {chance.choice(self._secrets)}.")
         return ok(text)
 
-    def _fault(self) -> str | None:
-        draw = self._chance.random()
-        for fault, share in FAULTS.items():
-            if draw < share:
-                return fault
-            draw -= share
-        return None
+
+def _fault(chance: random.Random) -> str | None:
+    draw = chance.random()
+    for fault, share in FAULTS.items():
+        if draw < share:
+            return fault
+        draw -= share
+    return None
 
 
 @pytest.fixture
@@ -116,7 +124,7 @@ def test_the_corpus_completes_over_several_runs_and_nothing_is_lost_or_paid_twic
     story = read_story(yard, ARCS)
     planned = plan_days(read_persona(yard), story)
     secrets = tuple(arc.corrected_belief for arc in story.arcs if arc.corrected_belief)
-    flaky = Flaky(12, secrets)
+    flaky = Flaky(1, secrets)
     runs: list[Generated] = []
     lines: list[str] = []
     with OpenAIServer(flaky) as server:

@@ -235,14 +235,14 @@ async def test_a_refusal_costs_the_system_and_does_not_tell_the_key(
 
 
 async def test_a_service_that_is_not_there_is_out_of_reach(case: Case) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    system = await served(case.name, f"base_url=http://127.0.0.1:{port}")
+    with socket.socket() as taken:  # and not listened on, so that nobody else can
+        taken.bind(("127.0.0.1", 0))
+        system = await served(case.name, f"base_url=http://127.0.0.1:{taken.getsockname()[1]}")
 
-    with pytest.raises(SystemGone, match="cannot be reached"):
-        await system.open("diary")
+        with pytest.raises(SystemGone, match="cannot be reached"):
+            await system.open("diary")
 
-    await system.close()
+        await system.close()
 
 
 async def test_a_memory_that_is_not_empty_is_not_used_and_not_deleted(

@@ -81,8 +81,8 @@ def test_an_endpoint_that_does_not_embed_is_an_error_and_never_a_vector(
 
 
 def test_an_endpoint_that_is_not_there_is_out_of_reach() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-
-    with pytest.raises(ConnectionError, match="cannot be reached"):
-        Vectors(f"http://127.0.0.1:{port}/v1").embed(["a"])
+    with socket.socket() as taken:  # and not listened on, so that nobody else can
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        with pytest.raises(ConnectionError, match="cannot be reached"):
+            Vectors(f"http://127.0.0.1:{port}/v1").embed(["a"])

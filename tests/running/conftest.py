@@ -13,7 +13,8 @@ from recall_bench.core.reader import Reader
 from recall_bench.core.standing import Standings, State
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Judge
-from recall_bench.running.conduct import Company, conduct
+from recall_bench.running.company import Company
+from recall_bench.running.conduct import conduct
 from recall_bench.running.grade import Bench
 from recall_bench.testing import ExactJudge
 
@@ -46,6 +47,7 @@ class Rehearsal:
         skip_catchup: bool = False,
         asks: bool = True,
         max_cost_usd: float | None = None,
+        max_tokens: int | None = None,
         reader: Reader | None = None,
         meter: Callable[[], Usage] | None = None,
         **changes: object,
@@ -93,6 +95,7 @@ class Rehearsal:
             skip_catchup=skip_catchup,
             asks=asks,
             max_cost_usd=max_cost_usd,
+            max_tokens=max_tokens,
         )
         await conduct(self.plan, standings, company)
         return standings

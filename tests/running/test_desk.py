@@ -353,6 +353,19 @@ async def test_a_reader_whose_price_nobody_knows_ends_a_run_with_a_limit(plan: P
 
 
 @pytest.mark.anyio
+async def test_reading_stops_when_its_tokens_are_taken_or_told_by_nobody(plan: Plan) -> None:
+    reader = ScriptedReader(lambda _: "r", usage=CALL, model="m")
+    silent = ScriptedReader(lambda _: "r", usage=Usage(calls=1), model="m")
+
+    with pytest.raises(BudgetSpent, match="reading and judging have taken 24 tokens"):
+        await many(plan).run(Finder(everything), reader=reader, max_tokens=20)
+    with pytest.raises(BudgetSpent, match=r"the reader's server .* --max-tokens cannot be kept"):
+        await many(plan).run(Finder(everything), reader=silent, max_tokens=200)
+
+    assert (len(reader.shown), len(silent.shown)) == (2, 1)
+
+
+@pytest.mark.anyio
 async def test_answers_judged_again_are_not_paid_for_again(plan: Plan) -> None:
     rehearsal = many(plan)
     reader = ScriptedReader(lambda _: "r", usage=CALL, model="m")

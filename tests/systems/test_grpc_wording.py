@@ -25,6 +25,7 @@ FULL: list[wire.Message] = [
         snapshots=True,
         attests=True,
         inspects=True,
+        max_shards=4,
     ),
     wire.OpenRequest(scenario="ada"),
     wire.Opened(memory="m"),

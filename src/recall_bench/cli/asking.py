@@ -11,7 +11,9 @@ from recall_bench.core.plan import Lifecycle
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _all(options: tuple[Callable[[Any], Any], ...]) -> Callable[[F], F]:
+def together(options: tuple[Callable[[Any], Any], ...]) -> Callable[[F], F]:
+    """One decorator that adds all of them, in this order."""
+
     def add(command: F) -> F:
         for each in reversed(options):
             command = each(command)
@@ -20,7 +22,7 @@ def _all(options: tuple[Callable[[Any], Any], ...]) -> Callable[[F], F]:
     return add
 
 
-system_options = _all(
+system_options = together(
     (
         option(
             "--adapter",
@@ -68,7 +70,7 @@ system_options = _all(
 )
 """Which system is asked, and how it is reached."""
 
-asking_options = _all(
+asking_options = together(
     (
         option(
             "--reader",
@@ -99,6 +101,12 @@ asking_options = _all(
             "[no limit].",
         ),
         option(
+            "--shard",
+            metavar="I/N",
+            help="Carry out only this part of the plan, such as 2/8; `merge` makes a run of all "
+            "parts [the whole].",
+        ),
+        option(
             "--error-budget",
             type=click.FloatRange(0, 1),
             help="Share of failed trials that makes scores invalid [0.05].",
@@ -107,7 +115,7 @@ asking_options = _all(
 )
 """How questions are put and answered."""
 
-going_on_options = _all(
+going_on_options = together(
     (
         option("--skip-preflight/--no-skip-preflight", help="Do not try the output paths first."),
         option(
@@ -126,7 +134,7 @@ going_on_options = _all(
 )
 """Where a run lives, and how one goes on with it."""
 
-file_options = _all(
+file_options = together(
     (
         option(
             "--json-out",

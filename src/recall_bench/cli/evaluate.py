@@ -17,6 +17,7 @@ from recall_bench.cli.asking import (
 )
 from recall_bench.cli.listed import ListedCommand
 from recall_bench.cli.options import COUNT, NUMBER, PATH, judge_options, option, read_flags
+from recall_bench.cli.spreading import spreading_options
 
 if TYPE_CHECKING:
     from recall_bench.evaluation.evaluate import Evaluated
@@ -69,6 +70,7 @@ def _part_options(command: Any) -> Any:  # noqa: ANN401 - click's own
 @system_options
 @_part_options
 @asking_options
+@spreading_options
 @judge_options
 @going_on_options
 @file_options

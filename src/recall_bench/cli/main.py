@@ -10,11 +10,14 @@ from recall_bench.errors import BenchError
 
 COMMANDS = {
     "run": ("run", "Live through every persona, ask at every checkpoint, grade the answers."),
+    "plan": ("plan", "Say what a run would do, take and show, before anything is spent."),
     "eval": ("evaluate", "Measure a system on a public dataset, beside its floors and ceilings."),
     "select": ("select", "Test whether an agent recalls exactly the right memory files."),
     "rejudge": ("rejudge", "Grade the recorded answers of a run again, without its system."),
+    "merge": ("merge", "Make one run of parts that `run --shard` carried out apart."),
     "serve": ("serve", "Serve an adapter to other processes: gRPC, HTTP or JSON lines."),
     "ablate": ("ablate", "Turn each part of a system off or on, and compare what it scores."),
+    "matrix": ("matrix", "Run several systems, settings and seeds as one job, and compare them."),
     "compare": ("compare", "Compare runs: which is better, where, and whether it can be told."),
     "report": ("report", "Say what a run's numbers mean; write its page and pictures."),
     "gate": ("gate", "Pass or fail a run by rules, and by what it lost against a baseline."),

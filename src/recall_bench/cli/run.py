@@ -15,6 +15,7 @@ from recall_bench.cli.asking import (
 )
 from recall_bench.cli.listed import ListedCommand
 from recall_bench.cli.options import NUMBER, PATH, choice, judge_options, option, read_flags
+from recall_bench.cli.spreading import spreading_options
 from recall_bench.core.plan import Calendar, Ingest
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _NAMED = 5
 @option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
 @option("--profile", type=PATH, help="YAML profile; flags win over it.")
 @asking_options
+@spreading_options
 @judge_options
 @option("--personas", multiple=True, help="Personas to run [all of --data; harbour-office].")
 @option(
@@ -80,7 +82,7 @@ def run_command(
         job = assemble(settings, building=building)
         job.warnings += lost_in_retelling(job)
         finished = carried_out(job)
-    _print(finished, "grid" if as_grid else "json" if as_json else "text")
+    show(finished, "grid" if as_grid else "json" if as_json else "text")
     conclude(finished, problem_of(finished))
     return finished.exit_code
 
@@ -120,10 +122,15 @@ def conclude(finished: "Finished", problem: str | None) -> None:
     place = finished.folder.path
     names = sorted(path.name for path in place.iterdir() if not path.name.startswith("."))
     click.echo(f"files: {', '.join(names)} in {place}", err=True)
+    part = finished.part
+    if part is not None:
+        nothing = "" if part.owed else "; the plan has fewer shards than parts, so it asks nothing"
+        click.echo(f"note: {part}{nothing}", err=True)
     if finished.was_finished:
         click.echo(
-            f"note: this run was finished on {finished.folder.ended:%Y-%m-%d at %H:%M} UTC and "
-            "nobody was asked anything; choose another folder with --into to run it again",
+            f"note: this {'run' if part is None else 'part'} was finished on "
+            f"{finished.folder.ended:%Y-%m-%d at %H:%M} UTC and nobody was asked anything; "
+            "choose another folder with --into to run it again",
             err=True,
         )
     if problem is not None:
@@ -133,29 +140,34 @@ def conclude(finished: "Finished", problem: str | None) -> None:
 def problem_of(finished: "Finished") -> str | None:
     """What ended badly, and what to do about it."""
     overall = finished.summary.overall
+    owed = (finished.part or overall).owed
     match finished.exit_code:
         case 0:
             return None
         case 5:
             return (
-                f"the system failed at {overall.not_answered} of {overall.owed} questions; "
+                f"the system failed at {overall.not_answered} of {owed} questions; "
                 "failures.jsonl says why; if that was not its own doing, repeat with "
                 "--retry-errors, and a system that was changed needs another folder"
             )
         case 6 if finished.stopped_by is None:
-            return (
-                f"{overall.failed - overall.not_answered} answers could not be "
-                "judged; the same command judges them"
-            )
+            return f"{overall.not_judged} answers could not be judged; the same command judges them"
     if finished.stopped_by is not None:
         return str(finished.stopped_by)
+    if finished.summary.reviews.open and not (finished.part or overall).open:
+        return (
+            f"{finished.summary.reviews.open} verdicts are still to be reviewed; "
+            "the same command has them reviewed"
+        )
     failures = (each for persona in finished.summary.personas for each in persona.feed_failures)
     first = next(failures, None)
     why = "" if first is None else f" ({first.stage} failed: {first.message})"
-    return f"{overall.open} questions could not be put{why}; the same command tries again"
+    unput = (finished.part or overall).open
+    return f"{unput} questions could not be put{why}; the same command tries again"
 
 
-def _print(finished: "Finished", shape: str) -> None:
+def show(finished: "Finished", shape: str) -> None:
+    """Print the run: its report, its result or its heatmap."""
     from recall_bench.library import heatmap_json, result_json, text_report
 
     if shape == "grid":

@@ -9,13 +9,15 @@ How small they get depends on the lifecycle alone:
 * `growing` asks one memory from first to last: the scenario is the shard.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from recall_bench.core.part import Part
 from recall_bench.core.plan import Lifecycle, Plan, Trial
+from recall_bench.core.question import Item
 from recall_bench.core.record import Record
-from recall_bench.core.schedule import Sheet
+from recall_bench.core.schedule import Sheet, sheets
+from recall_bench.core.standing import ScenarioStanding, State
 
 
 class Shard(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -85,3 +87,37 @@ def share(weighed: Iterable[tuple[Shard, int]], part: Part) -> Iterator[Shard]:
         if number == part.number:
             yield shard
         heappush(loads, (load + heavy, number))
+
+
+def part_of(
+    plan: Plan, items: Mapping[str, Sequence[Item]], part: Part
+) -> dict[str, tuple[Shard, ...]]:
+    """By scenario, the shards of one part; a scenario with none of them is not there.
+
+    Parts know nothing of each other, so no snapshot is carried from one to another.
+    """
+    found: dict[str, list[Shard]] = {}
+    for shard in share(_weighed(plan, items), part):
+        found.setdefault(shard.scenario, []).append(shard)
+    return {scenario: tuple(shards) for scenario, shards in found.items()}
+
+
+def _weighed(plan: Plan, items: Mapping[str, Sequence[Item]]) -> Iterator[tuple[Shard, int]]:
+    for card in plan.scenarios:
+        owed = sheets(items[card.id], card.last_day, plan)
+        for shard in shards_of(card.id, owed, plan):
+            yield shard, weight(shard, owed, plan)
+
+
+def states(standing: ScenarioStanding, shards: Iterable[Shard]) -> Iterator[State]:
+    """How far each trial of these shards, which are of this scenario, has come."""
+    for shard in shards:
+        rows = (
+            range(len(standing.sheets))
+            if shard.checkpoint is None
+            else [standing.row[shard.checkpoint]]
+        )
+        for row in rows:
+            for repeat, item in standing.owed(row):
+                if shard.repeat in (None, repeat):
+                    yield standing.standing(row, repeat, item).state

@@ -5,7 +5,6 @@ from typing import Self
 from recall_bench.core.record import Record
 
 
-
 def unpriced(whose: str) -> str:
     """Why nothing more is asked of a server that counts no tokens while money is limited."""
     return (
@@ -43,7 +42,7 @@ class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_uncounted(self) -> bool:
-        """Whether there were calls of which no tokens were told; free ones are counted too."""
+        """Whether calls were made, and nobody told their tokens. They may have a price."""
         return self.calls > 0 and self.tokens == 0
 
     @property

@@ -82,12 +82,13 @@ def reply_to(wanted: Wanted, embedded: Embedded) -> tuple[dict[str, object], Usa
         ],
         "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
     }
-    paid = embedded.usage
+    paid, spared = embedded.usage, embedded.spared
     usage = Usage(
         calls=1,
         input_tokens=tokens,
-        cost_usd=paid.cost_usd,
-        unpriced=int(paid.unpriced > 0),
+        cost_usd=paid.cost_usd + spared.cost_usd,
+        unpriced=int(paid.unpriced + spared.unpriced > 0),
+        cached=paid.cached,
     )
     return body, usage
 

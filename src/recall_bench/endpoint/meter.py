@@ -8,8 +8,10 @@ from recall_bench.core.usage import Usage
 class Meter:
     """Counts every request that was served. Any thread may ask or add.
 
-    Calls and tokens are what the product asked for, whatever was remembered: what a cache saves
-    is no merit of the product's. Money is what was really paid.
+    Calls, tokens and money are what the product asked for, whatever was remembered: what a cache
+    saves is no merit of the product's, and how much it saves differs with the number of workers.
+    `cached` counts texts that came from the disk, where a user wanted that: latencies are then
+    those of a warm cache.
     """
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from recall_bench.core.usage import Usage
 from recall_bench.models.embedders import Embedded, Embedder
@@ -19,17 +19,23 @@ MEMORY_BYTES = 64 * 2**20
 """What the vectors kept may take: 65,536 of 256 dimensions."""
 
 
+class _Kept(NamedTuple):
+    vector: NDArray[np.float32]
+    tokens: int
+    price: Usage
+
+
 class Remembering:
     """Keeps the vectors that were asked for last, by the content of their texts.
 
-    The tokens of a remembered text count again; its price does not.
+    The tokens of a remembered text count again, and so does its price, as spared.
     """
 
     def __init__(self, embedder: Embedder, memory_bytes: int = MEMORY_BYTES) -> None:
         self._embedder = embedder
         self._memory_bytes = memory_bytes
         self._lock = threading.Lock()
-        self._kept: OrderedDict[bytes, tuple[NDArray[np.float32], int]] = OrderedDict()
+        self._kept: OrderedDict[bytes, _Kept] = OrderedDict()
 
     @property
     def name(self) -> str:
@@ -62,25 +68,31 @@ class Remembering:
             for key in found:
                 self._kept.move_to_end(key)
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
-        usage = Usage()
+        usage = spared = Usage()
         if missing:
             made = self._embedder.embed(list(missing.values()))
-            usage = made.usage
-            new = dict(zip(missing, zip(made.vectors, made.tokens, strict=True), strict=True))
+            usage, spared = made.usage, spared + made.spared
+            each = zip(made.vectors, made.tokens, made.prices(), strict=True)
+            new = {key: _Kept(*facts) for key, facts in zip(missing, each, strict=True)}
             found |= new
             self._keep(new)
+        for key in keys:
+            # A text that stands twice in a request is asked for twice, and made once.
+            if missing.pop(key, None) is None:
+                spared += found[key].price
         return Embedded(
-            vectors=np.stack([found[key][0] for key in keys]),
-            tokens=tuple(found[key][1] for key in keys),
+            vectors=np.stack([found[key].vector for key in keys]),
+            tokens=tuple(found[key].tokens for key in keys),
             usage=usage,
+            spared=spared,
         )
 
-    def _keep(self, new: dict[bytes, tuple[NDArray[np.float32], int]]) -> None:
+    def _keep(self, new: dict[bytes, _Kept]) -> None:
         with self._lock:
-            for key, (vector, tokens) in new.items():
+            for key, made in new.items():
                 # A copy: a row of an array would keep the whole array alive.
-                self._kept[key] = (vector.copy(), tokens)
-                most = max(1, self._memory_bytes // vector.nbytes)
+                self._kept[key] = made._replace(vector=made.vector.copy())
+                most = max(1, self._memory_bytes // made.vector.nbytes)
             while len(self._kept) > most:
                 self._kept.popitem(last=False)
 

@@ -48,6 +48,18 @@ class Embedded:
     """One count a text, by the embedder's own tokenizer."""
     usage: Usage = _NOTHING
     """Calls of a server, and their price; nothing for a model of this process."""
+    spared: Usage = _NOTHING
+    """The price, when they were made, of vectors that did not have to be made again."""
+
+    def prices(self) -> tuple[Usage, ...]:
+        """What making each text's vector costs, paid now or spared: its part by tokens."""
+        total = self.usage.cost_usd + self.spared.cost_usd
+        is_unpriced = int(self.usage.unpriced + self.spared.unpriced > 0)
+        weights = self.tokens if any(self.tokens) else (1,) * len(self.tokens)
+        return tuple(
+            Usage(cost_usd=total * weight / sum(weights), unpriced=is_unpriced)
+            for weight in weights
+        )
 
 
 class Embedder(Protocol):
@@ -77,7 +89,9 @@ class Embedder(Protocol):
         ...
 
 
-def open_embedder(text: str, environ: Mapping[str, str] | None = None) -> Embedder:
+def open_embedder(
+    text: str, environ: Mapping[str, str] | None = None
+) -> ServedEmbedder | LocalEmbedder:
     """The embedder that the text names; UsageError if there is none, or something is missing."""
     kind, _, model = (word.strip() for word in text.partition(":"))
     if kind in _LOCAL:
@@ -115,6 +129,12 @@ class ServedEmbedder:
     def name(self) -> str:
         """The spec's."""
         return self._server.spec.name
+
+    @property
+    def identity(self) -> str:
+        """Name, address and price; neither key nor password."""
+        server = self._server
+        return f"{self.name} {server.url('embeddings')} {server.spec.price}"
 
     @property
     def model(self) -> str:
@@ -251,11 +271,13 @@ class LocalEmbedder:
         *,
         kind: str,
         model: str,
+        version: str,
         vectors: Callable[[list[str]], Any],
         count: Callable[[list[str]], Sequence[int]],
     ) -> None:
         self._kind = kind
         self._model = model
+        self._version = version
         self._vectors = vectors
         self._count = count
         self._lock = threading.Lock()
@@ -265,6 +287,11 @@ class LocalEmbedder:
     def name(self) -> str:
         """Library and model."""
         return f"{self._kind}:{self._model}"
+
+    @property
+    def identity(self) -> str:
+        """The library's version too: another one may compute other last digits."""
+        return f"{self.name} {self._version}"
 
     @property
     def model(self) -> str:
@@ -292,7 +319,7 @@ class LocalEmbedder:
         """Nothing to release."""
 
 
-def _sentence_transformers(model: str) -> Embedder:
+def _sentence_transformers(model: str) -> LocalEmbedder:
     kind = "sentence-transformers"
     try:
         library = import_module("sentence_transformers")
@@ -308,10 +335,11 @@ def _sentence_transformers(model: str) -> Embedder:
     def vectors(texts: list[str]) -> Any:  # noqa: ANN401 - an array of an untyped library
         return loaded.encode(texts, convert_to_numpy=True, show_progress_bar=False)
 
-    return LocalEmbedder(kind=kind, model=model, vectors=vectors, count=count)
+    version = _version_of(library)
+    return LocalEmbedder(kind=kind, model=model, version=version, vectors=vectors, count=count)
 
 
-def _fastembed(model: str) -> Embedder:
+def _fastembed(model: str) -> LocalEmbedder:
     try:
         library = import_module("fastembed")
     except ImportError as missing:
@@ -326,7 +354,14 @@ def _fastembed(model: str) -> Embedder:
     def vectors(texts: list[str]) -> Any:  # noqa: ANN401 - an array of an untyped library
         return list(loaded.embed(texts))
 
-    return LocalEmbedder(kind="fastembed", model=model, vectors=vectors, count=count)
+    version = _version_of(library)
+    return LocalEmbedder(
+        kind="fastembed", model=model, version=version, vectors=vectors, count=count
+    )
+
+
+def _version_of(library: object) -> str:
+    return str(getattr(library, "__version__", "of unknown version"))
 
 
 def _loaded(name: str, load: Callable[[], Any]) -> Any:  # noqa: ANN401
@@ -338,7 +373,7 @@ def _loaded(name: str, load: Callable[[], Any]) -> Any:  # noqa: ANN401
         raise UsageError(f"{name}: cannot be loaded: {said}") from error
 
 
-_LOCAL: dict[str, Callable[[str], Embedder]] = {
+_LOCAL: dict[str, Callable[[str], LocalEmbedder]] = {
     "sentence-transformers": _sentence_transformers,
     "fastembed": _fastembed,
 }

@@ -7,11 +7,12 @@ shown, and said to be one.
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from recall_bench.core.event import FeedFailed
+from recall_bench.core.event import FeedFailed, RunStarted
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import ImportCard, Ingest, Plan
 from recall_bench.core.question import BOUNDARY, DIFFICULTIES, Disclosure, Item
 from recall_bench.core.verdict import FULL_MARKS, JudgeCard
+from recall_bench.journal import JOURNAL, read
 from recall_bench.metrics.marks import Tally
 from recall_bench.reporting.facts import (
     boundary_facts,
@@ -146,6 +147,9 @@ def run_facts(folder: RunFolder, summary: Summary, means: "Estimates") -> Iterat
     yield "Checkpoints", _labels(plan)
     known = "in the dataset" if plan.imported is None else "put"
     yield "Questions", f"{summary.questions} {known}{_sampling(plan)}"
+    first = next(read(folder.path / JOURNAL))
+    if isinstance(first, RunStarted) and first.part is not None:
+        yield "Part", f"{first.part} of the plan; the rest is not asked here"
     yield "Trials", _counts(summary.overall)
     yield "Lifecycle", _lifecycle(plan)
     yield "Started", f"{folder.started:%Y-%m-%d %H:%M:%S} UTC, took {duration(folder.active_s)}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from recall_bench.endpoint.endpoint import VARIABLE, BorrowedEndpoint, Endpoint
 from recall_bench.errors import UsageError
 from recall_bench.settings import Settings
+from recall_bench.shipped import cache_folder
 
 if TYPE_CHECKING:
     from recall_bench.endpoint.chat import Chat
@@ -48,23 +49,32 @@ def own_endpoint(
 ) -> Endpoint:
     """An endpoint of this process, not started. The flags are what a mistake is told by."""
     return Endpoint(
-        embedder=_embedder(settings.system_embedder, environ, flags[1]),
+        embedder=_embedder(settings, environ, flags[1]),
         chat=_chat(settings.system_model, environ, flags[0]),
         port=port,
     )
 
 
 def _embedder(
-    target: str | None, environ: Mapping[str, str] | None, flag: str
+    settings: Settings, environ: Mapping[str, str] | None, flag: str
 ) -> "Embedder | None":
+    target = settings.system_embedder
     if target is None or target.strip() == BUILT_IN:
         return None
     from recall_bench.models.embedders import open_embedder
 
     try:
-        return open_embedder(target, environ)
+        opened = open_embedder(target, environ)
     except UsageError as error:
         raise UsageError(f"{flag}: {error}") from error
+    if not settings.embedding_cache:
+        return opened
+    from recall_bench.models.embedding_cache import CachedEmbedder, EmbeddingCache
+
+    try:
+        return CachedEmbedder(opened, EmbeddingCache(cache_folder() / "embeddings"))
+    except UsageError as error:
+        raise UsageError(f"--embedding-cache: {error}") from error
 
 
 def _chat(target: str | None, environ: Mapping[str, str] | None, flag: str) -> "Chat | None":

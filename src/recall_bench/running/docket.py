@@ -50,3 +50,16 @@ class Docket:
                 self._news = anyio.Event()
             await self._news.wait()
         return self._waiting.popleft()
+
+    async def take(self, limit: int, linger_s: float = 0.0) -> tuple[Answered, ...]:
+        """The oldest waiting answers, at most so many, at least one; none once it is over.
+
+        Lingers for more, unless there are enough or no more will come.
+        """
+        first = await self.next()
+        if first is None:
+            return ()
+        if linger_s and len(self._waiting) + 1 < limit and not self._closed:
+            await anyio.sleep(linger_s)
+        more = min(limit - 1, len(self._waiting))
+        return (first, *(self._waiting.popleft() for _ in range(more)))

@@ -56,7 +56,7 @@ def owed_papers(standing: ScenarioStanding) -> Iterator[Paper]:
 async def _fresh(exam: Examination, papers: list[Paper]) -> None:
     for paper in papers:
         reopen = partial(_lived, exam, paper[0])
-        await _sit_and_close(exam, paper, Seat(await reopen(), reopen))
+        await sit_and_close(exam, paper, Seat(await reopen(), reopen))
 
 
 async def _lived(exam: Examination, sheet: Sheet) -> Memory:
@@ -70,7 +70,7 @@ async def _lived(exam: Examination, sheet: Sheet) -> Memory:
     return life.memory
 
 
-async def _sit_and_close(exam: Examination, paper: Paper, seat: Seat) -> None:
+async def sit_and_close(exam: Examination, paper: Paper, seat: Seat) -> None:
     """Sit one paper, and release whichever memory holds the seat in the end."""
     sheet, repeat, unasked = paper
     try:
@@ -164,7 +164,7 @@ async def _ask_copies(
         copy = partial(
             bounded, "snapshot", partial(snapshots.open, token), exam=exam, sheet=paper[0]
         )
-        await _sit_and_close(exam, paper, Seat(await copy(), copy))
+        await sit_and_close(exam, paper, Seat(await copy(), copy))
     await release(partial(snapshots.drop, token), exam, papers[-1][0])
 
 

@@ -20,6 +20,7 @@ from recall_bench.core.memory import (
     Inspectable,
     Memory,
     MemorySystem,
+    Portable,
 )
 from recall_bench.core.question import PRINCIPAL, Question, opaque_id
 from recall_bench.errors import BenchError, SystemBusy
@@ -103,6 +104,7 @@ class Sight:
             questions_at_once=self.questions_at_once,
             memories_at_once=self.memories_at_once,
             snapshots=system.snapshots is not None,
+            portable=isinstance(system.snapshots, Portable),
             streams=self.streams,
             answers=self.answered if self.replied else None,
             recall=self.recall,

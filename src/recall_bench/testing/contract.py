@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from recall_bench.core.memory import MemorySystem
+from recall_bench.core.memory import MemorySystem, shards_stood
 from recall_bench.errors import SystemFault, SystemGone, UsageError
 from recall_bench.testing.bench import Bench, Broken, DoesNotApply, Sight
 from recall_bench.testing.checks.copies import snapshots
@@ -87,7 +87,11 @@ async def check_system(
         if is_wanted:
             results.append(CheckResult(name=check.name, outcome=outcome, message=message))
     return ContractReport(
-        system=system.card, seed=seed, checks=tuple(results), seen=sight.seen(system)
+        system=system.card,
+        seed=seed,
+        checks=tuple(results),
+        seen=sight.seen(system),
+        max_shards=shards_stood(system),
     )
 
 

@@ -39,6 +39,8 @@ class Seen(Record, frozen=True, kw_only=True):
     """Whether two memories could be open together."""
     snapshots: bool = False
     """Whether it offers copies."""
+    portable: bool = False
+    """Whether it offers to pack them for another process."""
     streams: bool | None = None
     """Whether it takes in many episodes without a word between them."""
     answers: bool | None = None
@@ -54,6 +56,8 @@ class ContractReport(Record, frozen=True, kw_only=True):
     seed: int
     checks: tuple[CheckResult, ...]
     seen: Seen
+    max_shards: int | None = None
+    """How many workers it says may have memories open in it at a time; None is any number."""
 
     @property
     def failures(self) -> tuple[CheckResult, ...]:
@@ -94,7 +98,9 @@ class ContractReport(Record, frozen=True, kw_only=True):
             ("what it makes of who asks", card.asker, seen.asker or "?"),
             ("questions at once", str(card.max_concurrency), str(at_once or "?")),
             ("answers rather than finds", _word(card.answers), _word(seen.answers)),
+            ("workers at a time", str(self.max_shards or "any"), ""),
             ("copies", "", _word(seen.snapshots)),
+            ("copies that travel", "", _word(seen.portable)),
             ("two memories at once", "", _word(together)),
             ("facts found again", "", "?" if seen.recall is None else f"{seen.recall:.0%}"),
         ]

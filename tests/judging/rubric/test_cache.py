@@ -2,6 +2,8 @@
 
 import json
 import multiprocessing
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,58 @@ def test_several_processes_may_write_the_same_entry(tmp_path: Path) -> None:
     assert [writer.exitcode for writer in writers] == [0, 0, 0]
     assert VerdictCache(tmp_path).find(KEY) is not None
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [f"{KEY}.json"]
+
+
+def _share(folder: Path, first: int) -> None:
+    cache = VerdictCache(folder)
+    for number in range(first, first + 60):
+        key = f"{number:064x}"
+        found = cache.find(key)
+        assert found in (None, Verdict.of(number % 4, 0, 1, f"case {number}"))
+        cache.keep(key, Verdict.of(number % 4, 0, 1, f"case {number}"))
+
+
+def test_processes_that_share_a_folder_find_each_other_s_verdicts_and_no_wrong_one(
+    tmp_path: Path,
+) -> None:
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_share, args=(tmp_path, 20 * n)) for n in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+    assert [worker.exitcode for worker in workers] == [0] * 4
+    cache = VerdictCache(tmp_path)
+    assert all(cache.find(f"{number:064x}") for number in range(120))
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 120
+
+
+def _die_while_writing(folder: Path) -> None:
+    def half(path: Path, content: bytes) -> int:
+        with path.open("wb") as file:
+            file.write(content[: len(content) // 2])
+            file.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return 0
+
+    Path.write_bytes = half  # type: ignore[method-assign,assignment]
+    VerdictCache(folder).keep(KEY, VERDICT)
+
+
+def test_a_process_killed_while_it_writes_leaves_the_old_verdict_or_none(tmp_path: Path) -> None:
+    cache = VerdictCache(tmp_path)
+    for before in (None, VERDICT):
+        if before is not None:
+            cache.keep(KEY, before)
+        worker = multiprocessing.get_context("spawn").Process(
+            target=_die_while_writing, args=(tmp_path,)
+        )
+        worker.start()
+        worker.join()
+
+        assert worker.exitcode == -signal.SIGKILL
+        assert cache.find(KEY) == before
 
 
 @pytest.mark.parametrize(

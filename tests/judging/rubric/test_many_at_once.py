@@ -22,16 +22,20 @@ GOOD = verdict_json()
 
 
 class SlowModel(ScriptedModel):
-    """Takes its time, so that many are before it at once; marks by what the answer says."""
+    """Replies to nobody before fifty have asked; marks by what the answer says."""
 
     def __init__(self) -> None:
         super().__init__(lambda prompt: verdict_json(correctness=_number_in(prompt) % 4))
         self.most_at_once = self._now = 0
+        self._are_many = anyio.Event()
 
     async def complete(self, prompt: Prompt) -> Reply:
         self._now += 1
         self.most_at_once = max(self.most_at_once, self._now)
-        await anyio.sleep(0.01)
+        if self._now == 50:
+            self._are_many.set()
+        with anyio.fail_after(60):
+            await self._are_many.wait()
         self._now -= 1
         return await super().complete(prompt)
 

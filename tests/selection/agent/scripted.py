@@ -28,12 +28,16 @@ BREAD, FLIGHTS, PARKING, WIFI = (each.name for each in MEMORIES)
 
 
 class SilentModel:
-    """Never says a word."""
+    """Never says a word; `asked` is set once somebody waits for one."""
 
     name = "scripted:silent"
     is_priced = False
 
+    def __init__(self) -> None:
+        self.asked = anyio.Event()
+
     async def complete(self, prompt: Prompt) -> Reply:
+        self.asked.set()
         await anyio.sleep_forever()
         raise AssertionError
 

@@ -69,6 +69,10 @@ class Query:
     """How many of its words the vocabulary has never met."""
 
 
+Learnt = tuple[dict[str, int], dict[str, int], dict[str, str]]
+"""What a vocabulary knows: the numbers of words, those of stems, and the stem of each word."""
+
+
 class Vocabulary:
     """Stems and their numbers. It only grows, so a memory and its copies may share one."""
 
@@ -87,6 +91,19 @@ class Vocabulary:
         numbered = len(known.word_to_id) + len(known.stem_to_sid)
         texts = utf8(known.word_to_id) + utf8(known.stem_to_sid)
         return texts + _NUMBER_BYTES * numbered
+
+    @property
+    def learnt(self) -> Learnt:
+        """All that it has learnt, for one that knows nothing yet to `learn`."""
+        known = self._tokenizer
+        return dict(known.word_to_id), dict(known.stem_to_sid), dict(known.word_to_stem)
+
+    def learn(self, learnt: Learnt) -> None:
+        """Know what another has learnt, and number new words as it would."""
+        words, stems, stem_of = learnt
+        known = self._tokenizer
+        known.word_to_id, known.stem_to_sid = dict(words), dict(stems)
+        known.word_to_stem = dict(stem_of)
 
     def count(self, texts: Sequence[str]) -> Counts:
         """Count the terms of some passages, numbering the new ones."""

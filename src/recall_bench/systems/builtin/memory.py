@@ -1,16 +1,33 @@
 """The memory all built-in systems share: pages in, a shelf to read from, copies for nothing."""
 
+import pickle
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer, Holdings, Memory, SystemCard
 from recall_bench.core.question import Question
-from recall_bench.errors import SystemFault
+from recall_bench.errors import DataError, SystemFault
 from recall_bench.systems.builtin.holdings import days_on, size_of
+from recall_bench.systems.builtin.lexical import Learnt, WordIndex
+from recall_bench.systems.builtin.reranking import Measured
 from recall_bench.systems.builtin.shelf import Catalogue, Prepared, Shelf
 
 Reader = Callable[[Shelf, Question], Answer]
 """Answers from what is on the shelf and nothing else. Asking it changes nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """All that a memory has and a new one of its system has not. It can be pickled."""
+
+    scenario: str
+    shelf: Shelf
+    """Without the word index, which follows from the rest."""
+    prepared: tuple[Prepared, ...]
+    vocabulary: Learnt | None
+    lexicon: Measured | None
 
 
 class StoryMemory:
@@ -32,6 +49,7 @@ class StoryMemory:
         self._is_confided = is_confided
         self._reader = reader
         self._window = window
+        self.scenario = ""
         self._shelf = Shelf()
         self._prepared: list[Prepared] = []
 
@@ -74,14 +92,45 @@ class StoryMemory:
         twin = StoryMemory(
             self._catalogue, self._reader, window=self._window, is_confided=self._is_confided
         )
+        twin.scenario = self.scenario
         twin._shelf, twin._prepared = self._shelf, list(self._prepared)
         return twin
 
+    @property
+    def held(self) -> Held:
+        """What another process needs beside its own system to have this memory."""
+        vocabulary, lexicon = self._catalogue.vocabulary, self._catalogue.lexicon
+        return Held(
+            scenario=self.scenario,
+            shelf=replace(self._shelf, words=None),
+            prepared=tuple(self._prepared),
+            vocabulary=None if vocabulary is None else vocabulary.learnt,
+            lexicon=None if lexicon is None else lexicon.learnt,
+        )
+
+    def hold(self, held: Held) -> None:
+        """Be the memory that held this; it must have lived nothing yet."""
+        catalogue, shelf = self._catalogue, held.shelf
+        if catalogue.vocabulary is not None and held.vocabulary is not None:
+            catalogue.vocabulary.learn(held.vocabulary)
+        if catalogue.lexicon is not None and held.lexicon is not None:
+            catalogue.lexicon.learn(held.lexicon)
+        if catalogue.formula is not None and shelf.postings is not None:
+            shelf = replace(shelf, words=WordIndex(shelf.postings, catalogue.formula))
+        self._shelf, self._prepared = shelf, list(held.prepared)
+
+
+_PACKED = "memory.pickle"
+
 
 class Copies:
-    """Snapshots for nothing: all a story memory holds can be shared."""
+    """Snapshots for nothing: all a story memory holds can be shared.
 
-    def __init__(self) -> None:
+    To travel it is written down; whoever unpacks it has the reader and the catalogue already.
+    """
+
+    def __init__(self, opened: Callable[[str], StoryMemory]) -> None:
+        self._opened = opened
         self._kept: dict[str, StoryMemory] = {}
         self._count = 0
 
@@ -89,20 +138,46 @@ class Copies:
         """Keep the memory's present state."""
         if not isinstance(memory, StoryMemory):
             raise SystemFault(f"a {type(memory).__name__} is not a memory of this system")
-        self._count += 1
-        token = str(self._count)
-        self._kept[token] = memory.copy()
-        return token
+        return self._keep(memory.copy())
 
     async def open(self, token: str) -> Memory:
         """A new memory in the saved state."""
-        if token not in self._kept:
-            raise SystemFault(f"no state is saved as {token!r}; it was dropped or never saved")
-        return self._kept[token].copy()
+        return self._saved(token).copy()
 
     async def drop(self, token: str) -> None:
         """Forget the saved state."""
         self._kept.pop(token, None)
+
+    async def pack(self, token: str, place: Path) -> None:
+        """Write down what the memory held."""
+        with (place / _PACKED).open("wb") as file:
+            pickle.dump(self._saved(token).held, file, protocol=pickle.HIGHEST_PROTOCOL)
+
+    async def unpack(self, place: Path) -> str:
+        """Keep a memory that holds what was written down."""
+        try:
+            held = pickle.loads((place / _PACKED).read_bytes())  # noqa: S301  we wrote it ourselves
+        except (OSError, EOFError, pickle.UnpicklingError) as error:
+            raise DataError(
+                f"{place / _PACKED} holds no packed memory ({error}); pack the state again"
+            ) from error
+        memory = self._opened(held.scenario)
+        memory.hold(held)
+        return self._keep(memory)
+
+    async def discard(self, place: Path) -> None:
+        """There is nothing outside the folder."""
+
+    def _keep(self, memory: StoryMemory) -> str:
+        self._count += 1
+        token = str(self._count)
+        self._kept[token] = memory
+        return token
+
+    def _saved(self, token: str) -> StoryMemory:
+        if token not in self._kept:
+            raise SystemFault(f"no state is saved as {token!r}; it was dropped or never saved")
+        return self._kept[token]
 
 
 class StorySystem:
@@ -110,12 +185,17 @@ class StorySystem:
 
     def __init__(self, card: SystemCard, opened: Callable[[str], StoryMemory]) -> None:
         self.card = card
-        self.snapshots = Copies()
         self._opened = opened
+        self.snapshots = Copies(self._new)
 
     async def open(self, scenario: str) -> Memory:
         """A memory that has lived nothing yet."""
-        return self._opened(scenario)
+        return self._new(scenario)
 
     async def close(self) -> None:
         """Nothing to release: memories own what they hold."""
+
+    def _new(self, scenario: str) -> StoryMemory:
+        memory = self._opened(scenario)
+        memory.scenario = scenario
+        return memory

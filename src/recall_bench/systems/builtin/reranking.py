@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\b(?:\w\w+|\d)\b")
 _FIRST_ROOM = 1024
 
+Measured = tuple["NDArray[np.float32]", list[str]]
+"""What a lexicon knows: the vectors of those of its words that were measured, and all its words."""
+
 
 class Lexicon:
     """Words, their numbers and their vectors. It only grows, so memories may share one."""
@@ -32,6 +35,22 @@ class Lexicon:
     def nbytes(self) -> int:
         """What its words and their vectors take, those not measured yet included."""
         return utf8(self._numbers) + len(self._numbers) * DIMENSIONS * self._vectors.itemsize
+
+    @property
+    def learnt(self) -> Measured:
+        """All that it has learnt, for one that knows nothing yet to `learn`."""
+        known = len(self._numbers) - len(self._unmeasured)
+        return self._vectors[:known].copy(), list(self._numbers)
+
+    def learn(self, learnt: Measured) -> None:
+        """Know what another has learnt, and number new words as it would."""
+        import numpy as np
+
+        vectors, words = learnt
+        self._numbers = {word: number for number, word in enumerate(words)}
+        self._unmeasured = words[len(vectors) :]
+        self._vectors = np.empty((max(_FIRST_ROOM, len(words)), DIMENSIONS), np.float32)
+        self._vectors[: len(vectors)] = vectors
 
     def numbered(self, text: str) -> NDArray[np.int32]:
         """The different words of a text, stop words left out, new ones learnt."""

@@ -53,17 +53,24 @@ def once_system(
     fault can tell what it said last.
     """
     program = program_of(target)
-    unknown = set(config) - {"max_concurrency"}
+    unknown = set(config) - {"max_concurrency", "max_shards"}
     if unknown:
         raise UsageError(
             f"{program.name} cannot be given the settings {', '.join(sorted(unknown))}; write them "
             "as arguments of the program"
         )
-    at_once = config.get("max_concurrency", 1)
-    if not isinstance(at_once, int) or at_once < 1:
-        raise UsageError(f"max_concurrency is {at_once!r}; say how many questions at once, from 1")
+    at_once = _count(config.get("max_concurrency", 1), "max_concurrency", "questions at once")
     limit_s = None if timeout_s is None else timeout_s - min(0.05, timeout_s / 10)
-    return OnceSystem(program, max_concurrency=at_once, timeout_s=limit_s)
+    system = OnceSystem(program, max_concurrency=at_once, timeout_s=limit_s)
+    if (workers := config.get("max_shards")) is not None:
+        system.max_shards = _count(workers, "max_shards", "workers at a time")
+    return system
+
+
+def _count(value: object, name: str, what: str) -> int:
+    if not isinstance(value, int) or value < 1:
+        raise UsageError(f"{name} is {value!r}; say how many {what}, from 1")
+    return value
 
 
 class OnceSystem:
@@ -88,6 +95,8 @@ class OnceSystem:
             asker=Asker.TOLD if knows_asker else Asker.UNTOLD,
             answers=False,
         )
+        self.max_shards: int | None = None
+        """Any number of workers: each has folders of its own."""
         self.snapshots = _Copies(self)
         self._root: TemporaryDirectory[str] | None = None
         self._folders = itertools.count(1)

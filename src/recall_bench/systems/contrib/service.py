@@ -2,6 +2,10 @@
 
 What a service is given are pieces: all that one session said on one day, cut only where the
 service takes no more at once. It cuts or condenses them itself.
+
+Every memory has a place of its own under a name that nobody else has, on whatever machine it was
+opened. So any number of workers is kept apart in one service, and none of these declares a
+`max_shards`; how much they may ask of it together is for the run to limit.
 """
 
 import os

@@ -30,6 +30,9 @@ class ServerSpec(Section, frozen=True, kw_only=True):
     health: str = "/health"
     """Answered with a status of 200 to 299 once the server is ready."""
     ready_timeout_s: float = READY_TIMEOUT_S
+    max_shards: int | None = None
+    """How many workers may start one at a time; as the server says unless given, else any number:
+    each has its own port and its own folder."""
     config: dict[str, str] = field(default_factory=dict)
     """Files to write before the start, by their path in the folder that the server runs in."""
 
@@ -68,6 +71,8 @@ def _check(document: Document, spec: ServerSpec) -> None:
         refuse("health", f"is {spec.health!r}; write a path that begins with /")
     if not spec.ready_timeout_s > 0:
         refuse("ready_timeout_s", "is not above 0; write a number of seconds")
+    if spec.max_shards is not None and spec.max_shards < 1:
+        refuse("max_shards", "is below 1; write a number from 1")
     for name in spec.config:
         if not name or PurePath(name).is_absolute() or ".." in PurePath(name).parts:
             refuse("config", f"has the path {name!r}; write one inside the server's own folder")

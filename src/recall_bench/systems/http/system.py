@@ -35,13 +35,15 @@ async def started_http_system(path: Path) -> RemoteSystem:
 
     _require_library()
     spec = read_server_file(path)
-    return await greeted(
+    system = await greeted(
         ServerCarrier(spec),
         where=path.name,
         config={"transport": "http", "protocol": PROTOCOL, "server": digest_of(path)},
         # The start has a deadline of its own, which knows the log.
         ready_timeout_s=spec.ready_timeout_s + READY_TIMEOUT_S,
     )
+    system.max_shards = spec.max_shards or system.max_shards
+    return system
 
 
 def _require_library() -> None:

@@ -91,6 +91,8 @@ class ServerMap(Section, frozen=True, kw_only=True):
     snapshots: Literal["copy"] | None = None
     """`copy` if the server keeps everything below {state_dir} and finds it there again."""
     max_concurrency: int = 1
+    max_shards: int | None = None
+    """How many workers may have memories open in it at a time; None if the map does not say."""
     k: int = 10
     """How many results are asked for where a run sets no limit."""
 
@@ -111,6 +113,17 @@ class ServerMap(Section, frozen=True, kw_only=True):
     def is_named(self) -> bool:
         """Whether memories on one server are kept apart by name."""
         return all("memory" in places(each.arguments) for each in (self.ingest, self.search))
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether all workers reach the same: one server, or files that ours have to be reset of.
+
+        A server that each worker starts in a folder of its own has nothing to forget.
+        """
+        if self.server.url is not None:
+            return True
+        texts = [*self.server.command, *self.server.env.values()]
+        return self.reset is not None and "state_dir" not in places(texts)
 
 
 def read_server_map(path: Path) -> ServerMap:
@@ -235,6 +248,8 @@ class _Check:
         if self._map.k < 1 or self._map.max_concurrency < 1:
             key = "k" if self._map.k < 1 else "max_concurrency"
             self._refuse("is below 1; write a number from 1", key)
+        if self._map.max_shards is not None and self._map.max_shards < 1:
+            self._refuse("is below 1; write a number from 1", "max_shards")
 
     def _pattern(self, pattern: str) -> None:
         if "text" not in self._expression(pattern, "search", "pattern").groupindex:
@@ -253,6 +268,12 @@ class _Check:
         used = (found.ingest.arguments, found.search.arguments)
         if any("memory" in places(each) for each in used) and not found.is_named:
             self._refuse("has {memory} in one of ingest and search alone; use it in both", "ingest")
+        if found.is_shared and not found.is_named and (found.max_shards or 1) > 1:
+            self._refuse(
+                f"is {found.max_shards}, but the server holds one memory at a time; use {{memory}} "
+                "in the arguments of ingest and search to keep several apart",
+                "max_shards",
+            )
         if found.server.url is not None and any("state_dir" in places(each) for each in used):
             self._refuse("has {state_dir}, which a running server has not; take it out", "ingest")
         if found.honours_sessions and "session" not in places(found.search.arguments):

@@ -89,6 +89,11 @@ class McpSystem:
             answers=False,
         )
 
+    @property
+    def max_shards(self) -> int | None:
+        """As the map says; unsaid, 1 for what all workers reach and any number for the rest."""
+        return self.spec.max_shards or (1 if self.spec.is_shared else None)
+
     async def greet(self) -> None:
         """Hear what the server is called; UsageError if it has not all the tools of the map."""
         connection, greeting = await self._greeted(self.new_folder())

@@ -49,7 +49,10 @@ class MemoryBuilder:
 
     async def build(self, fill: Callable[[Path], object] | None = None) -> PythonMemory:
         """A memory that was set up, on a folder that was filled beforehand."""
-        memory, self._spare = self._spare, None
+        memory = None
+        if fill is None:
+            # The first adapter was built on an empty folder.
+            memory, self._spare = self._spare, None
         if memory is None:
             folder = self.new_folder() if self.keeps_files else None
             memory = await self.hold(partial(self._adapter, folder, fill), folder)

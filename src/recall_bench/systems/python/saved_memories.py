@@ -12,7 +12,8 @@ There are three ways, and an adapter gets the first that suits it:
   tear down destroys it for all. So this is done unasked only for adapters without `setup` and
   `teardown`, and for others where the class says `can_snapshot = True`. Copies are not set up.
 
-`can_snapshot = False` means none of these.
+`can_snapshot = False` means none of these. Whatever the way, a saved state is files alone, so it
+can be packed into a folder and reopened by another process that has the same adapter.
 """
 
 import itertools
@@ -21,10 +22,15 @@ import shutil
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
+
+import anyio
+import anyio.to_thread
+import msgspec
 
 from recall_bench.core.memory import Memory
-from recall_bench.errors import SystemFault, UsageError
+from recall_bench.core.record import Record
+from recall_bench.errors import DataError, SystemFault, UsageError
 from recall_bench.foreign_code import described
 from recall_bench.systems.python.adapter import Adapter
 from recall_bench.systems.python.memory import PythonMemory
@@ -62,7 +68,7 @@ def way_of(adapter: Adapter, *, keeps_files: bool) -> Way | None:
         return StateFiles()
     holds_more = adapter.has("setup") or adapter.has("teardown")
     if declared or not (holds_more or _refusal(adapter.subject)):
-        return Pickles()
+        return Pickles(type(adapter.subject).__module__)
     return None
 
 
@@ -98,23 +104,39 @@ class StateFiles:
 
 
 class Pickles:
-    """The adapter's state is the object."""
+    """The adapter's state is the object.
+
+    A module that was loaded from a file is called otherwise in every process, so a pickle tells
+    what its adapter's module was called, and is read as if it had been called as it is here.
+    """
+
+    def __init__(self, module: str) -> None:
+        self._module = module
 
     async def write(self, memory: PythonMemory, path: Path) -> None:
         """Pickle it."""
-        await memory.perform(partial(_pickle, memory.adapter, path))
+        await memory.perform(partial(_pickle, memory.adapter, self._module, path))
 
     async def reopen(self, builder: MemoryBuilder, path: Path) -> PythonMemory:
         """Unpickle it into a thread of its own."""
-        return await builder.hold(partial(_unpickle, path))
+        return await builder.hold(partial(_unpickle, path, self._module))
+
+
+class _Label(Record, frozen=True, kw_only=True):
+    scenario: str
+    days: int | None
+    """How many days the memory said it had taken in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Saved:
-    scenario: str
+    label: _Label
     path: Path
-    days: int | None
-    """How many days the memory said it had taken in."""
+    """What the way wrote: a file, a folder, or nothing."""
+
+
+_LABEL, _STATE = "saved.json", "state"
+"""What lies in the folder of a packed state."""
 
 
 class SavedMemories:
@@ -130,31 +152,29 @@ class SavedMemories:
         """A token for the memory's present state."""
         if not isinstance(memory, PythonMemory):
             raise UsageError(f"a {type(memory).__name__} is no memory of this system")
-        path = self._builder.new_folder() / "state"
+        path = self._builder.new_folder() / _STATE
         try:
             days = await memory.attest()
             await self._way.write(memory, path)
         except BaseException:
             shutil.rmtree(path.parent, ignore_errors=True)
             raise
-        token = str(next(self._tokens))
-        self._saved[token] = _Saved(scenario=memory.scenario, path=path, days=days)
-        return token
+        return self._keep(_Saved(label=_Label(scenario=memory.scenario, days=days), path=path))
 
     async def open(self, token: str) -> PythonMemory:
         """A new memory in the saved state; SystemFault if it says that it is in another."""
         saved = self._saved[token]
         memory = await self._way.reopen(self._builder, saved.path)
-        memory.scenario = saved.scenario
+        memory.scenario = saved.label.scenario
         try:
             days = await memory.attest()
         except BaseException:
             await memory.discard()
             raise
-        if days != saved.days:
+        if days != saved.label.days:
             await memory.discard()
             raise SystemFault(
-                f"a copy of a memory of {saved.days} days says it holds {days}: "
+                f"a copy of a memory of {saved.label.days} days says it holds {days}: "
                 "the adapter does not reopen what it saved"
             )
         return memory
@@ -162,6 +182,45 @@ class SavedMemories:
     async def drop(self, token: str) -> None:
         """Forget a saved state."""
         shutil.rmtree(self._saved.pop(token).path.parent, ignore_errors=True)
+
+    async def pack(self, token: str, place: Path) -> None:
+        """Leave a copy of what was saved, and what it is a memory of."""
+        saved = self._saved[token]
+        await anyio.to_thread.run_sync(_copied, saved.path, place / _STATE)
+        # Last, so that a state with a label is whole.
+        (place / _LABEL).write_bytes(msgspec.json.encode(saved.label))
+
+    async def unpack(self, place: Path) -> str:
+        """A token for a copy of our own, so that no adapter touches what others read."""
+        try:
+            label = msgspec.json.decode((place / _LABEL).read_bytes(), type=_Label)
+        except (OSError, msgspec.DecodeError) as error:
+            raise DataError(
+                f"{place / _LABEL} tells of no packed memory ({error}); pack the state again"
+            ) from error
+        path = self._builder.new_folder() / _STATE
+        try:
+            await anyio.to_thread.run_sync(_copied, place / _STATE, path)
+        except BaseException:
+            shutil.rmtree(path.parent, ignore_errors=True)
+            raise
+        return self._keep(_Saved(label=label, path=path))
+
+    async def discard(self, place: Path) -> None:
+        """There is nothing outside the folder."""
+
+    def _keep(self, saved: _Saved) -> str:
+        token = str(next(self._tokens))
+        self._saved[token] = saved
+        return token
+
+
+def _copied(source: Path, target: Path) -> None:
+    """Copy what a way wrote."""
+    if source.is_dir():
+        copy_folder(source, target)
+    elif source.exists():
+        _clone(str(source), str(target))
 
 
 def copy_folder(source: Path, target: Path) -> None:
@@ -194,9 +253,10 @@ def _refusal(subject: object) -> str | None:
     return None
 
 
-def _pickle(adapter: Adapter, path: Path) -> None:
+def _pickle(adapter: Adapter, module: str, path: Path) -> None:
     try:
         with path.open("wb") as file:
+            pickle.dump(module, file, protocol=pickle.HIGHEST_PROTOCOL)
             pickle.dump(adapter.subject, file, protocol=pickle.HIGHEST_PROTOCOL)
     except Exception as error:
         raise SystemFault(
@@ -205,6 +265,17 @@ def _pickle(adapter: Adapter, path: Path) -> None:
         ) from error
 
 
-def _unpickle(path: Path) -> object:
+def _unpickle(path: Path, module: str) -> object:
     with path.open("rb") as file:
-        return pickle.load(file)  # noqa: S301  we wrote it ourselves
+        there = pickle.load(file)  # noqa: S301  we wrote it ourselves
+        return _Unpickler(file, {there: module}).load()
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: BinaryIO, here: dict[str, str]) -> None:
+        super().__init__(file)
+        self._here = here
+        """What modules are called in this process that were called otherwise."""
+
+    def find_class(self, module: str, name: str) -> object:
+        return super().find_class(self._here.get(module, module), name)

@@ -1,8 +1,10 @@
 """A snapshot is the memory as it was, whatever happens to the memory or to other copies."""
 
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from recall_bench.core.memory import Snapshots
+from recall_bench.core.memory import Portable, Snapshots
 from recall_bench.testing.bench import Bench, Broken, DoesNotApply, Subject
 from recall_bench.testing.story import canary
 
@@ -38,8 +40,34 @@ async def snapshots(bench: Bench) -> str:
                 "expected a copy to stay as it was saved, but it knew what its original was told "
                 f"later, {after[0].canary!r}; let a copy share nothing that changes"
             )
+    if isinstance(shelf, Portable):
+        await _travels(bench, shelf, token, original)
+        return "a copy equals its original, packed or not, and neither feels the other"
     await bench.call("dropping a saved state", partial(shelf.drop, token))
     return "a copy equals its original, and neither feels the other"
+
+
+async def _travels(bench: Bench, shelf: Portable, token: str, original: Subject) -> None:
+    snapshots = bench.system.snapshots
+    if snapshots is None:
+        return
+    known = [bench.fact(0), bench.fact(1)]
+    as_saved = await _reopened(bench, snapshots, token, original)
+    expected = await as_saved.found(known)
+    with TemporaryDirectory(prefix="recall-bench-") as folder:
+        place = Path(folder)
+        await bench.call("packing a saved state", partial(shelf.pack, token, place))
+        await bench.call("dropping a saved state", partial(snapshots.drop, token))
+        arrived = await bench.call("unpacking a state", partial(shelf.unpack, place))
+        copy = await _reopened(bench, snapshots, arrived, original)
+        if await copy.found(known) != expected:
+            raise Broken(
+                "expected a state that was packed to be opened as it was saved, but it finds other "
+                "facts; leave all that was saved in the files that are copied"
+            )
+        await copy.close()
+        await bench.call("dropping a saved state", partial(snapshots.drop, arrived))
+        await bench.call("discarding a packed state", partial(shelf.discard, place))
 
 
 async def _leaves_no_trace(

@@ -1,0 +1,209 @@
+"""`matrix`: several systems, settings and seeds as one job with one report."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from recall_bench.cli.answer import commentary, json_text
+from recall_bench.cli.options import COUNT, NUMBER, PATH, choice, given, option
+from recall_bench.settings import Executor
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+    from recall_bench.core.event import Event
+    from recall_bench.core.standing import Standings
+    from recall_bench.matrix.carrying_out import Outcome
+    from recall_bench.matrix.cells import Cell
+    from recall_bench.matrix.matrix import Done
+    from recall_bench.matrix.progress import Board
+
+_TENTHS = 10
+"""A log gets so many lines about a cell at most."""
+
+
+@click.command("matrix")
+@click.argument("file", type=PATH)
+@click.option(
+    "--only", multiple=True, metavar="PATTERN", help="Run the cells that are like this: 'hybrid*'."
+)
+@click.option("--list", "as_list", is_flag=True, help="List the cells, and run none.")
+@click.option("--report", "only_report", is_flag=True, help="Report on what there is; run nothing.")
+@option("--into", type=PATH, help="Folder for all cells; the same one continues [the file's].")
+@option("--executor", type=choice(Executor), help="Where the work is done [the file's, or local].")
+@option("--workers", type=COUNT, help="Processes or Ray actors at a time.")
+@option("--ray-address", metavar="ADDRESS", help="The Ray cluster to work on.")
+@option(
+    "--max-cost",
+    "max_cost_usd",
+    type=click.FloatRange(min=0),
+    metavar="USD",
+    help="Stop when judging and reading all cells have cost so much; more continues [no limit].",
+)
+@option("--max-tokens", type=NUMBER, help="The same in tokens [no limit].")
+@option("--max-calls", type=COUNT, help="Calls to a provider under way at a time [no limit].")
+@option("--parallelism", type=COUNT, help="Questions, and verdicts, at a time [1].")
+@option("--retry-errors/--no-retry-errors", help="Put failed questions again.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print the report as Markdown.")
+def matrix_command(
+    file: Path,
+    only: tuple[str, ...],
+    *,
+    as_list: bool,
+    only_report: bool,
+    as_json: bool,
+    as_markdown: bool,
+    **flags: Any,  # noqa: ANN401 - one value for each option
+) -> int:
+    """Run every system under every setting by every seed, as FILE says, and compare them.
+
+    Each cell is an ordinary run in a folder of its own. Stopped, the same command goes on; what is
+    finished is not run again. The exit code is the largest of the cells'.
+    """
+    from recall_bench.cli.building import building
+    from recall_bench.errors import UsageError
+    from recall_bench.matrix.cells import selected
+    from recall_bench.matrix.matrix import carried_out, opened, reported
+
+    if as_json and as_markdown:
+        raise UsageError("--json and --markdown are two shapes of one report; say one")
+    matrix, cells = opened(file, given(flags))
+    if as_list:
+        for cell in selected(cells, only):
+            click.echo(_listed(cell))
+        return 0
+    shape = "json" if as_json else "markdown" if as_markdown else "text"
+    if only_report:
+        with commentary():
+            report, _ = reported(matrix, cells)
+        _print(report, shape)
+        return 0
+    click.echo(f"matrix folder: {matrix.into}", err=True)
+    with commentary(), _watching() as watcher:
+        done = carried_out(matrix, cells, only=only, watcher=watcher, building=building)
+    _print(done.report, shape)
+    _conclude(done)
+    return done.exit_code
+
+
+def _listed(cell: "Cell") -> str:
+    from recall_bench.matrix.cells import is_finished
+
+    state = "done" if is_finished(cell.folder) else "begun" if cell.folder.exists() else "new"
+    return f"{cell.label:<40} {state:<6} {cell.folder}"
+
+
+def _print(report: object, shape: str) -> None:
+    from recall_bench.matrix.findings import MatrixReport
+    from recall_bench.matrix.rendering import markdown, text
+
+    if shape == "json":
+        click.echo(json_text(report))
+    elif isinstance(report, MatrixReport):
+        click.echo(markdown(report) if shape == "markdown" else text(report))
+
+
+def _conclude(done: "Done") -> None:
+    names = ", ".join(path.name for path in done.files)
+    click.echo(f"files: {names} in {done.matrix.into}", err=True)
+    for each in done.outcomes:
+        if each.exit_code:
+            click.echo(f"error: {each.cell.label}: {each.reason}", err=True)
+    if all(each.was_finished for each in done.outcomes):
+        click.echo("note: every cell was finished before, and nobody was asked anything", err=True)
+
+
+class _Logged:
+    """Plain lines: where a cell begins and ends, and every tenth of it."""
+
+    def __init__(self, board: "Board") -> None:
+        self._board = board
+        self._tenths: dict[str, int] = {}
+
+    def begin(self, cell: "Cell") -> None:
+        self._board.begin(cell)
+        click.echo(f"{cell.label}: begun", err=True)
+
+    def note(self, cell: "Cell", event: "Event", standings: "Standings") -> None:
+        self._board.note(cell, event, standings)
+        line = self._board.lines[cell.label]
+        tenths = _TENTHS * line.done // line.owed if line.owed else 0
+        if tenths > self._tenths.setdefault(cell.label, tenths):
+            self._tenths[cell.label] = tenths
+            click.echo(f"{line.words()}  | {self._board.whole()}", err=True)
+
+    def end(self, outcome: "Outcome") -> None:
+        self._board.end(outcome)
+        label = outcome.cell.label
+        said = "finished before" if outcome.was_finished else outcome.state.value
+        why = "" if outcome.reason is None else f" ({outcome.reason})"
+        click.echo(f"{label}: {said}{why}", err=True)
+
+
+class _Shown:
+    """One screen: a line a cell, and the whole at the bottom."""
+
+    def __init__(self, board: "Board", live: "Live") -> None:
+        self._board = board
+        self._live = live
+
+    def screen(self) -> str:
+        """Where there are more cells than lines, those that wait, then those done, are left out."""
+        lines = list(self._board.lines.values())
+        room = max(1, self._live.console.size.height - 3)
+        for state in ("waiting", "done"):
+            over = [line for line in reversed(lines) if line.state == state]
+            for line in over[: max(0, len(lines) - room)]:
+                lines.remove(line)
+        hidden = len(self._board.lines) - len(lines)
+        more = [f"… {hidden} more"] if hidden else []
+        return "\n".join([*(line.words() for line in lines), *more, self._board.whole()])
+
+    def begin(self, cell: "Cell") -> None:
+        self._board.begin(cell)
+        self._refresh()
+
+    def note(self, cell: "Cell", event: "Event", standings: "Standings") -> None:
+        self._board.note(cell, event, standings)
+        self._refresh()
+
+    def end(self, outcome: "Outcome") -> None:
+        self._board.end(outcome)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        from rich.text import Text
+
+        self._live.update(Text(self.screen()))
+
+
+@contextmanager
+def _watching() -> Iterator[Any]:
+    """Makes a watcher of the cells to follow: a screen at a terminal, lines in a log."""
+    from recall_bench.matrix.progress import Board
+
+    def logged(cells: "Sequence[Cell]", warnings: Sequence[str]) -> _Logged:
+        for warning in warnings:
+            click.echo(f"note: {warning}", err=True)
+        return _Logged(Board([cell.label for cell in cells], monotonic))
+
+    if not sys.stderr.isatty():
+        yield logged
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    with Live(console=Console(stderr=True), refresh_per_second=4) as live:
+
+        def shown(cells: "Sequence[Cell]", warnings: Sequence[str]) -> _Shown:
+            for warning in warnings:
+                live.console.print(f"note: {warning}", markup=False, highlight=False)
+            return _Shown(Board([cell.label for cell in cells], monotonic), live)
+
+        yield shown

@@ -1,0 +1,60 @@
+"""`merge`: the parts of a run, made whole."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from recall_bench.cli.answer import commentary
+from recall_bench.cli.options import PATH
+
+if TYPE_CHECKING:
+    from recall_bench.merging.carrying_out import Merged
+
+
+@click.command("merge")
+@click.argument("folders", nargs=-1, required=True, type=PATH, metavar="DIR...")
+@click.option("--into", type=PATH, required=True, help="New run folder.")
+@click.option("--no-heatmap-png", is_flag=True, help="Draw no pictures.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def merge_command(
+    folders: tuple[Path, ...], into: Path, no_heatmap_png: bool, as_json: bool
+) -> int:
+    """Make one run of the parts in each DIR, as `run --shard` left them.
+
+    Parts that are missing or unfinished leave the run unfinished: the ordinary command, with the
+    same settings, no --shard and --into the new folder, goes on with the rest.
+    """
+    from recall_bench.cli.run import conclude, problem_of, show
+    from recall_bench.merging.carrying_out import merge
+
+    with commentary():
+        done = merge(folders, into, pictures=not no_heatmap_png)
+    show(done.finished, "json" if as_json else "text")
+    click.echo(f"note: {_told(done)}", err=True)
+    problem = problem_of(done.finished)
+    conclude(done.finished, None if problem is None else _whole(done, problem))
+    return done.finished.exit_code
+
+
+def _told(done: "Merged") -> str:
+    """What was merged, and what of it is missing."""
+    tally = done.finished.summary.overall
+    words = (
+        f"merged {len(done.parts)} folder{'' if len(done.parts) == 1 else 's'}: "
+        f"{tally.owed - tally.open:,} of {tally.owed:,} trials were asked"
+    )
+    if done.missing:
+        words += f"; missing: part {', '.join(map(str, done.missing))}"
+    return words
+
+
+def _whole(done: "Merged", problem: str) -> str:
+    """The problem; where the rest can be done, by which command."""
+    summary, place = done.finished.summary, done.finished.folder.path
+    onward = f"the run's own command with --into {place} and no --shard"
+    if done.finished.exit_code != 4:
+        return problem
+    if summary.overall.open:
+        return f"{summary.overall.open:,} questions were not put yet; {onward} goes on with them"
+    return f"{summary.reviews.open:,} verdicts are still to be reviewed; {onward} does it"

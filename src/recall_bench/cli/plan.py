@@ -1,0 +1,100 @@
+"""`plan`: what a run would do and take, before anything is spent."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from recall_bench.cli.answer import commentary, json_text
+from recall_bench.cli.asking import file_settings
+from recall_bench.cli.listed import ListedCommand
+from recall_bench.cli.options import COUNT, PATH, choice, option, read_flags
+from recall_bench.cli.run import run_command
+from recall_bench.settings import Executor
+
+_SECONDS = click.FloatRange(min=0)
+
+
+@click.command("plan", cls=ListedCommand)
+@option("--profile", type=PATH, help="YAML profile; flags win over it.")
+@click.option("--estimate", "estimates", is_flag=True, help="Say what it takes, too.")
+@click.option(
+    "--from",
+    "earlier",
+    type=PATH,
+    multiple=True,
+    help="Run folders to estimate from [the newest of this system and this judge].",
+)
+@option(
+    "--seconds-per-answer",
+    "answer_s",
+    type=_SECONDS,
+    metavar="S",
+    help="What an answer takes, such as a published rate [as measured].",
+)
+@option(
+    "--seconds-per-day",
+    "day_s",
+    type=_SECONDS,
+    metavar="S",
+    help="What feeding a day takes [as measured].",
+)
+@option(
+    "--seconds-per-verdict",
+    "verdict_s",
+    type=_SECONDS,
+    metavar="S",
+    help="What a verdict takes [as measured].",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def plan_command(
+    profile: Path | None,
+    estimates: bool,
+    *,
+    earlier: tuple[Path, ...],
+    answer_s: float | None,
+    day_s: float | None,
+    verdict_s: float | None,
+    as_json: bool,
+    **flags: Any,  # noqa: ANN401 - one value for each option of `run`
+) -> None:
+    """Say what a run with these flags would do, and with --estimate what it would take.
+
+    It takes the flags of `run`. Nothing is fed, asked, judged or written.
+    """
+    from recall_bench.cli.building import building
+    from recall_bench.planning.asking_nobody import planned
+    from recall_bench.planning.estimating import Stated, estimate, outline
+    from recall_bench.planning.text import estimate_text, outline_text
+
+    flags.pop("no_heatmap_png", None)
+    settings = read_flags(profile, file_settings(flags))
+    said = Stated(answer_s=answer_s, day_s=day_s, verdict_s=verdict_s)
+    with commentary(), planned(settings, building) as job:
+        for warning in job.warnings:
+            click.echo(f"note: {warning}", err=True)
+        if estimates or earlier or any(each is not None for each in (answer_s, day_s, verdict_s)):
+            found = estimate(job, earlier=earlier, stated_s=said)
+            text = json_text(found) if as_json else estimate_text(found)
+        else:
+            shown = outline(job)
+            text = json_text(shown) if as_json else outline_text(shown)
+    click.echo(text)
+
+
+def _flags_of_run() -> list[click.Parameter]:
+    """Every flag of `run` that says what is run, and how."""
+    own = {each.name for each in plan_command.params} | {"as_grid"}
+    return [each for each in run_command.params if each.name not in own]
+
+
+plan_command.params += _flags_of_run()
+_spread = (
+    click.Option(["--executor"], type=choice(Executor), help="Where the work is done [local]."),
+    click.Option(["--workers"], type=COUNT, metavar="N", help="Shards at a time [a core each]."),
+    click.Option(["--max-calls"], type=COUNT, metavar="N", help="Calls at a time, all together."),
+)
+# `run` may have these by itself.
+plan_command.params += [
+    each for each in _spread if each.name not in {known.name for known in plan_command.params}
+]

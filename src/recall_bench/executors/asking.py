@@ -1,0 +1,167 @@
+"""The questions of a scenario, shard by shard, in the hands of a crew."""
+
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import anyio
+
+from recall_bench.core.event import Answered, Event
+from recall_bench.core.memory import Portable, shards_stood
+from recall_bench.core.plan import Lifecycle
+from recall_bench.core.shard import Shard, is_divisible, shards_of
+from recall_bench.errors import SystemGone
+from recall_bench.executors.assignments import Ask, Feed, NotShared, PaperLeft, Saved, WorkerLost
+from recall_bench.executors.office import Office, provider
+from recall_bench.running.desk import is_paid
+from recall_bench.running.docket import Docket
+
+ATTEMPTS = 3
+"""So often may a worker die over an assignment, with nothing to show for it."""
+
+
+class Asking:
+    """Has scenarios fed and asked."""
+
+    def __init__(self, office: Office, exchange: Path) -> None:
+        company, plan = office.company, office.plan
+        self._office = office
+        self._exchange = exchange
+        self._numbers = {card.id: number for number, card in enumerate(plan.scenarios)}
+        stood = shards_stood(company.system)
+        self._stood = None if stood is None else anyio.CapacityLimiter(stood)
+        # A worker's one meter cannot tell what is spent on asking from what is spent on feeding.
+        travels = company.meter is None and isinstance(company.system.snapshots, Portable)
+        self._is_divisible = is_divisible(plan, portable=travels)
+        self._at_once = min(company.parallelism, plan.system.max_concurrency)
+        self._whom = [f"system {plan.system.name}"]
+        reader = company.reader
+        if reader is not None and is_paid(reader):
+            self._whom.append(provider(reader.card.model or reader.card.name))
+
+    async def ask(self, scenario: str, docket: Docket) -> None:
+        """Put everything the scenario still owes; answers go to the docket."""
+        if not self._is_divisible:
+            await self._ask_shard(docket, Shard(scenario=scenario))
+        elif self._office.plan.lifecycle is Lifecycle.FORKED:
+            await self._ask_copies(scenario, docket)
+        else:
+            sheets = self._office.standings.scenarios[scenario].sheets
+            shards = shards_of(scenario, sheets, self._office.plan)
+            await self._together(partial(self._ask_shard, docket), shards)
+
+    async def _together(
+        self, ask: Callable[[Shard], Awaitable[None]], shards: tuple[Shard, ...]
+    ) -> None:
+        async with anyio.create_task_group() as group:
+            for shard in shards:
+                group.start_soon(self._office.guarded, partial(ask, shard))
+
+    async def _ask_shard(self, docket: Docket, shard: Shard, saved: str | None = None) -> None:
+        """Have a shard asked; by another worker, if one dies over it."""
+        office, deaths = self._office, 0
+        while office.may_ask and (papers := self._left(shard)):
+            ask = Ask(scenario=shard.scenario, papers=papers, saved=saved)
+            try:
+                async with self._place():
+                    await office.perform(
+                        ask,
+                        whom=self._whom,
+                        at_once=self._at_once,
+                        heard=partial(self._heard, docket),
+                    )
+                return
+            except NotShared:
+                saved = None
+            except WorkerLost as lost:
+                deaths = deaths + 1 if self._left(shard) == papers else 0
+                _refuse(deaths, f"at {shard}", lost)
+
+    async def _ask_copies(self, scenario: str, docket: Docket) -> None:
+        """Feed once; ask copies of each snapshot as soon as it lies ready."""
+        place = self._exchange / f"{self._numbers[scenario]:06}"
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        saved_at: set[str] = set()
+        async with anyio.create_task_group() as group:
+
+            def ready(saved: Saved) -> None:
+                saved_at.add(saved.checkpoint)
+                ask = partial(self._ask_checkpoint, scenario, saved, docket)
+                group.start_soon(self._office.guarded, ask)
+
+            is_shared = await self._feed(scenario, place, saved_at, ready)
+        if not is_shared:
+            await self._ask_shard(docket, Shard(scenario=scenario))
+
+    async def _feed(
+        self, scenario: str, place: Path, saved_at: set[str], ready: Callable[[Saved], None]
+    ) -> bool:
+        """Feed up to the last checkpoint that is owed; by another worker, if one dies over it.
+
+        False if snapshots cannot be handed on.
+        """
+        office, deaths = self._office, 0
+        while office.may_ask:
+            owed = dict.fromkeys(left.checkpoint for left in self._left(Shard(scenario=scenario)))
+            due = tuple(label for label in owed if label not in saved_at)
+            if not due:
+                break
+            ahead = office.crew.size + 2
+            feed = Feed(scenario=scenario, checkpoints=due, place=str(place), ahead=ahead)
+            try:
+                async with self._place():
+                    await office.perform(feed, whom=self._whom[:1], at_once=1, ready=ready)
+                break
+            except NotShared:
+                return False
+            except WorkerLost as lost:
+                deaths = 0 if saved_at.intersection(due) else deaths + 1
+                _refuse(deaths, f"feeding {scenario}", lost)
+        return True
+
+    async def _ask_checkpoint(self, scenario: str, saved: Saved, docket: Docket) -> None:
+        """Ask every repeat of a checkpoint, then forget its snapshot."""
+        shards = tuple(
+            Shard(scenario=scenario, checkpoint=saved.checkpoint, repeat=repeat)
+            for repeat in range(self._office.plan.repeats)
+        )
+        place = Path(saved.place)
+        try:
+            await self._together(partial(self._ask_shard, docket, saved=saved.place), shards)
+        finally:
+            with anyio.CancelScope(shield=True):
+                snapshots = self._office.company.system.snapshots
+                if isinstance(snapshots, Portable):
+                    await snapshots.discard(place)
+                shutil.rmtree(place, ignore_errors=True)
+
+    @asynccontextmanager
+    async def _place(self) -> AsyncIterator[None]:
+        """A place among the shards that the system stands at a time."""
+        if self._stood is None:
+            yield
+            return
+        async with self._stood:
+            yield
+
+    def _left(self, shard: Shard) -> tuple[PaperLeft, ...]:
+        """What of a shard is still to be put."""
+        return tuple(
+            PaperLeft(checkpoint=sheet.checkpoint.label, repeat=repeat, items=tuple(items))
+            for sheet, repeat, items in self._office.owing.papers(shard.scenario)
+            if shard.checkpoint in (None, sheet.checkpoint.label) and shard.repeat in (None, repeat)
+        )
+
+    def _heard(self, docket: Docket, event: Event) -> None:
+        if isinstance(event, Answered) and not self._office.plan.unjudged:
+            docket.submit(event)
+
+
+def _refuse(deaths: int, where: str, lost: WorkerLost) -> None:
+    if deaths >= ATTEMPTS:
+        raise SystemGone(
+            f"{deaths} workers died {where} ({lost}); the same command tries again"
+        ) from lost

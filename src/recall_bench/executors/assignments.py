@@ -1,0 +1,150 @@
+"""What a driver has a worker do, and what it hears back."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from recall_bench.core.event import Answered
+from recall_bench.core.plan import Plan
+from recall_bench.core.record import Record
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import Verdict
+from recall_bench.errors import (
+    BenchError,
+    BudgetSpent,
+    DataError,
+    JudgeFault,
+    JudgeGone,
+    ReaderFault,
+    SystemGone,
+    UsageError,
+)
+from recall_bench.staff import Hiring
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """A run as a worker has to know it: sent once, before the first assignment."""
+
+    run: str
+    """Names the run among those that share a crew."""
+    plan: Plan
+    hire: Hiring
+
+
+class PaperLeft(Record, frozen=True, kw_only=True):
+    """Questions of one checkpoint and repeat that are still to be put."""
+
+    checkpoint: str
+    repeat: int
+    items: tuple[int, ...]
+    """As indexes into the scenario's items, in asked order."""
+
+
+class Ask(Record, frozen=True, kw_only=True):
+    """Put these questions of a scenario, by the plan's lifecycle."""
+
+    scenario: str
+    papers: tuple[PaperLeft, ...]
+    saved: str | None = None
+    """The folder of a packed snapshot to ask copies of; None feeds a memory."""
+
+
+class Feed(Record, frozen=True, kw_only=True):
+    """Feed one memory, and pack a snapshot of it at each of these checkpoints."""
+
+    scenario: str
+    checkpoints: tuple[str, ...]
+    place: str
+    """A folder that all workers can read; each snapshot gets a folder in it."""
+    ahead: int
+    """So many snapshots may wait there before feeding pauses."""
+
+
+class Grade(Record, frozen=True, kw_only=True):
+    """Judge these answers."""
+
+    scenario: str
+    answers: tuple[Answered, ...]
+
+
+class Reviews(Record, frozen=True, kw_only=True):
+    """Put these verdicts before the appellate judge."""
+
+    scenario: str
+    verdicts: tuple[tuple[Answered, Verdict], ...]
+
+
+Assignment = Ask | Feed | Grade | Reviews
+
+
+class Terms(Record, frozen=True, kw_only=True):
+    """Within what an assignment has to keep."""
+
+    at_once: int = 1
+    """How many calls it may have under way."""
+    spent: Usage = Usage()
+    """What the whole run has cost so far,"""
+    allowed_usd: float | None = None
+    """and may cost,"""
+    allowed_tokens: int | None = None
+
+
+class Saved(Record, frozen=True, kw_only=True):
+    """A snapshot lies ready."""
+
+    checkpoint: str
+    place: str
+
+
+class Raised(Record, frozen=True, kw_only=True):
+    """Why an assignment ended early."""
+
+    kind: str
+    message: str
+    exit_code: int | None = None
+    """None if it was no failure we raise on purpose: the message is its traceback."""
+
+    @classmethod
+    def of(cls, error: BenchError) -> "Raised":
+        """What can be sent of an error of ours."""
+        return cls(kind=type(error).__name__, message=str(error), exit_code=error.exit_code)
+
+    def error(self) -> Exception:
+        """It once more, to be raised here."""
+        if self.exit_code is None:
+            return WorkerBug(self.message)
+        found = _KINDS.get(self.kind, BenchError)(self.message)
+        found.exit_code = self.exit_code
+        return found
+
+
+class WorkerLost(Exception):
+    """A worker died, or its machine left, with an assignment under way."""
+
+
+class NotShared(UsageError):
+    """A worker cannot see the folder where snapshots are exchanged."""
+
+
+class WorkerBug(Exception):
+    """A worker met a fault of the harness; its traceback is the message."""
+
+
+_KINDS: dict[str, type[BenchError]] = {
+    kind.__name__: kind
+    for kind in (
+        BudgetSpent,
+        DataError,
+        JudgeFault,
+        JudgeGone,
+        NotShared,
+        ReaderFault,
+        SystemGone,
+        UsageError,
+    )
+}
+
+Message = bytes | Saved | Raised
+"""Journal lines with their ends, a snapshot that lies ready, or the end of an assignment."""
+
+Told = Callable[[bytes | Saved], None]

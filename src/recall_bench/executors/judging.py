@@ -1,0 +1,133 @@
+"""Answers on their way to judges in other processes, whoever asked for them."""
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import TypeVar
+
+import anyio
+
+from recall_bench.core.event import Answered, Event, Judged, NotJudged
+from recall_bench.core.plan import Trial
+from recall_bench.core.standing import State
+from recall_bench.core.verdict import Judge, Verdict
+from recall_bench.errors import JudgeFault
+from recall_bench.executors.asking import ATTEMPTS
+from recall_bench.executors.assignments import Grade, Reviews, WorkerLost
+from recall_bench.executors.office import Office, provider
+from recall_bench.running.docket import Docket
+from recall_bench.running.owing import WITHOUT_VERDICT
+
+T = TypeVar("T")
+
+_BATCH = 32
+"""So many answers are judged in one assignment, if they are there: each costs a message."""
+_LINGER_S = 0.1
+"""How long a judge that only computes waits for a batch to fill: it is in no hurry."""
+
+
+class Judging:
+    """Has the answers of scenarios graded, and verdicts reviewed that are due."""
+
+    def __init__(self, office: Office) -> None:
+        bench = office.company.bench
+        self._office = office
+        self._is_free = bench.judge.card.computes
+        judges = (bench.judge, bench.appellate)
+        self._whom = [_provider(judge) for judge in judges if judge and not judge.card.computes]
+
+    async def grade(self, scenario: str, docket: Docket) -> None:
+        """Judge what an earlier process left, then what comes, then what did not fit."""
+        company = self._office.company
+        await self._all(scenario, company.unjudged(scenario, WITHOUT_VERDICT))
+        async with anyio.create_task_group() as group:
+            for _ in range(self._office.crew.size):
+                come = partial(self._from_docket, scenario, docket)
+                group.start_soon(self._office.guarded, come)
+        if docket.overflowed:
+            await self._all(scenario, company.unjudged(scenario, frozenset({State.ANSWERED})))
+        if self._may_judge and (due := self._office.owing.due(scenario)):
+            verdicts = self._office.owing.first_verdicts(scenario, due)
+            await self._shared(partial(self._review, scenario), _batches(verdicts))
+
+    @property
+    def _may_judge(self) -> bool:
+        return self._is_free or self._office.court.adjourned is None
+
+    async def _all(self, scenario: str, answers: Iterable[Answered]) -> None:
+        await self._shared(partial(self._grade, scenario), _batches(answers))
+
+    async def _shared(
+        self, judge: Callable[[tuple[T, ...]], Awaitable[None]], batches: Iterator[tuple[T, ...]]
+    ) -> None:
+        """Each batch to one of as many tasks as there are workers."""
+
+        async def work() -> None:
+            for batch in batches:
+                if not self._may_judge:
+                    return
+                await judge(batch)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(self._office.crew.size):
+                group.start_soon(self._office.guarded, work)
+
+    async def _from_docket(self, scenario: str, docket: Docket) -> None:
+        linger_s = _LINGER_S if self._is_free else 0.0
+        limit = _BATCH if self._is_free else self._office.company.parallelism
+        while answers := await docket.take(limit, linger_s):
+            if not self._may_judge:
+                return
+            await self._grade(scenario, answers)
+
+    async def _grade(self, scenario: str, answers: Sequence[Answered]) -> None:
+        def grade(left: Sequence[Answered]) -> Grade:
+            return Grade(scenario=scenario, answers=tuple(left))
+
+        await self._judged(grade, {answered.trial: answered for answered in answers})
+
+    async def _review(self, scenario: str, verdicts: Sequence[tuple[Answered, Verdict]]) -> None:
+        def review(left: Sequence[tuple[Answered, Verdict]]) -> Reviews:
+            return Reviews(scenario=scenario, verdicts=tuple(left))
+
+        await self._judged(review, {answered.trial: (answered, at) for answered, at in verdicts})
+
+    async def _judged(
+        self, assignment: Callable[[Sequence[T]], Grade | Reviews], left: dict[Trial, T]
+    ) -> None:
+        """Have all of it judged; what is left, by another worker, if one dies over it."""
+        deaths = 0
+        while left and self._may_judge:
+            heard: set[Trial] = set()
+            try:
+                await self._perform(assignment(tuple(left.values())), heard)
+                return
+            except WorkerLost as lost:
+                deaths = 0 if heard else deaths + 1
+                _refuse(deaths, next(iter(left)).scenario, lost)
+                left = {trial: each for trial, each in left.items() if trial not in heard}
+
+    async def _perform(self, assignment: Grade | Reviews, heard: set[Trial]) -> None:
+        def hear(event: Event) -> None:
+            if isinstance(event, Judged | NotJudged):
+                heard.add(event.trial)
+
+        at_once = self._office.company.parallelism
+        await self._office.perform(assignment, whom=self._whom, at_once=at_once, heard=hear)
+
+
+def _provider(judge: Judge) -> str:
+    return provider(judge.card.model or judge.card.name)
+
+
+def _batches(things: Iterable[T]) -> Iterator[tuple[T, ...]]:
+    left = iter(things)
+    while batch := tuple(islice(left, _BATCH)):
+        yield batch
+
+
+def _refuse(deaths: int, scenario: str, lost: WorkerLost) -> None:
+    if deaths >= ATTEMPTS:
+        raise JudgeFault(
+            f"{deaths} workers died judging {scenario} ({lost}); the same command tries again"
+        ) from lost

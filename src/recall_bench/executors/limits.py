@@ -1,0 +1,77 @@
+"""How many calls all workers together may have under way, to a system and to a provider."""
+
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    count: int
+    given: anyio.Event = field(default_factory=anyio.Event)
+
+
+class Pool:
+    """So many tickets. Who came first is served first, so that nobody waits for ever."""
+
+    def __init__(self, tickets: int) -> None:
+        self.tickets = tickets
+        self._left = tickets
+        self._queue: deque[_Waiting] = deque()
+
+    @asynccontextmanager
+    async def held(self, count: int) -> AsyncIterator[int]:
+        """Hold so many tickets while the block lasts, or all there are if they are fewer."""
+        count = min(count, self.tickets)
+        await self._take(count)
+        try:
+            yield count
+        finally:
+            self._left += count
+            self._serve()
+
+    async def _take(self, count: int) -> None:
+        waiting = _Waiting(count)
+        self._queue.append(waiting)
+        self._serve()
+        try:
+            await waiting.given.wait()
+        except BaseException:
+            if waiting.given.is_set():
+                self._left += count
+            else:
+                self._queue.remove(waiting)
+            self._serve()
+            raise
+
+    def _serve(self) -> None:
+        while self._queue and self._queue[0].count <= self._left:
+            waiting = self._queue.popleft()
+            self._left -= waiting.count
+            waiting.given.set()
+
+
+class Limits:
+    """A pool for each system and each provider, made when it is first needed."""
+
+    def __init__(self, max_calls: int | None) -> None:
+        self.max_calls = max_calls
+        self._pools: dict[str, Pool] = {}
+
+    @asynccontextmanager
+    async def calling(self, whom: Sequence[str], count: int) -> AsyncIterator[int]:
+        """The right to have so many calls under way to each of these; at least one.
+
+        Pools are taken in one order by everybody, so that no two wait for each other.
+        """
+        if self.max_calls is None:
+            yield count
+            return
+        async with AsyncExitStack() as stack:
+            for name in sorted(set(whom)):
+                pool = self._pools.setdefault(name, Pool(self.max_calls))
+                count = await stack.enter_async_context(pool.held(count))
+            yield count

@@ -1,0 +1,143 @@
+"""One run as its driver holds it: assignments go out, and what comes back goes on record."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+
+import anyio
+
+from recall_bench.core.event import Answered, Event, Judged, NotJudged, Paid, RunEnded, decode
+from recall_bench.core.plan import Plan
+from recall_bench.core.standing import Standings
+from recall_bench.core.usage import Usage
+from recall_bench.errors import BenchError, BudgetSpent, JudgeGone
+from recall_bench.executors.assignments import Assignment, Brief, Raised, Saved, Terms
+from recall_bench.executors.crew import Crew
+from recall_bench.executors.limits import Limits
+from recall_bench.running.company import Company
+from recall_bench.running.owing import Owing
+
+
+class Office:
+    """Sends assignments to a crew, keeps the books, and knows when to begin nothing new."""
+
+    def __init__(
+        self,
+        crew: Crew,
+        limits: Limits,
+        brief: Brief,
+        *,
+        standings: Standings,
+        company: Company,
+    ) -> None:
+        self.crew = crew
+        self.plan: Plan = brief.plan
+        self.standings = standings
+        self.company = company
+        self.owing = Owing(brief.plan, standings, company)
+        self.court = self.owing.court
+        self.lost: BenchError | None = None
+        """Why nothing more is asked."""
+        self._limits = limits
+        self._brief = brief
+        self._bell = anyio.Event()
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether anything new may be fed or asked."""
+        return self.lost is None and self.court.adjourned is None
+
+    async def perform(
+        self,
+        assignment: Assignment,
+        *,
+        whom: Sequence[str],
+        at_once: int,
+        heard: Callable[[Event], None] | None = None,
+        ready: Callable[[Saved], None] | None = None,
+    ) -> None:
+        """Have an assignment carried out, with at most so many calls at a time to each of `whom`.
+
+        Every event is on record before `heard` hears of it.
+        """
+
+        def told(message: bytes | Saved) -> None:
+            if isinstance(message, Saved):
+                if ready is not None:
+                    ready(message)
+                return
+            for line in message.splitlines():
+                event = decode(line)
+                self._record(event)
+                if heard is not None:
+                    heard(event)
+
+        async with self._limits.calling(whom, at_once) as granted:
+            terms = Terms(
+                at_once=granted,
+                spent=self.court.spent,
+                allowed_usd=self.company.max_cost_usd,
+                allowed_tokens=self.company.max_tokens,
+            )
+            await self.crew.perform(self._brief, assignment, terms, told)
+
+    async def guarded(self, call: Callable[[], Awaitable[None]]) -> None:
+        """What goes wrong in one task ends the asking, or all that costs money; not the others."""
+        try:
+            await call()
+        except (BudgetSpent, JudgeGone) as reason:
+            self._adjourn(reason)
+        except BenchError as error:
+            self.lost = self.lost or error
+
+    async def herald(self) -> None:
+        """Once nothing new is to be begun, tell the crew. To be run beside everything else."""
+        await self._bell.wait()
+        if self.court.adjourned is not None:
+            await self.crew.adjourn(self._brief.run, Raised.of(self.court.adjourned))
+
+    def conclude(self) -> None:
+        """Say that the run has ended; or raise why it has not."""
+        lost = self.lost or self.court.adjourned
+        if lost is not None and not (isinstance(lost, BudgetSpent) and self._is_done):
+            raise lost
+        if self.owing.is_all_done:
+            self.company.record(RunEnded(at=datetime.now(UTC)))
+
+    @property
+    def _is_done(self) -> bool:
+        """Whether there is nothing left to pay for: a limit that was just reached ended nothing."""
+        return self.owing.is_all_done and not any(
+            self.owing.due(card.id) for card in self.plan.scenarios
+        )
+
+    def _record(self, event: Event) -> None:
+        self.company.record(event)
+        usage = _cost(event)
+        if usage is None:
+            return
+        self.court.pay(usage)
+        try:
+            self.court.refuse_if_spent()
+        except BudgetSpent as spent:
+            self._adjourn(spent)
+        if self.court.adjourned is not None:
+            self._bell.set()
+
+    def _adjourn(self, reason: BudgetSpent | JudgeGone) -> None:
+        self.court.adjourn(reason)
+        self._bell.set()
+
+
+def _cost(event: Event) -> Usage | None:
+    """What an event says was paid by us."""
+    match event:
+        case Judged(usage=usage) | NotJudged(usage=usage) | Paid(usage=usage):
+            return usage
+        case Answered(reading_usage=usage):
+            return usage
+    return None
+
+
+def provider(model: str) -> str:
+    """Who is called for a model, as in `openai:gpt-5-mini`."""
+    return f"provider {model.partition(':')[0]}"

@@ -1,0 +1,117 @@
+"""From what a job is told about its executor to whoever carries it out."""
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from recall_bench.core.plan import Plan
+from recall_bench.core.standing import Standings
+from recall_bench.errors import UsageError
+from recall_bench.executors.crew import Crew
+from recall_bench.executors.limits import Limits
+from recall_bench.executors.spread import Spread
+from recall_bench.job import Conduct, Job
+from recall_bench.running.company import Company
+from recall_bench.running.conduct import conduct
+from recall_bench.settings import Executor, Settings
+
+_EXCHANGE = ".exchange"
+_PASSED_ON = "RECALL_BENCH_"
+"""Variables that begin so are known to every worker."""
+
+
+Joined = Callable[[Crew], None]
+"""Hears of the crew once there is one."""
+
+
+def conduct_of(job: Job, joined: Joined = lambda _: None) -> Conduct:
+    """Who carries out a job: this process, or a crew that is hired once there is work."""
+    settings = job.settings
+    if settings.executor is Executor.LOCAL:
+        return conduct
+
+    async def spread(plan: Plan, standings: Standings, company: Company) -> None:
+        async with team(settings) as hired:
+            if hired.crew is not None:
+                joined(hired.crew)
+            await hired.conduct(job)(plan, standings, company)
+
+    return spread
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """A crew and its limits, for one run or several."""
+
+    crew: Crew | None
+    """None is this process, on its own."""
+    limits: Limits
+
+    def conduct(self, job: Job) -> Conduct:
+        """Who carries out a job."""
+        if self.crew is None:
+            return conduct
+        if job.hire is None:
+            raise UsageError(
+                f"--executor {job.settings.executor}: {job.plan.system.name} is an object of this "
+                "process; name its code, as in file.py:factory, so that others can load it"
+            )
+        if job.settings.skip_catchup_ingest:
+            raise UsageError(
+                "--skip-catchup-ingest: a memory that was kept is reached by one process; "
+                "leave it out, or say --executor local"
+            )
+        return Spread(
+            crew=self.crew,
+            limits=self.limits,
+            hire=job.hire,
+            run=str(job.folder),
+            exchange=Path(job.folder).resolve() / _EXCHANGE,
+        )
+
+
+@asynccontextmanager
+async def team(settings: Settings) -> AsyncIterator[Team]:
+    """Those who carry out runs with these settings: hired now, let go when the block is left."""
+    limits = Limits(settings.max_calls)
+    if settings.executor is Executor.LOCAL:
+        yield Team(None, limits)
+    elif settings.executor is Executor.PROCESSES:
+        from recall_bench.executors.processes import hire_process
+
+        async with Crew(hire_process, settings.workers or cores()) as crew:
+            yield Team(crew, limits)
+    else:
+        async with _on_ray(settings) as crew:
+            yield Team(crew, limits)
+
+
+@asynccontextmanager
+async def _on_ray(settings: Settings) -> AsyncIterator[Crew]:
+    from recall_bench.executors.ray_cluster import hiring, ray_cluster
+
+    with ray_cluster(settings.ray_address) as cpus:
+        workers = settings.workers or cpus
+        share = min(1.0, cpus / workers) if settings.worker_cpus is None else settings.worker_cpus
+        hire = hiring(cpus=share, environ=passed_on(settings))
+        async with Crew(hire, workers) as crew:
+            yield crew
+
+
+def passed_on(settings: Settings) -> dict[str, str]:
+    """The variables that workers on other machines are given; UsageError if one is not set."""
+    found = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
+    for name in settings.worker_env:
+        if name not in os.environ:
+            raise UsageError(f"--worker-env: {name} is not set here")
+        found[name] = os.environ[name]
+    return found
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,244 @@
+"""Workers that are actors on a Ray cluster: one that is there, or one started for the run."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from recall_bench.errors import SystemGone, UsageError
+from recall_bench.executors.assignments import (
+    Assignment,
+    Brief,
+    Message,
+    Raised,
+    Terms,
+    Told,
+    WorkerLost,
+)
+from recall_bench.executors.crew import Hire
+from recall_bench.executors.worker import Worker
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_GATHER_S = 0.02
+"""How long a worker gathers what it tells: each message costs Ray about a millisecond."""
+_STARTING_S = 300.0
+"""How long a worker may take to come up: a cluster may have to find a machine for it first."""
+_STOPPING_S = 20.0
+_AT_ONCE = 100
+"""So many calls to an actor may be under way; a worker has three lanes and little else."""
+_CALM = {
+    # Nobody asked for statistics to be sent anywhere.
+    "RAY_USAGE_STATS_ENABLED": "0",
+    # What we ask of a worker takes no accelerator, and Ray is told so.
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+_LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Set to 0, Ray takes the loopback address for this machine's own on every platform."""
+
+
+def ray_module() -> "ModuleType":
+    """Ray; UsageError if it is not installed."""
+    for name, value in _CALM.items():
+        os.environ.setdefault(name, value)
+    try:
+        import ray
+    except ImportError as missing:
+        raise UsageError("--executor ray: needs Ray; pip install 'recall-bench[ray]'") from missing
+    module: ModuleType = ray
+    return module
+
+
+@contextmanager
+def ray_cluster(address: str | None) -> Iterator[int]:
+    """Connected to the cluster at an address, or to one started here; yields its CPUs.
+
+    One that was started here ends with the block, and listens on the loopback address alone.
+    """
+    is_own = address is None
+    if is_own:
+        os.environ.setdefault(_LOOPBACK, "0")
+    ray = ray_module()
+    settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    if is_own:
+        settings |= {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+    try:
+        ray.init(address=address, ignore_reinit_error=False, **settings)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        where = "cannot be started here" if is_own else f"is not reached at {address}"
+        said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise SystemGone(f"a Ray cluster {where} ({said}); see `ray status`") from error
+    try:
+        yield max(1, int(ray.cluster_resources().get("CPU", 1)))
+    finally:
+        ray.shutdown()
+
+
+def hiring(*, cpus: float, environ: Mapping[str, str]) -> Hire:
+    """How a worker with so much of a machine is hired, wherever the cluster has room.
+
+    `environ` is set in it before anything else.
+    """
+    ray = ray_module()
+    kind = ray.remote(_Actor).options(
+        num_cpus=cpus,
+        max_concurrency=_AT_ONCE,
+        max_restarts=0,
+        scheduling_strategy="SPREAD",
+    )
+
+    async def hire(number: int) -> RayColleague:
+        actor = kind.remote(dict(environ), list(sys.path))
+        colleague = RayColleague(actor, number)
+        try:
+            with anyio.fail_after(_STARTING_S):
+                await colleague.greet()
+        except TimeoutError as error:
+            ray.kill(actor)
+            raise UsageError(
+                f"worker {number} found no place on the cluster in {_STARTING_S:g} s; say fewer "
+                "--workers or less --worker-cpus"
+            ) from error
+        return colleague
+
+    return hire
+
+
+class RayColleague:
+    """An actor, spoken to through its handle."""
+
+    def __init__(self, actor: Any, number: int) -> None:  # noqa: ANN401 - Ray's own
+        self._actor = actor
+        self._name = f"worker {number}"
+
+    async def greet(self) -> None:
+        """Wait until it is there."""
+        await self._asked(self._actor.greet)
+
+    async def brief(self, brief: Brief) -> None:
+        """Tell it of a run."""
+        await self._asked(self._actor.brief, brief)
+
+    async def perform(self, run: str, assignment: Assignment, terms: Terms, told: Told) -> None:
+        """Have it carry out an assignment, and hear all it tells meanwhile."""
+        raised: Raised | None = None
+        method = self._actor.perform.options(num_returns="streaming")
+        try:
+            async for reference in method.remote(run, assignment, terms):
+                for message in await reference:
+                    if isinstance(message, Raised):
+                        raised = message
+                    else:
+                        told(message)
+        except _deaths() as death:
+            raise WorkerLost(f"{self._name} died or its machine left") from death
+        if raised is not None:
+            raise raised.error()
+
+    async def adjourn(self, run: str, reason: Raised) -> None:
+        """Have it begin nothing new."""
+        with suppress(WorkerLost):
+            await self._asked(self._actor.adjourn, run, reason)
+
+    async def close(self) -> None:
+        """Let it close its memories, and end it."""
+        with anyio.CancelScope(shield=True):
+            with suppress(WorkerLost), anyio.move_on_after(_STOPPING_S):
+                await self._asked(self._actor.close)
+            ray_module().kill(self._actor)
+
+    async def _asked(self, method: Any, *what: object) -> None:  # noqa: ANN401 - Ray's own
+        try:
+            await method.remote(*what)
+        except _deaths() as death:
+            raise WorkerLost(f"{self._name} died or its machine left") from death
+
+
+def _deaths() -> tuple[type[Exception], ...]:
+    """What Ray raises where an actor is gone."""
+    from ray import exceptions
+
+    return (
+        exceptions.ActorDiedError,
+        exceptions.ActorUnavailableError,
+        exceptions.RayActorError,
+        exceptions.NodeDiedError,
+        exceptions.ObjectLostError,
+        exceptions.WorkerCrashedError,
+    )
+
+
+class _Actor:
+    """A worker on the cluster."""
+
+    def __init__(self, environ: Mapping[str, str], path: list[str]) -> None:
+        os.environ.update(environ)
+        sys.path += [each for each in path if each not in sys.path]
+        self._worker = Worker()
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    async def greet(self) -> None:
+        """Say that it is there."""
+
+    async def brief(self, brief: Brief) -> None:
+        """Hear of a run."""
+        self._worker.brief(brief)
+
+    async def perform(
+        self, run: str, assignment: Assignment, terms: Terms
+    ) -> AsyncIterator[list[Message]]:
+        """Carry out an assignment, yielding what is told of it, gathered."""
+        waiting: list[Message] = []
+        news = asyncio.Event()
+
+        def tell(message: Message) -> None:
+            waiting.append(message)
+            news.set()
+
+        # In a task of its own: scopes of cancellation must not span the turns of a generator.
+        task = asyncio.create_task(self._worker.perform(run, assignment, terms, tell))
+        self._under_way.add(task)
+        task.add_done_callback(lambda _: news.set())
+        try:
+            while not task.done() or waiting:
+                await news.wait()
+                if not task.done():
+                    await asyncio.sleep(_GATHER_S)
+                news.clear()
+                if waiting:
+                    told, waiting = waiting, []
+                    yield _joined(told)
+                if task.done():
+                    news.set()
+            await task
+        finally:
+            self._under_way.discard(task)
+            task.cancel()
+
+    async def adjourn(self, run: str, reason: Raised) -> None:
+        """Begin nothing new for a run."""
+        self._worker.adjourn(run, reason)
+
+    async def close(self) -> None:
+        """End what is under way, and let everyone go."""
+        for task in list(self._under_way):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        await self._worker.close()
+
+
+def _joined(messages: list[Message]) -> list[Message]:
+    """Journal lines in a row as one piece of bytes, everything else as it is."""
+    joined: list[Message] = []
+    for message in messages:
+        if isinstance(message, bytes) and joined and isinstance(joined[-1], bytes):
+            joined[-1] += message
+        else:
+            joined.append(message)
+    return joined

@@ -1,0 +1,102 @@
+"""The other end of `processes`: a worker that lives on its standard input and output.
+
+It ends when told to, and when its driver is gone. What its system prints goes to standard error.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import BinaryIO, cast
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskGroup
+
+from recall_bench.executors.assignments import Assignment, Brief, Message, Raised, Terms
+from recall_bench.executors.frames import HEADER_BYTES, READY, content_of, framed, length_of
+from recall_bench.executors.worker import Worker
+
+Send = Callable[[int, Message | None], None]
+
+
+def main() -> None:
+    """Serve the driver at the other end of the pipes."""
+    for number in (signal.SIGINT, *([signal.SIGHUP] if sys.platform != "win32" else [])):
+        # Whoever interrupts a run at a terminal means the driver, which tells its workers.
+        signal.signal(number, signal.SIG_IGN)
+    orders, replies = _pipes()
+    anyio.run(_serve, orders, partial(_send, replies))
+
+
+def _pipes() -> tuple[BinaryIO, int]:
+    """Our ends of the pipes, moved out of the way of whatever the system under test prints."""
+    orders, replies = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return os.fdopen(orders, "rb"), replies
+
+
+def _send(replies: int, ticket: int, message: Message | None) -> None:
+    left = memoryview(framed((ticket, message)))
+    while left:
+        left = left[os.write(replies, left) :]
+
+
+async def _serve(orders: BinaryIO, send: Send) -> None:
+    worker = Worker()
+    try:
+        async with anyio.create_task_group() as group:
+            while True:
+                read = partial(_next, orders)
+                order = await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
+                if order is None or order[0] == "stop":
+                    group.cancel_scope.cancel()
+                    return
+                _obey(order, worker, group, send)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await worker.close()
+
+
+def _next(orders: BinaryIO) -> tuple[object, ...] | None:
+    """The next order; None once the driver is gone."""
+    header = orders.read(HEADER_BYTES)
+    if len(header) < HEADER_BYTES:
+        return None
+    size = length_of(header)
+    content = orders.read(size)
+    return content_of(content) if len(content) == size else None
+
+
+def _obey(order: tuple[object, ...], worker: Worker, group: TaskGroup, send: Send) -> None:
+    match order:
+        case ("hello", path):
+            sys.path[:] = cast("list[str]", path)
+            send(READY, None)
+        case ("brief", brief):
+            worker.brief(cast("Brief", brief))
+        case ("perform", ticket, run, assignment, terms):
+            group.start_soon(
+                _perform,
+                worker,
+                cast("int", ticket),
+                (cast("str", run), cast("Assignment", assignment), cast("Terms", terms)),
+                send,
+            )
+        case ("adjourn", run, reason):
+            worker.adjourn(cast("str", run), cast("Raised", reason))
+
+
+async def _perform(
+    worker: Worker, ticket: int, what: tuple[str, Assignment, Terms], send: Send
+) -> None:
+    await worker.perform(*what, partial(send, ticket))
+    send(ticket, None)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""One limit for money and tokens that all cells of a matrix share."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from recall_bench.core.usage import Usage
+from recall_bench.journal import JOURNAL
+from recall_bench.matrix.file import Limits
+from recall_bench.reporting.folder import RunFolder
+from recall_bench.settings import Settings
+
+
+def spent_in(folder: Path) -> Usage:
+    """What judging and reading have cost in a run folder, as its journal says."""
+    if not (folder / JOURNAL).exists() or not (folder / JOURNAL).stat().st_size:
+        return Usage()
+    standings = RunFolder.open(folder).standings
+    return standings.usage + standings.reading_usage
+
+
+@dataclass(slots=True)
+class Budget:
+    """What all cells may spend, and what each has spent so far."""
+
+    limits: Limits
+    spent: dict[Path, Usage]
+
+    @classmethod
+    def of(cls, limits: Limits, folders: Iterable[Path]) -> "Budget":
+        """With what the journals in these folders say was spent before.
+
+        Journals may be large: without a limit none of them is read.
+        """
+        budget = cls(limits, {})
+        for folder in folders:
+            budget.note(folder)
+        return budget
+
+    @property
+    def total(self) -> Usage:
+        """What all cells have spent."""
+        return sum(self.spent.values(), start=Usage())
+
+    def note(self, folder: Path) -> None:
+        """Read again what a cell has spent, if anything depends on it."""
+        if (self.limits.max_cost_usd, self.limits.max_tokens) != (None, None):
+            self.spent[folder] = spent_in(folder)
+
+    @property
+    def exhausted(self) -> str | None:
+        """Which limit was reached, in words; None while there is something left."""
+        total, limits = self.total, self.limits
+        if limits.max_cost_usd is not None and total.cost_usd >= limits.max_cost_usd:
+            return f"all cells together cost ${total.cost_usd:.4f} of ${limits.max_cost_usd:.4f}"
+        if limits.max_tokens is not None and total.tokens >= limits.max_tokens:
+            return f"all cells together took {total.tokens:,} of {limits.max_tokens:,} tokens"
+        return None
+
+    def share(self, settings: Settings, folder: Path) -> tuple[float | None, int | None]:
+        """What a cell may have spent at its end, in money and tokens: its own and what is left.
+
+        A run counts all it ever spent against its limit, so what it spent before is added.
+        """
+        own, total, limits = self.spent.get(folder, Usage()), self.total, self.limits
+        money, tokens = settings.max_cost_usd, settings.max_tokens
+        if limits.max_cost_usd is not None:
+            left = max(0.0, limits.max_cost_usd - total.cost_usd) + own.cost_usd
+            money = left if money is None else min(money, left)
+        if limits.max_tokens is not None:
+            rest = max(0, limits.max_tokens - total.tokens) + own.tokens
+            tokens = rest if tokens is None else min(tokens, rest)
+        return money, tokens

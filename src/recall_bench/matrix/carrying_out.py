@@ -1,0 +1,152 @@
+"""All cells of a matrix carried out; what stops one of them does not stop the others."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Protocol
+
+import anyio
+
+from recall_bench.core.event import Event
+from recall_bench.core.standing import Standings
+from recall_bench.ending import Finished, carry_out
+from recall_bench.errors import BenchError, BudgetSpent, Interrupted
+from recall_bench.job import Job, Observer
+from recall_bench.matrix.budget import Budget
+from recall_bench.matrix.cells import Assembled, Cell, close_all, is_finished
+
+CarryOut = Callable[[Job, Observer], Finished]
+"""Carries out the job of ONE cell to its end, or to what stops it."""
+
+_SIGNALS = 128
+
+
+class State(StrEnum):
+    """How far a cell has come."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    """Ended without all that is owed, or with more failures than its budget allows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one cell."""
+
+    cell: Cell
+    exit_code: int
+    reason: str | None = None
+    """Why it is not done, where it is not."""
+    was_finished: bool = False
+    """Whether it was done before, so that nobody was asked anything."""
+
+    @property
+    def state(self) -> State:
+        """Whether it may be reported as done."""
+        return State.DONE if self.exit_code == 0 else State.FAILED
+
+
+class Watcher(Protocol):
+    """Follows all cells."""
+
+    def begin(self, cell: Cell) -> None:
+        """A cell is started or continued."""
+
+    def note(self, cell: Cell, event: Event, standings: Standings) -> None:
+        """Something happened in it."""
+
+    def end(self, outcome: Outcome) -> None:
+        """It came to a stop."""
+
+
+def carry_out_all(
+    cells: Sequence[Assembled],
+    watcher: Watcher,
+    budget: Budget,
+    carry: CarryOut = carry_out,
+) -> tuple[Outcome, ...]:
+    """Every cell in turn; a finished one is not touched.
+
+    An interruption ends it all. Once the money of all is spent, no cell that is unfinished is
+    begun any more.
+    """
+    outcomes: list[Outcome] = []
+    stopped: BenchError | None = None
+    for each in cells:
+        if stopped is not None:
+            close_all([each])
+            outcome = _not_begun(each, stopped)
+        else:
+            outcome = _carried_out(each, watcher, budget, carry)
+            if outcome.exit_code > _SIGNALS:
+                stopped = Interrupted(outcome.exit_code - _SIGNALS)
+        watcher.end(outcome)
+        outcomes.append(outcome)
+    return tuple(outcomes)
+
+
+def worst(outcomes: Sequence[Outcome]) -> int:
+    """The exit code of the whole: the largest of the cells'."""
+    return max((each.exit_code for each in outcomes), default=0)
+
+
+def _not_begun(each: Assembled, why: BenchError) -> Outcome:
+    if is_finished(each.cell.folder):
+        return Outcome(cell=each.cell, exit_code=0, was_finished=True)
+    reason = f"not begun: {why}"
+    return Outcome(cell=each.cell, exit_code=why.exit_code, reason=reason)
+
+
+def _carried_out(each: Assembled, watcher: Watcher, budget: Budget, carry: CarryOut) -> Outcome:
+    cell, job = each.cell, each.job
+    if job is None:
+        gone = each.gone
+        code = 1 if gone is None else gone.exit_code
+        return Outcome(cell=cell, exit_code=code, reason=None if gone is None else str(gone))
+    if is_finished(cell.folder) and not cell.settings.retry_errors:
+        anyio.run(job.staff.close)
+        return _ended(cell, _stands(job), was_finished=True)
+    if (spent := budget.exhausted) is not None:
+        anyio.run(job.staff.close)
+        return _not_begun(each, BudgetSpent(f"{spent}; the same command with more goes on"))
+    money, tokens = budget.share(cell.settings, cell.folder)
+    job.settings = replace(job.settings, max_cost_usd=money, max_tokens=tokens)
+    watcher.begin(cell)
+
+    def observe(event: Event, standings: Standings) -> None:
+        watcher.note(cell, event, standings)
+
+    try:
+        finished = carry(job, observe)
+    except BenchError as error:
+        return Outcome(cell=cell, exit_code=error.exit_code, reason=str(error))
+    finally:
+        budget.note(cell.folder)
+    return _ended(cell, finished)
+
+
+def _stands(job: Job) -> Finished:
+    """A run that was finished before, as its journal has it; none of its files is written."""
+    from recall_bench.reporting.folder import RunFolder
+    from recall_bench.reporting.summary import summarise
+
+    folder = RunFolder.open(job.folder)
+    return Finished(folder=folder, summary=summarise(folder), warnings=(), was_finished=True)
+
+
+def _ended(cell: Cell, finished: Finished, *, was_finished: bool = False) -> Outcome:
+    reason = None
+    if finished.stopped_by is not None:
+        reason = str(finished.stopped_by)
+    elif finished.exit_code:
+        reason = finished.summary.validity.reason or _short_of(finished)
+    return Outcome(
+        cell=cell, exit_code=finished.exit_code, reason=reason, was_finished=was_finished
+    )
+
+
+def _short_of(finished: Finished) -> str:
+    overall = finished.summary.overall
+    return f"{overall.failed} of {overall.owed} trials have no verdict"

@@ -1,0 +1,155 @@
+"""The cells of a matrix: one ordinary run each, in a folder of its own, all checked first."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from recall_bench.assemble import assemble
+from recall_bench.errors import BenchError, Problems, SystemGone, UsageError
+from recall_bench.job import Job
+from recall_bench.journal import JOURNAL, read
+from recall_bench.matrix.file import Limits, Matrix
+from recall_bench.outputs import beside
+from recall_bench.settings import Settings, overlaid
+from recall_bench.shipped import Building
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One system under one setting by one seed, over all personas."""
+
+    setting: str
+    seed: int
+    system: str
+    settings: Settings
+
+    @property
+    def label(self) -> str:
+        """Names it within the matrix, as its folder does."""
+        return f"{self.setting}/{self.seed}/{self.system}"
+
+    @property
+    def folder(self) -> Path:
+        """Where its run lives."""
+        if self.settings.into is None:
+            raise AssertionError("every cell has a folder of its own")
+        return self.settings.into
+
+
+@dataclass(slots=True, kw_only=True)
+class Assembled:
+    """A cell that was looked at: a job, or the reason why there is none now."""
+
+    cell: Cell
+    job: Job | None = None
+    gone: BenchError | None = None
+    """Why the system cannot be reached, where it cannot."""
+    warnings: list[str] = field(default_factory=list)
+
+
+def cells_of(matrix: Matrix, given: Mapping[str, Any] | None = None) -> tuple[Cell, ...]:
+    """Every cell, by setting, seed and system; `given` are flags, which win over the file."""
+    return tuple(
+        Cell(
+            setting=setting.name,
+            seed=seed,
+            system=system.name,
+            settings=_settings(
+                matrix,
+                {**matrix.shared, **setting.given, **system.given, **(given or {}), "seed": seed},
+                Path(setting.name, str(seed), system.name),
+            ),
+        )
+        for setting, seed, system in product(matrix.settings, matrix.seeds, matrix.systems)
+    )
+
+
+def _settings(matrix: Matrix, given: dict[str, Any], place: Path) -> Settings:
+    settings = beside(overlaid(Settings(), given), matrix.into / place)
+    limits: Limits = matrix.limits
+    return replace(
+        settings, max_calls=limits.max_calls, heatmap_png=bool(given.get("heatmap_png", False))
+    )
+
+
+def selected(cells: Sequence[Cell], patterns: Sequence[str]) -> tuple[Cell, ...]:
+    """The cells whose system, or whole name, is like one of the patterns; all without any."""
+    if not patterns:
+        return tuple(cells)
+    found = tuple(
+        cell
+        for cell in cells
+        if any(
+            fnmatchcase(name, pattern) for pattern in patterns for name in (cell.system, cell.label)
+        )
+    )
+    if not found:
+        known = ", ".join(dict.fromkeys(cell.system for cell in cells))
+        raise UsageError(
+            f"--only: {' '.join(patterns)} is like no cell; the systems are {known}, and --list "
+            "shows every cell"
+        )
+    return found
+
+
+def assembled(cells: Sequence[Cell], building: Building | None = None) -> tuple[Assembled, ...]:
+    """A job for every cell; all that is wrong with any of them is raised at once.
+
+    A system that cannot be reached just now is no fault of the matrix: its cell has no job, and
+    the others go on.
+    """
+    found: list[Assembled] = []
+    problems: dict[str, BenchError] = {}
+    for cell in cells:
+        try:
+            job = assemble(cell.settings, building=building)
+            found.append(Assembled(cell=cell, job=job, warnings=job.warnings))
+        except SystemGone as gone:
+            found.append(Assembled(cell=cell, gone=gone))
+        except Problems as several:
+            problems |= {_said(cell, each): each for each in several.problems}
+        except BenchError as problem:
+            problems[_said(cell, problem)] = problem
+    if problems:
+        close_all(found)
+        raise Problems([_named(words, each) for words, each in problems.items()])
+    return tuple(found)
+
+
+def _said(cell: Cell, problem: BenchError) -> str:
+    """The problem, with the cell's name unless it is the same in all: a file is missing once."""
+    text = str(problem)
+    return text if str(cell.folder) in text else f"{cell.system}: {text}"
+
+
+def _named(words: str, problem: BenchError) -> BenchError:
+    if "holds a run with other" in words:
+        words += "; or go on with the other cells by --only"
+    kind = UsageError if problem.exit_code == UsageError.exit_code else Problems
+    if kind is UsageError:
+        return UsageError(words)
+    other = BenchError(words)
+    other.exit_code = problem.exit_code
+    return other
+
+
+def close_all(found: Sequence[Assembled]) -> None:
+    """Let everybody go who was called together for jobs that are not carried out."""
+    for each in found:
+        if each.job is not None:
+            anyio.run(each.job.staff.close)
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether the journal there says that its run was done."""
+    journal = folder / JOURNAL
+    if not journal.exists() or next(read(journal), None) is None:
+        return False
+    from recall_bench.reporting.folder import RunFolder
+
+    return RunFolder.open(folder).finished

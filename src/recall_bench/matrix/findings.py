@@ -1,0 +1,135 @@
+"""What a matrix comes to, as it is written down in `matrix.json`."""
+
+from recall_bench.analysis.contrasts import Contrast
+from recall_bench.core.record import Record
+from recall_bench.core.usage import Usage
+from recall_bench.statistics.comparison import Comparison
+from recall_bench.statistics.estimate import Estimate
+
+
+class Missing(Record, frozen=True, kw_only=True):
+    """A cell whose scores may not be quoted; it is in no figure and no ranking."""
+
+    setting: str
+    seed: int
+    system: str
+    reason: str
+    folder: str
+
+
+class SeedScore(Record, frozen=True, kw_only=True):
+    """One valid cell by itself."""
+
+    seed: int
+    folder: str
+    score: Estimate
+    """Points of six."""
+
+
+class Place(Record, frozen=True, kw_only=True):
+    """A category or a checkpoint of one system."""
+
+    name: str
+    mean: Estimate | None
+    """Points of six; None where nothing was measured."""
+
+
+class Figures(Record, frozen=True, kw_only=True):
+    """One system under one setting, all its valid seeds together.
+
+    A question counts once however often and by however many seeds it was put.
+    """
+
+    system: str
+    seeds: tuple[SeedScore, ...]
+    score: Estimate
+    """Points of six."""
+    hallucination: Estimate | None
+    """A share of the judged answers."""
+    p50_s: float | None
+    p95_s: float | None
+    ingest_s: float
+    """Of all seeds together, settling included."""
+    usage: Usage
+    """What judging, reading and our model endpoint cost."""
+    owed: int
+    not_answered: int
+    not_judged: int
+    categories: tuple[Place, ...]
+    checkpoints: tuple[Place, ...]
+
+    @property
+    def spread(self) -> float | None:
+        """Between the best and the worst seed, in points of six; None for one seed."""
+        values = [each.score.value for each in self.seeds]
+        return max(values) - min(values) if len(values) > 1 else None
+
+
+class Against(Record, frozen=True, kw_only=True):
+    """One system against the baseline; exactly one of the two is there."""
+
+    system: str
+    contrast: Contrast | None
+    """Its p-values are adjusted over all comparisons of the matrix."""
+    refusal: str | None
+    """Why the two are not compared."""
+
+
+class Ranked(Record, frozen=True, kw_only=True):
+    """A system's place among those that could be compared."""
+
+    system: str
+    score: Estimate
+    alike: tuple[str, ...]
+    """The systems it cannot be told apart from."""
+
+
+class Widest(Record, frozen=True, kw_only=True):
+    """Where systems lie furthest apart: to look at, and to decide nothing by."""
+
+    kind: str
+    """`category` or `checkpoint`."""
+    name: str
+    best: str
+    best_mean: float
+    worst: str
+    worst_mean: float
+
+
+class SettingReport(Record, frozen=True, kw_only=True):
+    """Everything about one setting."""
+
+    name: str
+    systems: tuple[Figures, ...]
+    """In the order of the file."""
+    against: tuple[Against, ...]
+    ranking: tuple[Ranked, ...]
+    """Best first."""
+    widest: tuple[Widest, ...]
+
+
+class Between(Record, frozen=True, kw_only=True):
+    """One system under two settings, over the trials that are the same in both."""
+
+    system: str
+    first: str
+    second: str
+    comparison: Comparison | None
+    unlike: tuple[str, ...]
+    """What differs between the two beside the questions left out."""
+    refusal: str | None
+
+
+class MatrixReport(Record, frozen=True, kw_only=True):
+    """A whole matrix."""
+
+    name: str
+    baseline: str
+    seeds: tuple[int, ...]
+    personas: tuple[str, ...]
+    judge: str
+    missing: tuple[Missing, ...]
+    settings: tuple[SettingReport, ...]
+    between: tuple[Between, ...]
+    comparisons: int
+    """How many comparisons with the baseline the p-values are adjusted for."""

@@ -1,0 +1,289 @@
+"""A matrix's report in words and tables, before it is set for a terminal or a page."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from recall_bench.analysis.conclusion import is_told
+from recall_bench.analysis.figures import interval_words, p_words, signed
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.matrix.findings import Against, Between, Figures, MatrixReport, SettingReport
+from recall_bench.reporting.lines import NO_DATA
+from recall_bench.reporting.money import dollars
+from recall_bench.reporting.summary import STUB
+from recall_bench.reporting.text import STUB_WARNING
+from recall_bench.statistics.comparison import Comparison
+from recall_bench.statistics.estimate import FEW_QUESTIONS, Estimate, Method
+
+_OF_100 = 100 / FULL_MARKS
+"""Scores are shown from 0 to 100; the marks behind them are of six."""
+
+_SEEDS_SHARE = (
+    "Seeds share their questions: the spread is what order, sample and chance in the system do, "
+    "and says nothing of other questions. The interval does."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """A table: what each column is called, and the words of each row, the name first."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A heading with what stands below it, in this order."""
+
+    title: str
+    said: tuple[str, ...] = ()
+    grid: Grid | None = None
+    notes: tuple[str, ...] = ()
+
+
+def sections(report: MatrixReport) -> Iterator[Section]:
+    """What is missing first, then every setting, then settings against each other."""
+    if report.judge.partition(" ")[0] == STUB:
+        yield Section(title="Not graded", said=(STUB_WARNING,))
+    if report.missing:
+        yield _missing(report)
+    for setting in report.settings:
+        if setting.systems:
+            yield from _setting(report, setting)
+    if report.between:
+        yield _between(report)
+    if len(report.seeds) > 1:
+        yield from _seeds(report)
+
+
+def headline(report: MatrixReport) -> str:
+    """What was compared on what."""
+    systems = {each.system for setting in report.settings for each in setting.systems}
+    words = [
+        _counted(len(systems), "system"),
+        f"{len(report.settings)} setting{'' if len(report.settings) == 1 else 's'}",
+        f"seeds {', '.join(map(str, report.seeds))}"
+        if len(report.seeds) > 1
+        else f"seed {report.seeds[0]}",
+    ]
+    if report.personas:
+        words.append(", ".join(report.personas))
+        words.append(f"judge {report.judge}")
+    return f"{' · '.join(words)} · baseline {report.baseline}"
+
+
+def notes(report: MatrixReport) -> Iterator[str]:
+    """What a reader of the tables must know."""
+    if not any(setting.systems for setting in report.settings):
+        return
+    yield (
+        f"score: from 0 to 100, the share of the {FULL_MARKS} points of a trial, with its 95 % "
+        "interval; a question the system failed at counts as nothing. hallucination: of the judged "
+        "answers, those that made something up. errors: trials not answered or not judged, of all "
+        "that are owed."
+    )
+    yield (
+        "Differences are paired by trial, as `compare` makes them; what is drawn again are "
+        "questions, each with all its trials. p adj.: by Holm's steps over "
+        f"{_counted(report.comparisons, 'comparison')} with the baseline in all settings; "
+        "*: at most 0.05. The ranking goes by these; systems that are not the baseline are tested "
+        "with each other, and adjusted over all such pairs."
+    )
+    estimates = [each.score for setting in report.settings for each in setting.systems]
+    if any(each.is_small for each in estimates):
+        yield (
+            f"!: fewer than {FEW_QUESTIONS} questions; the interval holds less often than it says."
+        )
+    if any(each.method is Method.PERSONAS for each in estimates):
+        yield (
+            "Intervals over five personas or more are for other personas like these; p-values are "
+            "for other questions to these."
+        )
+
+
+def _missing(report: MatrixReport) -> Section:
+    rows = tuple(
+        (f"{each.setting}/{each.seed}/{each.system}", each.reason) for each in report.missing
+    )
+    one = "1 cell is" if len(rows) == 1 else f"{len(rows)} cells are"
+    return Section(
+        title="Missing",
+        said=(f"{one} missing or may not be quoted, and {_is(rows)} in no figure below.",),
+        grid=Grid(heads=("cell", "why"), rows=rows),
+    )
+
+
+def _is(rows: Sequence[object]) -> str:
+    return "is" if len(rows) == 1 else "are"
+
+
+def _setting(report: MatrixReport, setting: SettingReport) -> Iterator[Section]:
+    title = f"Setting {setting.name}"
+    yield Section(title=title, grid=_scores(setting))
+    if setting.against:
+        yield _against(report, setting)
+    if len(setting.ranking) > 1:
+        yield Section(title=f"{title}: ranking", said=tuple(_ranking(setting)))
+    if setting.widest:
+        yield _widest(setting)
+
+
+def _scores(setting: SettingReport) -> Grid:
+    heads = (
+        *("system", "score", "95 %", "hallucin.", "95 %", "p50", "p95"),
+        *("ingest", "cost", "errors", "questions"),
+    )
+    return Grid(heads=heads, rows=tuple(_score_row(each) for each in setting.systems))
+
+
+def _score_row(each: Figures) -> tuple[str, ...]:
+    errors = each.not_answered + each.not_judged
+    return (
+        each.system,
+        f"{each.score.value * _OF_100:.1f}",
+        _span(each.score, _OF_100),
+        NO_DATA if each.hallucination is None else f"{each.hallucination.value:.1%}",
+        NO_DATA if each.hallucination is None else _span(each.hallucination, 100),
+        _seconds(each.p50_s),
+        _seconds(each.p95_s),
+        _seconds(each.ingest_s),
+        dollars(each.usage) if each.usage.cost_usd else ("?" if each.usage.unpriced else "–"),
+        f"{errors:,} of {each.owed:,}",
+        f"{each.score.questions:,}{'!' if each.score.is_small else ''}",
+    )
+
+
+def _against(report: MatrixReport, setting: SettingReport) -> Section:
+    footnotes: list[str] = []
+    rows = tuple(_against_row(each, footnotes) for each in setting.against)
+    heads = ("system", "difference", "95 %", "p", "p adj.", "better/same/worse", "hallucin.")
+    return Section(
+        title=f"Setting {setting.name}: against {report.baseline}",
+        grid=Grid(heads=heads, rows=rows),
+        notes=tuple(footnotes),
+    )
+
+
+def _against_row(each: Against, footnotes: list[str]) -> tuple[str, ...]:
+    if each.contrast is None:
+        footnotes.append(f"[{len(footnotes) + 1}] {each.refusal}")
+        return (f"{each.system} [{len(footnotes)}]", *[NO_DATA] * 6)
+    found = each.contrast.overall.comparison
+    if each.contrast.is_identical:
+        footnotes.append(
+            f"[{len(footnotes) + 1}] each of the {each.contrast.owed:,} trials came to the same"
+        )
+    mark = f" [{len(footnotes)}]" if each.contrast.is_identical else ""
+    rate = each.contrast.hallucination
+    points = NO_DATA if rate is None else signed(100 * rate.comparison.difference.value, 1)
+    return (each.system + mark, *_difference(found), points)
+
+
+def _difference(found: Comparison) -> tuple[str, ...]:
+    alone = found.p_adjusted is None
+    star = "*" if is_told(found) else ""
+    return (
+        signed(found.difference.value * _OF_100, 1),
+        interval_words(found.difference, 1, _OF_100) or NO_DATA,
+        p_words(found.p_value) + (star if alone else ""),
+        NO_DATA if found.p_adjusted is None else p_words(found.p_adjusted) + star,
+        f"{found.wins}/{found.ties}/{found.losses}",
+    )
+
+
+def _ranking(setting: SettingReport) -> Iterator[str]:
+    for place, each in enumerate(setting.ranking, start=1):
+        words = f"{place}. {each.system} {each.score.value * _OF_100:.1f}"
+        if each.alike:
+            words += f", not told apart from {' and '.join(each.alike)}"
+        yield words
+    if not any(each.alike for each in setting.ranking):
+        yield "Every two of them can be told apart."
+
+
+def _widest(setting: SettingReport) -> Section:
+    rows = tuple(
+        (
+            each.name,
+            each.kind,
+            f"{each.best} {each.best_mean * _OF_100:.1f}",
+            f"{each.worst} {each.worst_mean * _OF_100:.1f}",
+            f"{(each.best_mean - each.worst_mean) * _OF_100:.1f}",
+        )
+        for each in setting.widest
+    )
+    return Section(
+        title=f"Setting {setting.name}: where systems differ most",
+        grid=Grid(heads=("where", "kind", "best", "worst", "apart"), rows=rows),
+        notes=("The widest of many gaps: to look at, and to decide nothing by.",),
+    )
+
+
+def _between(report: MatrixReport) -> Section:
+    footnotes: list[str] = []
+    rows = tuple(_between_row(each, footnotes) for each in report.between)
+    heads = ("system", "settings", "difference", "95 %", "p", "p adj.", "better/same/worse")
+    return Section(
+        title="Settings against each other",
+        said=("Over the trials that are the same in both, so scores above may differ otherwise.",),
+        grid=Grid(heads=heads, rows=rows),
+        notes=tuple(footnotes),
+    )
+
+
+def _between_row(each: Between, footnotes: list[str]) -> tuple[str, ...]:
+    said = each.refusal or ("; ".join(each.unlike) if each.unlike else None)
+    mark = ""
+    if said is not None:
+        note = said if each.refusal else f"differ in {said}"
+        known = [line.partition("] ")[2] for line in footnotes]
+        if note not in known:
+            footnotes.append(f"[{len(footnotes) + 1}] {note}")
+            known.append(note)
+        mark = f" [{known.index(note) + 1}]"
+    settings = f"{each.second} − {each.first}{mark}"
+    if each.comparison is None:
+        return (each.system, settings, *[NO_DATA] * 5)
+    return (each.system, settings, *_difference(each.comparison))
+
+
+def _seeds(report: MatrixReport) -> Iterator[Section]:
+    for setting in report.settings:
+        rows = tuple(_seed_row(each, report.seeds) for each in setting.systems)
+        if rows:
+            heads = ("system", *(f"seed {seed}" for seed in report.seeds), "spread", "± interval")
+            yield Section(
+                title=f"Setting {setting.name}: by seed",
+                grid=Grid(heads=heads, rows=rows),
+                notes=(_SEEDS_SHARE,),
+            )
+
+
+def _seed_row(each: Figures, seeds: Sequence[int]) -> tuple[str, ...]:
+    values = {one.seed: one.score.value * _OF_100 for one in each.seeds}
+    score = each.score
+    half = None if score.low is None or score.high is None else (score.high - score.low) / 2
+    return (
+        each.system,
+        *(f"{values[seed]:.1f}" if seed in values else NO_DATA for seed in seeds),
+        NO_DATA if each.spread is None else f"{each.spread * _OF_100:.1f}",
+        NO_DATA if half is None else f"{half * _OF_100:.1f}",
+    )
+
+
+def _span(estimate: Estimate, scale: float) -> str:
+    if estimate.low is None or estimate.high is None:
+        return NO_DATA
+    return f"{estimate.low * scale:.1f}–{estimate.high * scale:.1f}"
+
+
+def _seconds(seconds: float | None) -> str:
+    if seconds is None:
+        return NO_DATA
+    if seconds < 1:
+        return f"{seconds * 1000:.1f} ms" if seconds < 0.1 else f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 600 else f"{seconds / 60:,.0f} min"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

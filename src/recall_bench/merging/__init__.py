@@ -1,0 +1,1 @@
+"""Journals of one plan, carried out apart, made into one."""

@@ -1,0 +1,132 @@
+"""Run folders of one plan become one run folder, whole or not at all."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from recall_bench.core.event import Declared, Event, RunStarted, decode, encode
+from recall_bench.core.part import Part
+from recall_bench.ending import Finished, write_views
+from recall_bench.errors import DataError, FolderBusy, UsageError
+from recall_bench.journal import JOURNAL, lines, read
+from recall_bench.merging.fold import Source, merged, refuse_strangers
+from recall_bench.replacement import Replacement, sweep
+from recall_bench.reporting.folder import RunFolder
+from recall_bench.reporting.summary import summarise
+from recall_bench.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """A run that was made of others."""
+
+    finished: Finished
+    """The run, with every view of it written."""
+    parts: tuple[tuple[Path, Part | None], ...]
+    """What was merged, and which part of the plan each is; None for a whole run."""
+
+    @property
+    def missing(self) -> tuple[Part, ...]:
+        """The parts that were not there, if the plan was cut into parts."""
+        given = [part for _, part in self.parts if part is not None]
+        numbers = {part.number for part in given}
+        return tuple(
+            Part(number=number, of=given[0].of)
+            for number in (range(1, given[0].of + 1) if given else ())
+            if number not in numbers
+        )
+
+
+def merge(folders: Sequence[Path], into: Path, *, pictures: bool = True) -> Merged:
+    """Make one run of these, or raise and leave nothing behind.
+
+    What none of them asked stays open: a run started in the folder goes on with it.
+    """
+    if not folders:
+        raise UsageError("nothing to merge: name the folders of the parts")
+    _refuse_twice(folders)
+    _refuse_taken(into)
+    sources = [_source(folder) for folder in folders]
+    refuse_strangers(sources)
+    with Replacement(into / JOURNAL) as journal:
+        for event in merged(sources):
+            journal.write(encode(event) + b"\n")
+        journal.commit()
+    folder = RunFolder.open(into)
+    summary = summarise(folder)
+    write_views(Settings(into=into, heatmap_png=pictures), folder, summary)
+    named = zip(folders, (source.started.part for source in sources), strict=True)
+    return Merged(
+        finished=Finished(folder=folder, summary=summary, warnings=()), parts=tuple(named)
+    )
+
+
+def _refuse_twice(folders: Sequence[Path]) -> None:
+    seen: dict[Path, Path] = {}
+    for folder in folders:
+        place = folder.resolve()
+        if place in seen:
+            raise UsageError(f"{seen[place]} and {folder} are one folder; name it once")
+        seen[place] = folder
+
+
+def _refuse_taken(into: Path) -> None:
+    if into.is_dir():
+        # What a merge that was killed left of its journal is nobody's.
+        sweep(into, JOURNAL)
+        if not any(into.iterdir()):
+            return
+    if into.exists() or into.is_symlink():
+        raise UsageError(f"{into}: exists already and is left as it is; name another with --into")
+
+
+def _source(folder: Path) -> Source:
+    path = folder / JOURNAL
+    if not path.is_file():
+        raise UsageError(f"{folder}: is not a run folder; there is no {JOURNAL} in it")
+    _refuse_busy(folder)
+    first = next(read(path), None)
+    if first is None:
+        raise DataError(f"{path}: holds no event yet; nothing was run here")
+    if not isinstance(first, RunStarted):
+        raise DataError(f"{path}: does not begin with a plan; it is no journal of a run")
+    return Source(
+        place=str(folder),
+        started=first,
+        declared=partial(_declared, path),
+        events=partial(_rest, path),
+    )
+
+
+def _refuse_busy(folder: Path) -> None:
+    """Answers that come after a part was merged would be asked for again."""
+    lock = folder / f".{JOURNAL}.lock"
+    if not lock.exists():
+        return
+    try:
+        with FileLock(lock, timeout=0):
+            return
+    except Timeout as error:
+        raise FolderBusy(
+            f"{folder}: a run is still writing to this folder; wait for it, then merge"
+        ) from error
+    except OSError:
+        # A folder that cannot be written to is written to by nobody.
+        return
+
+
+def _declared(path: Path) -> Iterator[Declared]:
+    """The declarations alone, which are few lines of many."""
+    for _, line in lines(path):
+        if line.startswith(b'{"type":"declared"'):
+            event = decode(line)
+            if isinstance(event, Declared):
+                yield event
+
+
+def _rest(path: Path) -> Iterator[Event]:
+    return islice(read(path), 1, None)

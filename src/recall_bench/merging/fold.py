@@ -1,0 +1,169 @@
+"""The events of several journals of one plan, as one journal would hold them.
+
+Pure: journals are sequences of events that can be gone through more than once. Nothing is kept of
+them but a few bytes a trial.
+
+What is merged goes by time, and the events of each journal stay in their order. Every reader of a
+journal is then right without knowing of parts: a later word on a trial supersedes an earlier one
+of the same journal, since no other may speak of it; the last event is the latest, so that a run
+took from its first moment to its last; and a pause is a time in which no part was at work. Where a
+further part starts, the run goes on in another process: that is a RunResumed with its code, after
+which feeding that failed elsewhere counts as not tried again yet.
+"""
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from heapq import merge as by_key
+
+from recall_bench.core.difference import differences
+from recall_bench.core.event import (
+    Answered,
+    Declared,
+    Event,
+    Judged,
+    NotAnswered,
+    NotJudged,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+)
+from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.review import reviews_due
+from recall_bench.core.standing import ScenarioStanding, Standings, State
+from recall_bench.errors import DataError, UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A journal that is merged."""
+
+    place: str
+    """What people call it."""
+    started: RunStarted
+    declared: Callable[[], Iterable[Declared]]
+    """What it declares, anew at each call."""
+    events: Callable[[], Iterable[Event]]
+    """All that comes after its first event, anew at each call."""
+
+
+def merged(sources: Sequence[Source]) -> Iterator[Event]:
+    """One journal of them all; UsageError names the two that do not go together.
+
+    It ends with RunEnded if nothing is left to do, whatever they say themselves.
+    """
+    refuse_strangers(sources)
+    first = min(sources, key=lambda source: source.started.at)
+    plan = first.started.plan
+    yield first.started.but(part=None)
+    standings, owners = Standings(plan), _Owners(sources)
+    for declared in _declarations(plan, sources):
+        standings.note(declared)
+        yield declared
+    at = first.started.at
+    for number, event in _by_time(sources, sources.index(first)):
+        try:
+            standings.note(event)
+            owners.note(number, event, standings)
+        except ValueError as error:
+            raise DataError(f"{sources[number].place}: {error}") from error
+        at = max(at, event.at)
+        yield event
+    if is_over(standings):
+        yield RunEnded(at=at)
+
+
+def is_over(standings: Standings) -> bool:
+    """Whether everything owed has its outcome, and every review that is due was done."""
+    plan = standings.plan
+    for card in plan.scenarios:
+        standing = standings.scenarios.get(card.id)
+        if standing is None or standing.count(State.OPEN, State.ANSWERED, State.NOT_JUDGED):
+            return False
+        if plan.appellate is not None and reviews_due(card.id, standing, plan):
+            return False
+    return True
+
+
+def refuse_strangers(sources: Sequence[Source]) -> None:
+    """Raise UsageError unless all are of one plan, and are different parts of one division."""
+    first, *others = sources
+    for other in others:
+        differing = differences(first.started.plan, other.started.plan, between=" and ")
+        if differing:
+            raise UsageError(
+                f"{first.place} and {other.place} are runs of different plans, with other "
+                f"{', other '.join(differing)}; merge parts of one plan"
+            )
+    parts = [(source.started.part, source.place) for source in sources]
+    seen: dict[int, str] = {}
+    of: tuple[int, str] | None = None
+    for part, place in parts:
+        if part is None:
+            continue
+        if of is not None and of[0] != part.of:
+            raise UsageError(
+                f"{of[1]} is one of {of[0]} parts and {place} is one of {part.of}; "
+                "merge parts of one division"
+            )
+        if part.number in seen:
+            raise UsageError(f"{seen[part.number]} and {place} both hold part {part}; name one")
+        of, seen[part.number] = (part.of, place), place
+
+
+def _declarations(plan: Plan, sources: Sequence[Source]) -> Iterator[Declared]:
+    """What each scenario owes, once, in the order of the plan."""
+    found: dict[str, tuple[Declared, str]] = {}
+    for source in sources:
+        for declared in source.declared():
+            known, place = found.setdefault(declared.scenario, (declared, source.place))
+            if known.but(at=declared.at) != declared:
+                raise UsageError(
+                    f"{place} and {source.place} declare other questions or days for "
+                    f"{declared.scenario}; merge parts of one plan"
+                )
+    for card in plan.scenarios:
+        if card.id in found:
+            yield found[card.id][0]
+
+
+def _by_time(sources: Sequence[Source], first: int) -> Iterator[tuple[int, Event]]:
+    """What happened after the declarations, with the number of the journal that tells it."""
+    streams = (_course(number, source, number == first) for number, source in enumerate(sources))
+    # Of streams that are not quite sorted, as where answers are graded side by side, the order
+    # within each is kept all the same: only their next events are compared.
+    return by_key(*streams, key=lambda numbered: numbered[1].at)
+
+
+def _course(number: int, source: Source, is_first: bool) -> Iterator[tuple[int, Event]]:
+    if not is_first:
+        yield number, RunResumed(at=source.started.at, code=source.started.code)
+    for event in source.events():
+        if not isinstance(event, Declared | RunEnded):
+            yield number, event
+
+
+class _Owners:
+    """Which journal speaks of each trial."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._places = [source.place for source in sources]
+        self._known: dict[str, array[int]] = {}
+
+    def note(self, number: int, event: Event, standings: Standings) -> None:
+        """Remember whose trial it is; UsageError if it is another's."""
+        if isinstance(event, Answered | NotAnswered | Judged | NotJudged):
+            self._claim(number, event.trial, standings.scenarios[event.trial.scenario])
+
+    def _claim(self, number: int, trial: Trial, standing: ScenarioStanding) -> None:
+        known = self._known.get(trial.scenario)
+        if known is None:
+            known = self._known[trial.scenario] = array("i", [-1]) * len(standing.grid)
+        slot = standing.slot_of(trial)
+        owner = known[slot]
+        if owner not in (-1, number):
+            raise UsageError(
+                f"{trial} was asked in {self._places[owner]} and in {self._places[number]}; "
+                "a question that is put once has one answer, so name one of them"
+            )
+        known[slot] = number

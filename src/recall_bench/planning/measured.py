@@ -1,0 +1,230 @@
+"""What an earlier run tells about the next: how long each step took, what it cost, how marks vary.
+
+A journal has a time for every step but judging. A judge that computes is timed from the line before
+its verdict. One that is waited for took up each answer as soon as one of its places was free: there
+are taken to have been as many places as questions were seen before the system at a time.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from recall_bench.core.event import (
+    INGEST,
+    Answered,
+    Declared,
+    Event,
+    Ingested,
+    Judged,
+    Metered,
+    NotAnswered,
+    RunEnded,
+    RunResumed,
+    RunStarted,
+    Settled,
+)
+from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.usage import Usage
+from recall_bench.errors import DataError, UsageError
+from recall_bench.journal import JOURNAL, read
+from recall_bench.planning.pace import Timings
+
+FEED, SETTLE, ASK, READ, JUDGE, REST = "feed", "settle", "ask", "read", "judge", "rest"
+
+SPECIMENS = 256
+"""So many answers at most are kept, evenly spread, to build prompts from."""
+
+
+@dataclass(slots=True)
+class Session:
+    """One process of a run: what was in the air at a time is only known within it."""
+
+    starts: list[float] = field(default_factory=list)
+    ends: list[float] = field(default_factory=list)
+    arrived: dict[Trial, tuple[int, float, int]] = field(default_factory=dict)
+    """Of each answer its number, when it came, and at which story day."""
+    departed: list[tuple[Trial, float]] = field(default_factory=list)
+
+    def at_a_time(self) -> int:
+        """The most questions that were before the system and its reader at once."""
+        changes = sorted([(at, 1) for at in self.starts] + [(at, -1) for at in self.ends])
+        most = now = 0
+        for _, change in changes:
+            now += change
+            most = max(most, now)
+        return max(most, 1)
+
+
+@dataclass(slots=True)
+class Measured:
+    """A fold over one journal. Feed it every event, and tell it when there are no more."""
+
+    name: str
+    plan: Plan
+    timings: dict[str, Timings] = field(default_factory=dict)
+    marks: dict[Trial, float] = field(default_factory=dict)
+    """Points of six; no answer is none."""
+    failures: int = 0
+    verdicts: int = 0
+    judging: Usage = field(default_factory=Usage)
+    reviewing: Usage = field(default_factory=Usage)
+    reading: Usage = field(default_factory=Usage)
+    answers: int = 0
+    feeding: Usage = field(default_factory=Usage)
+    """What the system spent at our endpoint while it was fed."""
+    asking: Usage = field(default_factory=Usage)
+    """What it spent, there or as it says, on answers."""
+    days_fed: int = 0
+    specimens: list[Answered] = field(default_factory=list)
+    wall_s: float = 0.0
+    """How long its processes lived, pauses between them left out."""
+    at_a_time: int = 1
+    is_finished: bool = False
+    declared: dict[str, Declared] = field(default_factory=dict)
+    openings: dict[str, float] = field(default_factory=dict)
+    """How long each scenario took to load and to open, before its first day was fed."""
+    _step: int = 1
+    _days: dict[tuple[str, str], int] = field(default_factory=dict)
+    _before: datetime | None = None
+    _session: Session = field(default_factory=Session)
+
+    def note(self, event: Event) -> None:
+        """Take one event into account."""
+        if isinstance(event, RunResumed):
+            self.end()
+        elif self._before is not None:
+            self.wall_s += max(0.0, (event.at - self._before).total_seconds())
+        match event:
+            case Declared():
+                self._note_declared(event)
+            case Ingested():
+                self._note_fed(event)
+            case Settled(seconds=seconds):
+                day = self._days[event.scenario, event.checkpoint]
+                self._time(SETTLE, event.scenario, event.checkpoint, day, seconds)
+            case Metered(stage=stage, usage=usage):
+                if stage == INGEST:
+                    self.feeding += usage
+                else:
+                    self.asking += usage
+            case Answered() | NotAnswered():
+                self._note_put(event)
+            case Judged():
+                self._note_verdict(event)
+            case RunEnded():
+                self.is_finished = True
+            case _:
+                pass
+        self._before = event.at
+
+    def end(self) -> None:
+        """Nothing more comes from this process: work out how long its verdicts took."""
+        session, self._session = self._session, Session()
+        self._before = None
+        places = session.at_a_time()
+        self.at_a_time = max(self.at_a_time, places)
+        if self.plan.judge.computes:
+            return
+        for trial, left in session.departed:
+            number, came, day = session.arrived[trial]
+            free = session.departed[number - places][1] if number >= places else came
+            self._time(JUDGE, trial.scenario, trial.checkpoint, day, left - max(came, free))
+
+    def timing(self, step: str) -> Timings:
+        """All the times of one step."""
+        return self.timings.setdefault(step, Timings())
+
+    def _time(self, step: str, scenario: str, checkpoint: str, day: int, seconds: float) -> None:
+        self.timing(step).note((self.name, scenario, checkpoint), day, max(0.0, seconds))
+
+    def _note_declared(self, event: Declared) -> None:
+        self.declared[event.scenario] = event
+        last = next(each.last_day for each in self.plan.scenarios if each.id == event.scenario)
+        for each in self.plan.checkpoints:
+            self._days[event.scenario, each.label] = min(each.days, last)
+
+    def _note_fed(self, event: Ingested) -> None:
+        self._time(FEED, event.scenario, event.checkpoint, event.day, event.seconds)
+        self.days_fed += 1
+        if event.scenario not in self.openings and self._before is not None:
+            took = (event.at - self._before).total_seconds() - event.seconds
+            self.openings[event.scenario] = max(0.0, took)
+
+    def _note_put(self, event: Answered | NotAnswered) -> None:
+        trial, ended = event.trial, event.at.timestamp()
+        day = self._days[trial.scenario, trial.checkpoint]
+        self._time(ASK, trial.scenario, trial.checkpoint, day, event.seconds)
+        took = event.seconds
+        if isinstance(event, NotAnswered):
+            self.marks[trial] = 0.0
+        else:
+            took += event.reading_s or 0.0
+            self._note_answer(event, day)
+            self._session.arrived[trial] = (len(self._session.arrived), ended, day)
+        self._session.starts.append(ended - took)
+        self._session.ends.append(ended)
+
+    def _note_answer(self, event: Answered, day: int) -> None:
+        trial = event.trial
+        if event.reading_s is not None:
+            self._time(READ, trial.scenario, trial.checkpoint, day, event.reading_s)
+        self.reading += event.reading_usage or Usage()
+        self.asking += event.answer.usage or Usage()
+        if self.answers % self._step == 0:
+            self.specimens.append(event)
+            if len(self.specimens) > SPECIMENS:
+                self.specimens = self.specimens[::2]
+                self._step *= 2
+        self.answers += 1
+
+    def _note_verdict(self, event: Judged) -> None:
+        trial, verdict = event.trial, event.verdict
+        is_first = trial not in self.marks
+        self.marks[trial] = (
+            float(verdict.composite) if verdict.score is None else 6.0 * verdict.score
+        )
+        self.judging += event.usage or Usage()
+        self.reviewing += event.review_usage or Usage()
+        if not is_first:
+            return
+        self.verdicts += 1
+        self.failures += (event.primary or verdict).is_failure
+        if trial not in self._session.arrived:
+            return
+        if self.plan.judge.computes and self._before is not None:
+            day = self._days[trial.scenario, trial.checkpoint]
+            took = (event.at - self._before).total_seconds()
+            self._time(JUDGE, trial.scenario, trial.checkpoint, day, took)
+        self._session.departed.append((trial, event.at.timestamp()))
+
+
+def measured(folder: Path) -> Measured:
+    """What the run in the folder tells, finished or not."""
+    journal = folder / JOURNAL
+    try:
+        events = iter(read(journal))
+        first = next(events, None)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: is not a run folder; its {JOURNAL} cannot be read ({error.strerror})"
+        ) from error
+    if not isinstance(first, RunStarted):
+        raise DataError(f"{journal}: does not begin with a plan; name the folder of a run")
+    found = Measured(name=str(folder), plan=first.plan)
+    found.note(first)
+    for number, event in enumerate(events, start=2):
+        try:
+            found.note(event)
+        except (KeyError, StopIteration, ValueError) as error:
+            raise DataError(f"{journal}, line {number}: {error}") from error
+    found.end()
+    return found
+
+
+def together(runs: Iterable[Measured], step: str) -> Timings:
+    """The times of one step in all of these runs."""
+    all_of_them = Timings()
+    for run in runs:
+        all_of_them.add(run.timing(step))
+    return all_of_them

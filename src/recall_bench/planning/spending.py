@@ -1,0 +1,290 @@
+"""What models will take of tokens and money: as they did before, else by the prompts they will get.
+
+A prompt is built as the judge or the reader builds it, for a sample of the answers of an earlier
+run, or for the reference answers where there is none. Replies that were never seen are taken to be
+as long as they may be.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from recall_bench.core.event import Answered
+from recall_bench.core.history import Episode
+from recall_bench.core.memory import Answer
+from recall_bench.core.plan import Plan, Review
+from recall_bench.core.question import Item, Scenario
+from recall_bench.core.record import Record
+from recall_bench.core.tokens import tokens
+from recall_bench.core.usage import Usage
+from recall_bench.core.verdict import SCALES, Exhibit
+from recall_bench.planning.earlier import Earlier
+from recall_bench.planning.workload import Calls
+from recall_bench.settings import Settings
+
+_SAMPLED = 24
+_REASON = 400
+"""The characters that the schema of a verdict leaves for its reason."""
+
+
+class Rate(Record, frozen=True, kw_only=True):
+    """What one role takes for each trial, and for each day that is fed."""
+
+    role: str
+    who: str
+    calls: float
+    input_tokens: float
+    output_tokens: float
+    cost_usd: float | None
+    """For each trial; None if nobody knows what the model costs."""
+    source: str
+    day_tokens: float = 0.0
+    day_cost_usd: float | None = 0.0
+    is_limit: bool = False
+    """Whether it is the most it can be, and not what to expect."""
+
+
+class Spending(Record, frozen=True, kw_only=True):
+    """What one role takes in all."""
+
+    role: str
+    who: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    source: str
+    is_limit: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampled:
+    """Answers as the judge and the reader would see them."""
+
+    exhibits: tuple[Exhibit, ...]
+    are_real: bool
+    """Whether a system gave them; else they are the reference answers."""
+
+
+def spent(rate: Rate, calls: Calls) -> Spending:
+    """The rate for so many trials and days."""
+    costs = (rate.cost_usd, rate.day_cost_usd)
+    known = None
+    if costs[0] is not None and costs[1] is not None:
+        known = calls.trials * costs[0] + calls.ingests * costs[1]
+    return Spending(
+        role=rate.role,
+        who=rate.who,
+        calls=round(calls.trials * rate.calls),
+        input_tokens=round(calls.trials * rate.input_tokens + calls.ingests * rate.day_tokens),
+        output_tokens=round(calls.trials * rate.output_tokens),
+        cost_usd=known,
+        source=rate.source,
+        is_limit=rate.is_limit,
+    )
+
+
+def rates_of(plan: Plan, settings: Settings, earlier: Earlier, sampled: Sampled) -> list[Rate]:
+    """Everybody who may take money, with what they take."""
+    found = [
+        _judge_rate(plan, settings, earlier, sampled),
+        _second_rate(plan, settings, earlier, sampled),
+        _reader_rate(plan, settings, earlier, sampled),
+        _system_rate(plan, earlier),
+    ]
+    return [each for each in found if each is not None]
+
+
+def _judge_rate(plan: Plan, settings: Settings, earlier: Earlier, sampled: Sampled) -> Rate | None:
+    if plan.unjudged or plan.judge.computes:
+        return None
+    who = plan.judge.model or plan.judge.name
+    runs = [each for each in earlier.of_judge if each.judging.calls > each.reviewing.calls]
+    if runs:
+        usage, verdicts = Usage(), sum(each.verdicts for each in runs)
+        for each in runs:
+            usage += _less(each.judging, each.reviewing)
+        return _measured("judge", who, usage, verdicts)
+    return _by_prompt("judge", who, settings.judge, settings, sampled)
+
+
+def _second_rate(plan: Plan, settings: Settings, earlier: Earlier, sampled: Sampled) -> Rate | None:
+    """The appellate judge: every failure, and as many passes, at the rate failures were seen."""
+    if plan.appellate is None or plan.appellate.computes or settings.appellate_judge is None:
+        return None
+    who = plan.appellate.model or plan.appellate.name
+    one = _by_prompt("second judge", who, settings.appellate_judge, settings, sampled)
+    verdicts = sum(each.verdicts for each in earlier.of_judge)
+    if not verdicts:
+        return one.but(is_limit=True, source=f"{one.source}, every verdict reviewed")
+    failed = sum(each.failures for each in earlier.of_judge) / verdicts
+    share = failed if plan.review is Review.FAILURES else min(1.0, 2 * failed)
+    return one.but(
+        calls=share * one.calls,
+        input_tokens=share * one.input_tokens,
+        output_tokens=share * one.output_tokens,
+        cost_usd=None if one.cost_usd is None else share * one.cost_usd,
+        source=f"{one.source}, {share:.0%} reviewed",
+    )
+
+
+def _reader_rate(plan: Plan, settings: Settings, earlier: Earlier, sampled: Sampled) -> Rate | None:
+    from recall_bench.reading.model import build_prompt
+
+    if plan.reader is None or plan.reader.model is None or settings.reader is None:
+        return None
+    who = plan.reader.model
+    runs = [
+        each
+        for each in earlier.of_system
+        if each.plan.reader is not None and each.plan.reader.model == who and each.reading.calls
+    ]
+    if runs:
+        usage = Usage()
+        for each in runs:
+            usage += each.reading
+        return _measured("reader", who, usage, sum(each.answers for each in runs))
+    prompts = []
+    for shown in sampled.exhibits:
+        question = shown.item.ask(shown.scenario, shown.asked_at, plan.top_k)
+        prompt = build_prompt(question, shown.answer.passages)
+        prompts.append(tokens(prompt.system) + tokens(prompt.user))
+    has_passages = any(each.answer.passages for each in sampled.exhibits)
+    room = 0 if has_passages else plan.max_context_tokens
+    source = (
+        f"prompts of {len(prompts)} answers"
+        if has_passages
+        else "prompts without passages"
+        if room is None
+        else f"prompts and {room:,} tokens of passages, the most allowed"
+    )
+    replies = [tokens(each.item.truth.reference) for each in sampled.exhibits]
+    return _priced(
+        "reader",
+        who,
+        settings.reader,
+        (_mean(prompts) + (room or 0), _mean(replies)),
+        source,
+    )
+
+
+def _system_rate(plan: Plan, earlier: Earlier) -> Rate | None:
+    """What the system itself was seen to spend; a system that never ran here is not guessed at."""
+    runs = earlier.of_system
+    asking, feeding = Usage(), Usage()
+    for each in runs:
+        asking, feeding = asking + each.asking, feeding + each.feeding
+    if not asking.tokens and not feeding.tokens:
+        return None
+    answers = max(1, sum(each.answers for each in runs))
+    days = max(1, sum(each.days_fed for each in runs))
+    return Rate(
+        role="system",
+        who=plan.system.name,
+        calls=asking.calls / answers,
+        input_tokens=asking.input_tokens / answers,
+        output_tokens=asking.output_tokens / answers,
+        cost_usd=None if asking.unpriced else asking.cost_usd / answers,
+        day_tokens=feeding.tokens / days,
+        day_cost_usd=None if feeding.unpriced else feeding.cost_usd / days,
+        source=f"{answers:,} answers and {days:,} days metered",
+    )
+
+
+def _measured(role: str, who: str, usage: Usage, times: int) -> Rate:
+    return Rate(
+        role=role,
+        who=who,
+        calls=usage.calls / times,
+        input_tokens=usage.input_tokens / times,
+        output_tokens=usage.output_tokens / times,
+        cost_usd=None if usage.unpriced else usage.cost_usd / times,
+        source=f"measured, {usage.calls:,} calls",
+    )
+
+
+def _by_prompt(role: str, who: str, target: str, settings: Settings, sampled: Sampled) -> Rate:
+    """As the rubric puts these cases; every verdict asked for, though many cases are the same."""
+    from recall_bench.judging.rubric.options import RubricOptions, Showing
+    from recall_bench.judging.rubric.prompt import build_case
+
+    options = RubricOptions(
+        showing=Showing(settings.judge_shows), budget_tokens=settings.judge_budget_tokens
+    )
+    prompts = [build_case(each, options).prompt for each in sampled.exhibits]
+    asked = _mean([tokens(each.system) + tokens(each.user) for each in prompts])
+    reply = json.dumps({"reason": "." * _REASON, **SCALES})
+    real = "answers" if sampled.are_real else "reference answers"
+    rate = _priced(role, who, target, (asked, tokens(reply)), f"prompts of {len(prompts)} {real}")
+    return rate.but(is_limit=True)
+
+
+def _priced(role: str, who: str, target: str, size: tuple[float, float], source: str) -> Rate:
+    from recall_bench.errors import UsageError
+    from recall_bench.resolve.models import expected_cost
+
+    try:
+        cost = expected_cost(target, input_tokens=round(size[0]), output_tokens=round(size[1]))
+    except UsageError:
+        cost = None  # no spec of a model: Python of somebody's, at a price of their own
+    return Rate(
+        role=role,
+        who=who,
+        calls=1.0,
+        input_tokens=size[0],
+        output_tokens=size[1],
+        cost_usd=cost,
+        source=source,
+    )
+
+
+def sample_of(
+    scenario: Scenario, items: Sequence[Item], answered: Sequence[Answered], window: int
+) -> Sampled:
+    """Some answers to the scenario's questions, with what a judge is shown beside them."""
+    by_id: Mapping[str, Item] = {item.id: item for item in items}
+    real = [each for each in answered if each.trial.item in by_id][:_SAMPLED]
+    pairs = [(by_id[each.trial.item], each.answer) for each in real]
+    if not pairs:
+        step = max(1, len(items) // _SAMPLED)
+        pairs = [(item, Answer(text=item.truth.reference)) for item in items[::step]][:_SAMPLED]
+    last = scenario.episodes[-1].day
+    return Sampled(
+        exhibits=tuple(
+            Exhibit(
+                scenario=scenario.id,
+                item=item,
+                answer=answer,
+                asked_at=item.asked_at or scenario.date_of(last),
+                days=last,
+                excerpts=_shown(scenario, item, window),
+            )
+            for item, answer in pairs
+        ),
+        are_real=bool(real),
+    )
+
+
+def _shown(scenario: Scenario, item: Item, window: int) -> tuple[Episode, ...]:
+    if not window:
+        return ()
+    cited = [each.day for each in item.truth.evidence]
+    return tuple(
+        each for each in scenario.episodes if any(abs(each.day - day) <= window for day in cited)
+    )
+
+
+def _less(total: Usage, part: Usage) -> Usage:
+    return Usage(
+        calls=total.calls - part.calls,
+        input_tokens=total.input_tokens - part.input_tokens,
+        output_tokens=total.output_tokens - part.output_tokens,
+        cost_usd=max(0.0, total.cost_usd - part.cost_usd),
+        unpriced=total.unpriced - part.unpriced,
+        cached=total.cached - part.cached,
+    )
+
+
+def _mean(sizes: Sequence[int]) -> float:
+    return fmean(sizes) if sizes else 0.0

@@ -1,0 +1,250 @@
+"""How long shards take on so many workers: each by what it makes a worker wait for, longest first.
+
+Within a shard feeding, asking and judging go as a run carries them out: as many questions at a
+time as the run and the system allow; verdicts beside the asking; copies of a memory that only waits
+are asked while it is fed on. Whatever computes keeps everything else in its process from going on.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+
+from recall_bench.core.plan import Lifecycle, Plan
+from recall_bench.core.schedule import Sheet
+from recall_bench.core.shard import Shard, is_divisible, shards_of
+from recall_bench.planning.pace import Pace
+from recall_bench.planning.workload import Story
+
+NOTHING = Pace(base_s=0.0)
+
+ABOUT = 1.005
+"""Hours within half of a hundredth of each other are the same hours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paces:
+    """What each step takes."""
+
+    feed: Pace = NOTHING
+    settle: Pace = NOTHING
+    ask: Pace = NOTHING
+    read: Pace = NOTHING
+    judge: Pace = NOTHING
+    rest: Pace = NOTHING
+    """All else of a trial: tracing, writing down; done in its turn, like computing."""
+    opening: Pace = NOTHING
+    """Loading a scenario and opening a memory for it, once a shard."""
+
+    @property
+    def fast(self) -> "Paces":
+        """All in the fast tenth at once."""
+        return Paces(
+            feed=self.feed.fast,
+            settle=self.settle.fast,
+            ask=self.ask.fast,
+            read=self.read.fast,
+            judge=self.judge.fast,
+            rest=self.rest,
+            opening=self.opening,
+        )
+
+    @property
+    def slow(self) -> "Paces":
+        """All in the slow tenth at once."""
+        return Paces(
+            feed=self.feed.slow,
+            settle=self.settle.slow,
+            ask=self.ask.slow,
+            read=self.read.slow,
+            judge=self.judge.slow,
+            rest=self.rest,
+            opening=self.opening,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A shard with its duration, or the pass of feeding that several shards wait for."""
+
+    name: str
+    seconds: float
+    calls_s: float
+    """How long its calls take one after another: what a limit of calls at a time counts."""
+    after: str | None = None
+    """The pass it waits for."""
+    offset_s: float = 0.0
+    """So long after the pass began it can begin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crew:
+    """How a worker goes about a shard."""
+
+    plan: Plan
+    paces: Paces
+    parallelism: int = 1
+    portable: bool = False
+    """Whether shards of one scenario can be on several workers though its memory is copied."""
+
+    @property
+    def at_a_time(self) -> int:
+        """The questions that are before a memory at once; one that computes takes them in turn."""
+        card = self.plan.system
+        return 1 if card.computes else min(self.parallelism, card.max_concurrency)
+
+
+def tasks_of(story: Story, crew: Crew) -> Iterator[Task]:
+    """What workers are handed for one scenario."""
+    plan = crew.plan
+    shards = shards_of(story.scenario, story.sheets, plan, portable=crew.portable)
+    if not shards:
+        return
+    if not is_divisible(plan, portable=crew.portable):
+        yield _whole(story, crew, shards[0])
+        return
+    at = {sheet.checkpoint.label: sheet for sheet in story.sheets}
+    if plan.lifecycle is Lifecycle.FRESH:
+        for shard in shards:
+            yield _fresh(story, crew, shard, at[str(shard.checkpoint)])
+        return
+    yield from _after_one_pass(story, crew, shards)
+
+
+def _fresh(story: Story, crew: Crew, shard: Shard, sheet: Sheet) -> Task:
+    feeding = crew.paces.opening.at(0) + _feeding(story, crew, 0, sheet)
+    asking, judging, calls = _asking(crew, sheet)
+    return Task(name=str(shard), seconds=feeding + max(asking, judging), calls_s=feeding + calls)
+
+
+def _after_one_pass(story: Story, crew: Crew, shards: Sequence[Shard]) -> Iterator[Task]:
+    """One worker feeds and saves; the shard of a checkpoint can begin once that is saved."""
+    saved: dict[str, float] = {}
+    told, clock = 0, crew.paces.opening.at(0)
+    for sheet in story.sheets:
+        clock += _feeding(story, crew, told, sheet)
+        told = sheet.cutoff
+        saved[sheet.checkpoint.label] = clock
+    name = f"{story.scenario} (feeding)"
+    yield Task(name=name, seconds=clock, calls_s=clock)
+    at = {sheet.checkpoint.label: sheet for sheet in story.sheets}
+    for shard in shards:
+        label = str(shard.checkpoint)
+        asking, judging, calls = _asking(crew, at[label])
+        yield Task(
+            name=str(shard),
+            seconds=crew.paces.opening.at(0) + max(asking, judging),
+            calls_s=calls,
+            after=name,
+            offset_s=saved[label],
+        )
+
+
+def _whole(story: Story, crew: Crew, shard: Shard) -> Task:
+    """A scenario that stays with one worker, step by step; verdicts come while it goes on."""
+    plan, sheets = crew.plan, story.sheets
+    starts = [0, *(sheet.cutoff for sheet in sheets)]
+    feeding = [
+        _feeding(story, crew, told, sheet) for told, sheet in zip(starts, sheets, strict=False)
+    ]
+    # A memory that computes cannot be asked and fed at once, in one process.
+    overlaps = plan.lifecycle is Lifecycle.FORKED and not plan.system.computes
+    clock, judged, calls = crew.paces.opening.at(0), 0.0, 0.0
+    for place, sheet in enumerate(sheets):
+        if place == 0 or not overlaps:
+            clock += feeding[place]
+        asking, judging, called = _asking(crew, sheet)
+        asking, judging = plan.repeats * asking, plan.repeats * judging
+        calls += feeding[place] + plan.repeats * called
+        judged = max(max(judged, clock) + judging, clock + asking)
+        ahead = feeding[place + 1] if overlaps and place + 1 < len(sheets) else 0.0
+        clock += max(asking, ahead)
+    return Task(name=str(shard), seconds=max(clock, judged), calls_s=calls)
+
+
+def _feeding(story: Story, crew: Crew, told: int, sheet: Sheet) -> float:
+    paces = crew.paces
+    days = story.fed_between(told, sheet.cutoff)
+    return sum(map(paces.feed.at, days)) + paces.settle.at(sheet.cutoff)
+
+
+def _asking(crew: Crew, sheet: Sheet) -> tuple[float, float, float]:
+    """Seconds until all of a sheet is answered, seconds of judging beside it, and of all calls."""
+    paces, day, asked = crew.paces, sheet.cutoff, len(sheet.asked)
+    put, verdict = paces.ask.at(day) + paces.read.at(day), paces.judge.at(day)
+    asking = put * max(1.0, asked / crew.at_a_time) + asked * paces.rest.at(day)
+    if crew.plan.judge.computes:
+        # Beside a system that waits it computes meanwhile; beside one that computes, in its turn.
+        is_alone = crew.plan.system.computes
+        return (
+            asking + asked * verdict if is_alone else asking,
+            0.0 if is_alone else asked * verdict,
+            asked * put,
+        )
+    judging = verdict * max(1.0, asked / crew.parallelism)
+    return asking, judging, asked * (put + verdict)
+
+
+def makespan(tasks: Sequence[Task], workers: int, *, max_calls: int | None = None) -> float:
+    """The seconds until the last task is done: whoever is free takes the longest that can begin.
+
+    No order is quicker than the calls that a limit lets be made at a time.
+    """
+    longest: dict[str, float] = {}
+    held: dict[str, list[Task]] = {}
+    for task in tasks:
+        if task.after is not None:
+            longest[task.after] = max(longest.get(task.after, 0.0), task.offset_s + task.seconds)
+            held.setdefault(task.after, []).append(task)
+    ready = [
+        (-max(task.seconds, longest.get(task.name, 0.0)), task.name, task)
+        for task in tasks
+        if task.after is None
+    ]
+    heapify(ready)
+    ended = _played(ready, held, min(workers, max(len(tasks), 1)))
+    if max_calls is None:
+        return ended
+    return max(ended, sum(task.calls_s for task in tasks) / max_calls)
+
+
+def _played(
+    ready: list[tuple[float, str, Task]], held: dict[str, list[Task]], workers: int
+) -> float:
+    free = [0.0] * workers
+    waiting: list[tuple[float, str, Task]] = []
+    ended = 0.0
+    while ready or waiting:
+        now = heappop(free)
+        if not ready:
+            now = max(now, waiting[0][0])
+        while waiting and waiting[0][0] <= now:
+            _, _, task = heappop(waiting)
+            heappush(ready, (-task.seconds, task.name, task))
+        if not ready:
+            heappush(free, now)
+            continue
+        _, _, task = heappop(ready)
+        for each in held.get(task.name, ()):
+            heappush(waiting, (now + each.offset_s, each.name, each))
+        heappush(free, now + task.seconds)
+        ended = max(ended, now + task.seconds)
+    return ended
+
+
+def critical(tasks: Sequence[Task]) -> tuple[str, float]:
+    """What takes longest however many workers there are, and how long."""
+    found = max(tasks, key=lambda task: (task.offset_s + task.seconds, task.name))
+    return found.name, found.offset_s + found.seconds
+
+
+def most_useful(tasks: Sequence[Task], *, max_calls: int | None = None) -> int:
+    """The workers beyond which more save nothing."""
+    best = ABOUT * makespan(tasks, len(tasks), max_calls=max_calls)
+    low, high = 0, 1
+    while makespan(tasks, high, max_calls=max_calls) > best:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = makespan(tasks, middle, max_calls=max_calls) <= best
+        low, high = (low, middle) if enough else (middle, high)
+    return high

@@ -1,0 +1,224 @@
+"""A plan and its estimate for people, in eighty columns and on one screen."""
+
+from collections.abc import Iterator
+
+from recall_bench.core.verdict import FULL_MARKS
+from recall_bench.planning.estimating import Estimate, Hours, Less, Stage
+from recall_bench.planning.outline import Outline
+from recall_bench.planning.spending import Spending
+from recall_bench.reporting.lines import LABEL, NO_DATA, fact, heading, plain, selection
+
+WIDTH = 80
+
+_STEPS = {
+    "feed": "feeding a day",
+    "settle": "settling",
+    "ask": "an answer",
+    "read": "reading for one",
+    "judge": "a verdict",
+    "rest": "all else of a trial",
+}
+_ROWS = 8
+"""So many personas are listed; more are counted."""
+
+
+def outline_text(outline: Outline) -> str:
+    """What a run would do."""
+    title = heading("Recall Bench · plan", rule="═", width=WIDTH)
+    return "\n".join([*title, *_who(outline), "", *_trials(outline)])
+
+
+def estimate_text(found: Estimate) -> str:
+    """What it would do, take and show."""
+    title = heading("Recall Bench · plan and estimate", rule="═", width=WIDTH)
+    return "\n".join(
+        [
+            *title,
+            *_who(found.outline),
+            *fact("From", _sources(found), width=WIDTH),
+            *_times(found),
+            *_money(found),
+            "",
+            *_less(found),
+        ]
+    )
+
+
+def _who(outline: Outline) -> Iterator[str]:
+    yield from fact("System", outline.system, width=WIDTH)
+    judge = outline.judge + ("" if outline.appellate is None else f", then {outline.appellate}")
+    yield from fact("Judge", judge, width=WIDTH)
+    if outline.reader is not None:
+        yield from fact("Reader", outline.reader, width=WIDTH)
+    names = ", ".join(each.id for each in outline.personas[:2])
+    more = len(outline.personas) - 2
+    names += f" and {more} more" if more > 0 else ""
+    yield from fact("Personas", f"{names}; dataset {outline.dataset[:8]}", width=WIDTH)
+    repeats = "" if outline.repeats == 1 else f", {outline.repeats} times each"
+    asked = f"{outline.trials:,} trials of {outline.questions:,} questions{repeats}"
+    yield from fact("Asked", asked, width=WIDTH)
+    fed = f"{outline.ingest_calls:,} days, settling {outline.settle_calls:,} times"
+    yield from fact("Fed", f"{fed} ({outline.lifecycle})", width=WIDTH)
+    yield from fact("Work", _work(outline), width=WIDTH)
+    yield from fact("Folder", outline.folder, width=WIDTH)
+
+
+def _work(outline: Outline) -> str:
+    shards = f"{outline.shards:,} shard{'' if outline.shards == 1 else 's'}"
+    at_a_time = "one by one" if outline.workers == 1 else f"{outline.workers:,} at a time"
+    each = "a question" if outline.parallelism == 1 else f"{outline.parallelism} questions"
+    return f"{shards}, {at_a_time} ({outline.executor}), {each} at a time in each"
+
+
+def _trials(outline: Outline) -> Iterator[str]:
+    """Personas by checkpoints: how many trials each owes."""
+    labels = list(
+        dict.fromkeys(line.label for each in outline.personas for line in each.checkpoints)
+    )
+    cell = max(8, *(len(label) + 2 for label in labels))
+    shown = [labels[place] for place in selection(len(labels), max(1, (WIDTH - 34) // cell))]
+    head = "".join(f"{label:>{cell}}" for label in shown)
+    yield f"{'trials owed':<22}{'days':>5}{head}{'all':>7}"
+    for persona in outline.personas[:_ROWS]:
+        owed = {line.label: line.trials for line in persona.checkpoints}
+        cells = "".join(f"{owed.get(label, 0):>{cell},}" for label in shown)
+        yield f"{plain(persona.id)[:21]:<22}{persona.days:>5,}{cells}{sum(owed.values()):>7,}"
+    if len(outline.personas) > _ROWS:
+        yield f"… and {len(outline.personas) - _ROWS:,} more personas"
+    if len(shown) < len(labels):
+        yield f"({len(shown)} of {len(labels)} checkpoints shown)"
+
+
+def _sources(found: Estimate) -> str:
+    if not found.sources:
+        return "no earlier run of this system or judge; name one with --from"
+    return ", ".join(found.sources)
+
+
+def _times(found: Estimate) -> Iterator[str]:
+    stages = "; ".join(_stage(each) for each in found.stages)
+    if stages:
+        yield from fact("Steps", stages, width=WIDTH)
+    if found.hours is None:
+        yield from fact("Time", _formula(found), width=WIDTH)
+        return
+    yield from fact("Time", _hours(found.hours, found.untimed), width=WIDTH)
+    spread = found.hours.spread
+    if len(spread) > 1:
+        chosen = [spread[place] for place in selection(len(spread), 8)]
+        yield f"{'  workers':{LABEL}}" + "".join(f"{each.workers:>8,}" for each in chosen)
+        yield f"{'  time':{LABEL}}" + "".join(f"{duration(each.hours):>8}" for each in chosen)
+
+
+def _stage(stage: Stage) -> str:
+    words = f"{_STEPS[stage.step]} {seconds(stage.first_s)}"
+    if stage.last_s > stage.first_s:
+        words += f" on day 1 to {seconds(stage.last_s)} at the end"
+        words += ", part of it never measured" if stage.is_beyond else ""
+    return words if stage.times else f"{words} as stated"
+
+
+def _hours(hours: Hours, untimed: tuple[str, ...]) -> str:
+    words = f"about {duration(hours.expected)}"
+    low, high = duration(hours.low), duration(hours.high)
+    if low != high:
+        words += f" ({low} to {high} as checkpoints varied)"
+    words += (
+        f"; {plain(hours.longest)} alone takes {duration(hours.longest_hours)}, so more than "
+        f"{hours.enough:,} worker{'' if hours.enough == 1 else 's'} save nothing"
+    )
+    if untimed:
+        words += f"; nobody has timed {' or '.join(_STEPS[step] for step in untimed)} yet"
+    return words
+
+
+def _formula(found: Estimate) -> str:
+    known = found.unmeasured
+    if known is None:
+        return NO_DATA
+    return (
+        f"not measured yet. At 1 s an answer: {duration(known.answering)}; at 1 s a day fed: "
+        f"{duration(known.feeding)}, and so in proportion. Say --seconds-per-answer and "
+        "--seconds-per-day, or run a part of it first"
+    )
+
+
+def _money(found: Estimate) -> Iterator[str]:
+    if not found.spending:
+        yield from fact("Money", "nothing that is known of: whoever judges computes", width=WIDTH)
+        return
+    for each in found.spending:
+        yield from fact(each.role.capitalize(), _spent(each), width=WIDTH)
+    total = "at prices that nobody knows" if found.cost_usd is None else dollars(found.cost_usd)
+    yield from fact("Money", total, width=WIDTH)
+
+
+def _spent(each: Spending) -> str:
+    price = "price unknown" if each.cost_usd is None else dollars(each.cost_usd)
+    most = "at most " if each.is_limit else ""
+    return (
+        f"{most}{each.calls:,} calls, {big(each.input_tokens)} tokens in and "
+        f"{big(each.output_tokens)} out, {price} ({each.source})"
+    )
+
+
+def _less(found: Estimate) -> Iterator[str]:
+    yield (
+        f"{'What less would save':<23}{'trials':>9}{'questions':>10}{'time':>8}{'money':>8}"
+        f"{'overall':>8}{'cell':>7}{'shows':>7}"
+    )
+    for each in found.less:
+        yield _less_line(each)
+    ground = (
+        "as marks varied in the earlier run"
+        if found.is_variance_measured
+        else "in the worst case, half the marks full and half none; an earlier run tells better"
+    )
+    yield from fact(
+        "",
+        f"Points of {FULL_MARKS}: overall and cell (a category at a checkpoint) are half of a "
+        f"95 % interval; shows is the smallest difference between two systems that is noticed "
+        f"four times in five; {ground}. Another question tells more than one asked again.",
+        width=WIDTH,
+    )
+
+
+def _less_line(each: Less) -> str:
+    took = NO_DATA if each.hours is None else duration(each.hours)
+    cost = NO_DATA if each.cost_usd is None else dollars(each.cost_usd)
+    precise = each.precision
+    known = "".join(
+        f"{NO_DATA if width is None else f'±{width:.2f}':>{room}}"
+        for width, room in ((precise.overall, 8), (precise.cell, 7))
+    )
+    shows = NO_DATA if precise.difference is None else f"{precise.difference:.2f}"
+    return (
+        f"{each.change:<23}{each.trials:>9,}{each.questions:>10,}{took:>8}{cost:>8}{known}"
+        f"{shows:>7}"
+    )
+
+
+def duration(hours: float) -> str:
+    """To two figures, in the unit that fits: `48 s`, `3.2 h`, `12 d`."""
+    for size, unit in ((24 * 3, "d"), (1.0, "h"), (1 / 60, "min"), (1 / 3600, "s")):
+        if hours >= size:
+            count = hours / (24 if unit == "d" else size)
+            return f"{count:.1f} {unit}" if count < 9.95 else f"{count:,.0f} {unit}"
+    return "< 1 s" if hours > 0 else "0 s"
+
+
+def seconds(count: float) -> str:
+    """To two figures, in s or ms."""
+    if count >= 0.9995:
+        return f"{count:.1f} s" if count < 9.95 else f"{count:,.0f} s"
+    return f"{1000 * count:.2g} ms" if count < 0.0995 else f"{1000 * count:.0f} ms"
+
+
+def dollars(usd: float) -> str:
+    """Whole dollars from ten on: an estimate knows no cents."""
+    return f"${usd:,.0f}" if usd >= 9.995 or usd == 0 else f"${usd:.2f}"
+
+
+def big(count: int) -> str:
+    """`1.2 million` from a million on."""
+    return f"{count / 1e6:,.1f} million" if count >= 1_000_000 else f"{count:,}"

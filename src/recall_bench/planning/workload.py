@@ -1,0 +1,82 @@
+"""What a plan makes everybody do: the days that are fed and the questions put. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from recall_bench.core.event import Declared
+from recall_bench.core.plan import Lifecycle, Plan
+from recall_bench.core.question import Item
+from recall_bench.core.schedule import Sheet, sheets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """One scenario, and the checkpoints at which it is asked anything."""
+
+    scenario: str
+    items: tuple[Item, ...]
+    days: tuple[int, ...]
+    """The days there are to feed."""
+    sheets: tuple[Sheet, ...]
+    """In story order, those left out that ask nothing: nobody is fed for them."""
+
+    def fed_between(self, after: int, until: int) -> tuple[int, ...]:
+        """The days that a memory which has lived `after` is fed to have lived `until`."""
+        return tuple(day for day in self.days if after < day <= until)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """How often somebody is called, all scenarios together."""
+
+    trials: int
+    questions: int
+    """Different ones, each counted once however often it is put."""
+    ingests: int
+    settles: int
+
+
+def stories_of(plan: Plan, declared: Mapping[str, Declared]) -> tuple[Story, ...]:
+    """Every scenario of the plan with what it owes."""
+    return tuple(
+        Story(
+            scenario=card.id,
+            items=declared[card.id].items,
+            days=declared[card.id].days,
+            sheets=tuple(
+                sheet
+                for sheet in sheets(declared[card.id].items, card.last_day, plan)
+                if sheet.asked
+            ),
+        )
+        for card in plan.scenarios
+    )
+
+
+def calls_of(stories: tuple[Story, ...], plan: Plan) -> Calls:
+    """What all of it comes to, by the plan's lifecycle."""
+    asked = [(story.scenario, sheet.asked) for story in stories for sheet in story.sheets]
+    lives = [life for story in stories for life in lives_of(story, plan)]
+    return Calls(
+        trials=plan.repeats * sum(len(each) for _, each in asked),
+        questions=len({(scenario, item) for scenario, each in asked for item in each}),
+        ingests=sum(len(days) for days, _ in lives),
+        settles=sum(settles for _, settles in lives),
+    )
+
+
+def lives_of(story: Story, plan: Plan) -> Iterator[tuple[tuple[int, ...], int]]:
+    """The days that each memory of the story is fed, and how often it is let settle.
+
+    `fresh` begins a memory for every checkpoint and repeat; the others live the story once.
+    `growing` settles before each repeat, and `forked` once a checkpoint, before it is copied.
+    """
+    if not story.sheets:
+        return
+    if plan.lifecycle is Lifecycle.FRESH:
+        for sheet in story.sheets:
+            for _ in range(plan.repeats):
+                yield story.fed_between(0, sheet.cutoff), 1
+        return
+    times = plan.repeats if plan.lifecycle is Lifecycle.GROWING else 1
+    yield story.fed_between(0, story.sheets[-1].cutoff), times * len(story.sheets)

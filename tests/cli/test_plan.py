@@ -1,0 +1,147 @@
+"""`plan` says what a run would do and take, and does nothing."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands import Invoke
+
+SWEEP = ("--ranges", "5d", "10d")
+
+
+def planned(invoke: Invoke, *flags: object) -> dict[str, Any]:
+    shown = invoke("plan", *flags, "--json")
+    assert shown.code == 0, shown.err
+    loaded = json.loads(shown.out)
+    assert isinstance(loaded, dict)
+    return loaded
+
+
+def run(invoke: Invoke, *flags: object) -> None:
+    shown = invoke("run", *flags, "--no-heatmap-png")
+    assert shown.code == 0, shown.err
+
+
+def test_it_counts_what_a_run_then_does(invoke: Invoke, data: Path) -> None:
+    said = planned(invoke, "--data", data, *SWEEP)
+    run(invoke, "--data", data, *SWEEP, "--into", "r")
+
+    lines = [json.loads(line) for line in Path("r/journal.jsonl").read_text().splitlines()]
+    done = [line["type"] for line in lines]
+    assert said["trials"] == done.count("answered")
+    assert said["ingest_calls"] == done.count("ingested")
+    assert said["settle_calls"] == done.count("settled")
+
+
+@pytest.mark.parametrize(
+    ("lifecycle", "days", "settles", "shards"),
+    [("fresh", 2 * (5 + 10), 4, 4), ("growing", 10, 4, 1), ("forked", 10, 2, 1)],
+)
+def test_days_are_fed_as_the_lifecycle_has_it(
+    invoke: Invoke, data: Path, lifecycle: str, days: int, settles: int, shards: int
+) -> None:
+    flags = ("--data", data, *SWEEP, "--lifecycle", lifecycle, "--repeats", 2)
+    said = planned(invoke, *flags)
+    run(invoke, *flags, "--into", "r")
+
+    lines = [json.loads(line) for line in Path("r/journal.jsonl").read_text().splitlines()]
+    done = [line["type"] for line in lines]
+    assert (said["ingest_calls"], said["settle_calls"], said["shards"]) == (days, settles, shards)
+    assert (done.count("ingested"), done.count("settled")) == (days, settles)
+
+
+def test_nothing_is_asked_and_nothing_written(
+    invoke: Invoke, data: Path, adapter: Callable[..., Path]
+) -> None:
+    broken = adapter(query="raise KeyError", ingest_day="raise KeyError")
+    before = sorted(Path().rglob("*"))
+
+    shown = invoke("plan", "--data", data, "--adapter", broken, "--estimate", "--into", "deep/r")
+
+    assert shown.code == 0, shown.err
+    after = [path for path in sorted(Path().rglob("*")) if "__pycache__" not in path.parts]
+    assert after == [path for path in before if "__pycache__" not in path.parts]
+
+
+def test_without_an_earlier_run_no_time_is_made_up(invoke: Invoke, data: Path) -> None:
+    shown = invoke("plan", "--data", data, *SWEEP, "--estimate")
+    said = planned(invoke, "--data", data, *SWEEP, "--estimate")
+
+    assert "not measured yet. At 1 s an answer: 15 s" in shown.out
+    assert said["hours"] is None
+    assert said["sources"] == []
+    assert said["is_variance_measured"] is False
+
+
+def test_stated_rates_become_hours(invoke: Invoke, data: Path) -> None:
+    rates = ("--seconds-per-answer", 2, "--seconds-per-day", 1)
+    said = planned(invoke, "--data", data, *SWEEP, *rates, "--lifecycle", "growing")
+
+    hours = said["hours"]
+    assert isinstance(hours, dict)
+    assert 3600 * hours["expected"] == pytest.approx(2 * 15 + 10)
+    assert hours["low"] == hours["high"] == hours["expected"]
+
+
+def test_the_newest_run_of_the_system_beside_the_folder_is_taken(
+    invoke: Invoke, data: Path
+) -> None:
+    run(invoke, "--data", data, *SWEEP, "--adapter", "bm25", "--into", "runs/first")
+    run(invoke, "--data", data, *SWEEP, "--adapter", "recency", "--into", "runs/other")
+
+    flags = ("--data", data, "--ranges", "10d", "--adapter", "bm25", "--into", "runs/next")
+    said = planned(invoke, *flags, "--estimate")
+
+    assert said["sources"] == ["runs/first", "runs/other"]  # the second for its judge
+    assert said["hours"] is not None
+    steps = {stage["step"]: stage["times"] for stage in said["stages"]}
+    assert (steps["feed"], steps["ask"], steps["judge"]) == (10, 15, 30)
+
+
+def test_a_smaller_run_is_listed_with_what_it_would_show(invoke: Invoke, data: Path) -> None:
+    flags = ("--data", data, *SWEEP, "--adapter", "recency")
+    run(invoke, *flags, "--into", "r")
+
+    said = planned(invoke, *flags, "--from", "r")
+    rows = {row["change"]: row for row in said["less"]}
+
+    assert said["is_variance_measured"] is True
+    assert rows["as planned"]["trials"] == 15
+    assert rows["--sample 0"]["trials"] < 15
+    assert rows["--sample 0"]["questions"] == rows["as planned"]["questions"]
+    assert rows["--sample 0"]["hours"] < rows["as planned"]["hours"]
+    assert rows["as planned"]["precision"]["overall"] is not None
+
+
+def test_it_fits_a_terminal(invoke: Invoke, data: Path) -> None:
+    run(invoke, "--data", data, *SWEEP, "--into", "r")
+
+    for flags in ((), ("--estimate",), ("--from", "r")):
+        shown = invoke("plan", "--data", data, *SWEEP, *flags)
+        assert max(map(len, shown.out.splitlines())) <= 80
+        assert len(shown.out.splitlines()) <= 45
+
+
+def test_a_model_that_never_judged_is_priced_by_its_prompts(
+    invoke: Invoke, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none-of-yours")
+    said = planned(invoke, "--data", data, *SWEEP, "--judge", "openai:gpt-4o-mini", "--estimate")
+
+    [judge] = said["spending"]
+    assert judge["role"] == "judge"
+    assert judge["calls"] == 15
+    assert judge["input_tokens"] > 15 * 500
+    assert judge["is_limit"]
+    assert said["cost_usd"] > 0
+    assert said["untimed"]
+
+
+def test_a_folder_that_is_no_run_is_refused(invoke: Invoke, data: Path) -> None:
+    shown = invoke("plan", "--data", data, "--from", "nowhere")
+
+    assert shown.code == 2
+    assert "nowhere: is not a run folder" in shown.err

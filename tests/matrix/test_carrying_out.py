@@ -1,0 +1,202 @@
+"""One cell's trouble is its own; money is everybody's; nothing is asked twice."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.event import Answered, Event, NotAnswered
+from recall_bench.core.standing import Standings
+from recall_bench.core.usage import Usage
+from recall_bench.ending import Finished, carry_out
+from recall_bench.errors import Interrupted
+from recall_bench.job import Job, Observer
+from recall_bench.journal import read
+from recall_bench.matrix.budget import Budget
+from recall_bench.matrix.carrying_out import CarryOut, Outcome, State
+from recall_bench.matrix.cells import Cell
+from recall_bench.matrix.file import Limits
+from recall_bench.matrix.matrix import Done, carried_out, opened
+from recall_bench.matrix.progress import Board
+from recall_bench.settings import Settings
+from tests.commands import Invoke
+from tests.gardener import ADAPTER
+from tests.matrix.conftest import Write
+
+JUDGE = """
+from recall_bench.core.usage import Usage
+
+async def judge(exhibit):
+    exhibit.bill(Usage(calls=1, input_tokens=10, cost_usd=0.25))
+    return {"correctness": 3, "completeness": 2, "grounded": 1}
+"""
+
+
+class Quiet:
+    """Watches nothing."""
+
+    def begin(self, cell: Cell) -> None: ...
+
+    def note(self, cell: Cell, event: Event, standings: Standings) -> None: ...
+
+    def end(self, outcome: Outcome) -> None: ...
+
+
+def quiet(cells: Sequence[Cell], warnings: Sequence[str]) -> Quiet:
+    return Quiet()
+
+
+def done(path: Path, carry: CarryOut = carry_out, **flags: object) -> Done:
+    matrix, cells = opened(path, flags)
+    return carried_out(matrix, cells, watcher=quiet, carry=carry)
+
+
+def test_a_cell_that_fails_does_not_stop_the_others(
+    write: Write, broken: Path, invoke: Invoke
+) -> None:
+    shown = invoke("matrix", write(f"systems: [bm25, {broken.name}, hybrid]"))
+
+    assert shown.code == 5
+    assert "error: default/42/broken: 15 of 15 trials failed" in shown.err
+    assert shown.out.index("Missing") < shown.out.index("Setting default")
+    assert "default/42/broken  invalid: 15 of 15 trials failed, budget 5 %" in shown.out
+    assert "1. " in shown.out
+    assert "3. " not in shown.out
+
+
+def test_finished_cells_are_not_touched_again(write: Write) -> None:
+    path = write("systems: [bm25, hybrid]")
+    done(path)
+    carried: list[Job] = []
+
+    def never(job: Job, observe: Observer) -> Finished:
+        carried.append(job)
+        return carry_out(job, observe)
+
+    again = done(path, never)
+
+    assert carried == []
+    assert all(each.was_finished for each in again.outcomes)
+    assert again.exit_code == 0
+
+
+def test_a_new_system_is_all_that_is_run(write: Write, tmp_path: Path) -> None:
+    done(write("systems: [bm25]"))
+    journal = tmp_path / "runs/default/42/bm25/journal.jsonl"
+    before = journal.read_bytes()
+
+    found = done(write("systems: [bm25, hybrid]"))
+
+    assert [each.was_finished for each in found.outcomes] == [True, False]
+    assert journal.read_bytes() == before
+
+
+def test_an_interruption_ends_it_all(write: Write) -> None:
+    carried: list[str] = []
+
+    def stopped(job: Job, observe: Observer) -> Finished:
+        carried.append(job.folder.name)
+        raise Interrupted(signal.SIGTERM)
+
+    found = done(write("systems: [bm25, hybrid]"), stopped)
+
+    assert carried == ["bm25"]
+    assert found.exit_code == 143
+    assert [each.state for each in found.outcomes] == [State.FAILED, State.FAILED]
+
+
+def test_money_is_one_limit_for_all_cells(write: Write, tmp_path: Path) -> None:
+    """Fifteen verdicts a cell at a quarter each: five dollars are spent in the second cell."""
+    (tmp_path / "judge.py").write_text(JUDGE)
+    path = write("models: {judge: judge.py}\nsystems: [bm25, hybrid, recency]")
+
+    found = done(path, max_cost_usd=5.0)
+
+    assert [each.exit_code for each in found.outcomes] == [0, 8, 8]
+    assert "not begun" in (found.outcomes[2].reason or "")
+    folders = [each.cell.folder for each in found.outcomes]
+    assert Budget.of(Limits(max_cost_usd=0), folders).total.cost_usd == pytest.approx(5.0)
+
+    found = done(path, max_cost_usd=100.0)
+
+    assert found.exit_code == 0
+    assert Budget.of(Limits(max_cost_usd=0), folders).total.cost_usd == pytest.approx(45 * 0.25)
+
+
+def test_a_cell_may_spend_what_is_left_beside_its_own() -> None:
+    one, two = Path("one"), Path("two")
+    spent = {one: Usage(cost_usd=3, input_tokens=30), two: Usage(cost_usd=1, input_tokens=10)}
+    budget = Budget(Limits(max_cost_usd=10, max_tokens=50), spent)
+
+    assert budget.share(Settings(), two) == (7.0, 20)
+    assert budget.share(Settings(), Path("three")) == (6.0, 10)
+    assert budget.share(Settings(max_cost_usd=2.0), two) == (2.0, 20)
+    assert budget.exhausted is None
+    spent[two] = Usage(cost_usd=7)
+    assert "$10.0000 of $10.0000" in (budget.exhausted or "")
+
+
+def test_the_board_counts_what_is_done(write: Write) -> None:
+    now = [0.0]
+    boards: list[Board] = []
+
+    def watcher(cells: Sequence[Cell], warnings: Sequence[str]) -> Board:
+        boards.append(Board([cell.label for cell in cells], lambda: now[0]))
+        return boards[0]
+
+    def carry(job: Job, observe: Observer) -> Finished:
+        def ticking(event: Event, standings: Standings) -> None:
+            now[0] += 0.5
+            observe(event, standings)
+
+        return carry_out(job, ticking)
+
+    matrix, cells = opened(write("systems: [bm25, hybrid]"))
+    carried_out(matrix, cells, watcher=watcher, carry=carry)
+
+    lines = list(boards[0].lines.values())
+    assert [(line.done, line.owed, line.state) for line in lines] == [(15, 15, State.DONE)] * 2
+    assert "15/15" in lines[0].words()
+    assert boards[0].whole().startswith("2 of 2 cells · 30 trials")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX systems do")
+def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice(
+    write: Write, tmp_path: Path
+) -> None:
+    slow = ADAPTER.replace(
+        "        wanted = ", "        __import__('time').sleep(0.05)\n        wanted = "
+    )
+    (tmp_path / "slow.py").write_text(slow)
+    path = write("systems: [bm25, slow.py]")
+    command = [sys.executable, "-m", "recall_bench", "matrix", str(path)]
+    journal = tmp_path / "runs/default/42/slow/journal.jsonl"
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while not (journal.exists() and journal.read_bytes().count(b'"type":"answered"') >= 3):
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    asked = journal.read_bytes().count(b'"type":"answered"')
+    assert 3 <= asked < 15
+    first = (tmp_path / "runs/default/42/bm25/journal.jsonl").read_bytes()
+
+    found = done(path)
+
+    assert found.exit_code == 0
+    assert [each.was_finished for each in found.outcomes] == [True, False]
+    assert (tmp_path / "runs/default/42/bm25/journal.jsonl").read_bytes() == first
+    events = list(read(journal))
+    times = Counter(str(e.trial) for e in events if isinstance(e, Answered | NotAnswered))
+    assert len(times) == 15
+    assert set(times.values()) == {1}

@@ -1,0 +1,96 @@
+"""A journal tells how long every step took, verdicts too, which it does not time."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from recall_bench.core.event import Answered, Declared, Event, Judged, RunResumed
+from recall_bench.core.memory import Answer
+from recall_bench.core.plan import Plan, Trial
+from recall_bench.core.question import Scenario
+from recall_bench.core.verdict import Verdict
+from recall_bench.planning.measured import ASK, JUDGE, Measured
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def at(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+def trial(number: int) -> Trial:
+    return Trial(scenario="ada", item=f"q{number}", checkpoint="3d")
+
+
+def answered(number: int, when: float, seconds: float) -> Answered:
+    return Answered(at=at(when), trial=trial(number), answer=Answer(text="Plum"), seconds=seconds)
+
+
+def judged(number: int, when: float) -> Judged:
+    return Judged(at=at(when), trial=trial(number), verdict=Verdict.of(3, 2, 1))
+
+
+def told(plan: Plan, scenario: Scenario, events: Iterable[Event]) -> Measured:
+    found = Measured(name="r", plan=plan)
+    found.note(Declared(at=START, scenario="ada", items=scenario.items, days=(1, 2, 3)))
+    for event in events:
+        found.note(event)
+    found.end()
+    return found
+
+
+def times(found: Measured, step: str) -> list[float]:
+    return [round(each, 3) for each in found.timing(step).single]
+
+
+def test_a_verdict_that_had_to_wait_for_another_is_not_charged_the_wait(
+    plan: Plan, scenario: Scenario
+) -> None:
+    events = [answered(n, 1 + n, 1) for n in range(3)]
+    found = told(plan, scenario, [*events, judged(0, 5), judged(1, 9), judged(2, 13)])
+
+    assert found.at_a_time == 1
+    assert times(found, JUDGE) == [4, 4, 4]
+
+
+def test_places_are_as_many_as_questions_were_asked_at_a_time(
+    plan: Plan, scenario: Scenario
+) -> None:
+    events: list[Event] = [
+        answered(0, 2, 2),
+        answered(1, 2, 2),
+        answered(2, 4, 2),
+        answered(3, 4, 2),
+    ]
+    verdicts = [judged(0, 7), judged(1, 7), judged(2, 12), judged(3, 12)]
+    found = told(plan, scenario, [*events, *verdicts])
+
+    assert found.at_a_time == 2
+    assert times(found, ASK) == [2, 2, 2, 2]
+    assert times(found, JUDGE) == [5, 5, 5, 5]
+
+
+def test_a_pause_between_two_processes_is_nobodys_time(plan: Plan, scenario: Scenario) -> None:
+    events: list[Event] = [
+        answered(0, 1, 1),
+        judged(0, 2),
+        answered(1, 3, 1),
+        RunResumed(at=at(1000), code="c"),
+        judged(1, 1001),
+    ]
+    found = told(plan, scenario, events)
+
+    assert found.wall_s == pytest.approx(4)
+    assert times(found, JUDGE) == [1]
+    assert len(found.marks) == 2
+
+
+def test_a_judge_that_computes_is_timed_from_the_line_before(
+    plan: Plan, scenario: Scenario
+) -> None:
+    computing = plan.but(judge=plan.judge.but(computes=True))
+    events: list[Event] = [answered(0, 1, 1), answered(1, 2, 1), judged(0, 2.5), judged(1, 2.75)]
+    found = told(computing, scenario, events)
+
+    assert times(found, JUDGE) == [0.5, 0.25]

@@ -1,0 +1,40 @@
+"""Shards are handed out longest first, and no run is over before its longest."""
+
+import pytest
+
+from recall_bench.planning.spreading import Task, critical, makespan, most_useful
+
+
+def task(name: str, seconds: float, **more: object) -> Task:
+    return Task(name=name, seconds=seconds, calls_s=seconds, **more)  # type: ignore[arg-type]
+
+
+TASKS = [task("a", 6), task("b", 4), task("c", 3), task("d", 3), task("e", 2)]
+
+
+@pytest.mark.parametrize(("workers", "seconds"), [(1, 18), (2, 9), (3, 6), (99, 6)])
+def test_workers_share_the_work(workers: int, seconds: float) -> None:
+    assert makespan(TASKS, workers) == seconds
+
+
+def test_more_workers_than_keep_the_longest_shard_company_save_nothing() -> None:
+    assert most_useful(TASKS) == 3
+    assert critical(TASKS) == ("a", 6)
+
+
+def test_a_shard_waits_until_its_checkpoint_was_fed() -> None:
+    passing = [
+        task("feed", 10),
+        task("x", 5, after="feed", offset_s=2.0),
+        task("y", 5, after="feed", offset_s=10.0),
+    ]
+
+    assert makespan(passing, 1) == 20
+    assert makespan(passing, 2) == 15
+    assert makespan(passing, 9) == 15
+    assert critical(passing) == ("y", 15)
+
+
+def test_a_limit_of_calls_holds_however_many_work() -> None:
+    assert makespan(TASKS, 99, max_calls=2) == 9
+    assert makespan(TASKS, 1, max_calls=2) == 18

@@ -1,0 +1,116 @@
+"""How many workers a system stands: as it declares, and unsaid by where it runs."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.memory import shards_stood
+from recall_bench.errors import UsageError
+from recall_bench.serving.host import Host
+from recall_bench.systems.builtin import baselines
+from recall_bench.systems.command.once import once_system
+from recall_bench.systems.http.server_file import read_server_file
+from recall_bench.systems.http.system import http_system
+from recall_bench.systems.mcp.server_map import read_server_map
+from recall_bench.systems.mcp.system import McpSystem
+from recall_bench.systems.python.system import system_from
+from recall_bench.systems.remote.system import RemoteSystem
+from recall_bench.systems.remote.wire import Health, HealthRequest
+from tests.systems.http_servers import hosting
+from tests.systems.mcp_maps import child_map
+from tests.systems.portable_adapters import Plain
+
+pytestmark = pytest.mark.anyio
+
+
+class Narrow(Plain):
+    max_shards = 3
+
+
+def test_a_system_that_every_worker_makes_stands_any_number() -> None:
+    assert shards_stood(baselines.bm25({})) is None
+    assert shards_stood(system_from(Plain)) is None
+    assert shards_stood(once_system("once:true", {})) is None
+
+
+def test_an_adapter_and_a_program_may_declare_a_number() -> None:
+    assert shards_stood(system_from(Narrow)) == 3
+    assert shards_stood(once_system("once:true", {"max_shards": 2})) == 2
+
+
+def test_what_an_adapter_stands_is_not_on_its_card() -> None:
+    one, other = system_from(Narrow), system_from(type("Narrow", (Narrow,), {"max_shards": 9}))
+
+    assert one.card.config == other.card.config
+    assert "max_shards" not in one.card.__struct_fields__
+
+
+@pytest.mark.parametrize("declared", [0, -1, True, "4"])
+def test_what_is_no_number_of_workers_is_refused(declared: object) -> None:
+    with pytest.raises(UsageError, match=r"max_shards = .* no number above 0"):
+        system_from(type("Odd", (Plain,), {"max_shards": declared}))
+
+
+@pytest.mark.parametrize(("told", "is_shared", "stood"), [
+    (0, True, 1), (0, False, None), (5, True, 5), (5, False, 5),
+])  # fmt: skip
+def test_a_server_at_an_address_stands_one_worker_unless_it_says_more(
+    told: int, is_shared: bool, stood: int | None
+) -> None:
+    health = Health(max_shards=told)
+
+    system = RemoteSystem(object(), health, where="here", config={}, is_shared=is_shared)  # type: ignore[arg-type]
+
+    assert shards_stood(system) == stood
+
+
+async def test_a_host_passes_on_what_its_system_declares() -> None:
+    said = await Host(system_from(Narrow)).handle(HealthRequest())
+    unsaid = await Host(baselines.bm25({})).handle(HealthRequest())
+
+    assert isinstance(said, Health)
+    assert isinstance(unsaid, Health)
+    assert (said.max_shards, unsaid.max_shards) == (3, 0)
+
+
+async def test_a_client_hears_what_the_server_stands() -> None:
+    host = Host(system_from(Narrow))
+    async with hosting(host) as url:
+        system = await http_system(url)
+        assert shards_stood(system) == 3
+        await system.close()
+    await host.close()
+
+
+@pytest.mark.parametrize(("changed", "stood"), [
+    ({}, None),
+    ({"max_shards": 2}, 2),
+    ({"server": {"url": "http://127.0.0.1:1/mcp"}, "snapshots": None}, 1),
+    ({"server": {"command": [sys.executable]}, "reset": {"tool": "forget", "arguments": {}},
+      "snapshots": None}, 1),
+])  # fmt: skip
+def test_a_map_of_tools_says_it_or_its_server_does(
+    changed: dict[str, object], stood: int | None, tmp_path: Path
+) -> None:
+    path = child_map(tmp_path, **changed)
+
+    assert shards_stood(McpSystem(read_server_map(path), path=path, name="child")) == stood
+
+
+def test_a_shared_server_without_names_cannot_stand_two(tmp_path: Path) -> None:
+    url = {"url": "http://127.0.0.1:1/mcp"}
+
+    with pytest.raises(UsageError, match="max_shards is 2, but the server holds one memory"):
+        read_server_map(child_map(tmp_path, server=url, snapshots=None, max_shards=2))
+
+
+def test_a_file_that_starts_a_server_may_declare_a_number(tmp_path: Path) -> None:
+    path = tmp_path / "server.yaml"
+    text = 'transport: http\nserver:\n  command: [serve, "{port}"]\n  max_shards: '
+    path.write_text(f"{text}2\n")
+
+    assert read_server_file(path).max_shards == 2
+    path.write_text(f"{text}0\n")
+    with pytest.raises(UsageError, match=r"server\.max_shards is below 1"):
+        read_server_file(path)
