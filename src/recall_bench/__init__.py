@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from recall_bench.library import arun as arun
     from recall_bench.library import compare as compare
     from recall_bench.library import draw_heatmap as draw_heatmap
+    from recall_bench.library import estimate as estimate
     from recall_bench.library import evaluate as evaluate
     from recall_bench.library import export_run as export_run
     from recall_bench.library import gate as gate
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from recall_bench.library import report as report
     from recall_bench.library import result_json as result_json
     from recall_bench.library import run as run
+    from recall_bench.library import run_matrix as run_matrix
     from recall_bench.library import text_report as text_report
     from recall_bench.library import verdict_changes as verdict_changes
     from recall_bench.reporting.folder import RunFolder as RunFolder
@@ -75,9 +77,9 @@ _HOMES = {
     "ending": "Finished",
     "errors": "BenchError DataError JudgeFault SystemBusy SystemFault SystemGone UsageError",
     "library": (
-        "arun compare draw_heatmap evaluate export_run gate heatmap_json import_run "
+        "arun compare draw_heatmap estimate evaluate export_run gate heatmap_json import_run "
         "list_personas load_persona merge open_run questions_in_range read_settings rejudge report "
-        "result_json run text_report verdict_changes"
+        "result_json run run_matrix text_report verdict_changes"
     ),
     "settings": "Settings",
     "reporting.folder": "RunFolder",

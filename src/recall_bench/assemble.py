@@ -6,8 +6,9 @@ from functools import partial
 from typing import TypeVar
 
 from recall_bench.core.event import Declared
-from recall_bench.core.memory import UNDECLARED, MemorySystem, Metering
+from recall_bench.core.memory import UNDECLARED, MemorySystem
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan, ScenarioCard
+from recall_bench.core.question import Scenario
 from recall_bench.core.ranges import NAMED, parse_ranges
 from recall_bench.core.reader import Reader
 from recall_bench.core.schedule import sheets
@@ -34,8 +35,8 @@ def assemble(
 ) -> Job:
     """A job whose every part has been looked at; nothing is fed or asked yet.
 
-    All that is wrong is found before the first call is paid for. A system of one's own may take
-    the place of the one the settings name; `building` shows a shipped persona being played.
+    All that is wrong is found before the first call is paid for. One's own system may stand in
+    for the one that is named; `building` shows a shipped persona being played.
     """
     check = Check(settings)
     stories = check.stories(building)
@@ -60,13 +61,7 @@ def assemble(
         settings=settings,
         plan=plan,
         folder=run_folder(settings, plan),
-        staff=Staff(
-            system=present(system),
-            bench=present(bench),
-            load=lambda name: stories[name].load(settings),
-            reader=reader,
-            meter=system.drain if isinstance(system, Metering) else None,
-        ),
+        staff=_staff(settings, stories, present(system), present(bench), reader),
         hire=None if own is not None else partial(staff_of, settings),
         questions=check.questions,
         warnings=check.warnings + _notes(plan, check.questions),
@@ -79,13 +74,21 @@ def staff_of(settings: Settings) -> Staff:
     folders = resolve_personas(settings)
     stories = {name: story_in(folder, settings.arcs) for name, folder in folders.items()}
     system = resolve_system(settings)
-    return Staff(
-        system=system,
-        bench=bench_of(settings),
-        load=lambda name: stories[name].load(settings),
-        reader=resolve_reader(settings, system.card),
-        meter=system.drain if isinstance(system, Metering) else None,
-    )
+    reader = resolve_reader(settings, system.card)
+    return _staff(settings, stories, system, bench_of(settings), reader)
+
+
+def _staff(
+    settings: Settings,
+    stories: Mapping[str, StoryFolder],
+    system: MemorySystem,
+    bench: Bench,
+    reader: Reader | None,
+) -> Staff:
+    def load(name: str) -> Scenario:
+        return stories[name].load(settings)
+
+    return Staff(system=system, bench=bench, load=load, reader=reader)
 
 
 def writable(job: Job) -> Job:

@@ -1,6 +1,7 @@
 """A job carried out to its end, or to what stops it, and everything it leaves behind."""
 
 import signal
+from collections.abc import Awaitable
 from dataclasses import dataclass
 
 import anyio
@@ -85,8 +86,13 @@ async def to_its_end(
     job: Job, observe: Observer | None, joined: Joined = lambda _: None
 ) -> BenchError | None:
     """Run the job; what stopped it early, or None if nothing did."""
+    return await stopping(_interruptible(job, observe or _ignore, joined))
+
+
+async def stopping(run: Awaitable[object]) -> BenchError | None:
+    """What ended a run early, or None if nothing did; a folder that is busy is no run of ours."""
     try:
-        await _interruptible(job, observe or _ignore, joined)
+        await run
     except FolderBusy:
         raise
     except BenchError as error:

@@ -24,6 +24,7 @@ from recall_bench.core.question import Scenario
 from recall_bench.core.review import reviews_due
 from recall_bench.core.shard import Shard, part_of, states
 from recall_bench.core.standing import Standings, State
+from recall_bench.core.usage import Usage
 from recall_bench.diagnoses import last_of
 from recall_bench.errors import DataError, UsageError
 from recall_bench.journal import JOURNAL, Journal, lines, read
@@ -57,6 +58,8 @@ class Job:
     warnings: list[str] = field(default_factory=list)
     was_finished: bool = field(default=False, init=False)
     """Whether the folder turned out to hold this run, or this part of it, finished."""
+    elsewhere: Callable[[], Usage] = Usage
+    """What other runs have spent that keep to the same limits."""
     asks: bool = True
     """Whether the system is fed and asked; if not, answers on record are only judged."""
 
@@ -97,6 +100,7 @@ class Job:
                 asks=self.asks,
                 max_cost_usd=self.settings.max_cost_usd,
                 max_tokens=self.settings.max_tokens,
+                elsewhere=self.elsewhere,
                 shards=None if self.part is None else self._shards,
             )
             try:

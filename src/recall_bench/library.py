@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from recall_bench.analysis.gate.checks import Gate
     from recall_bench.evaluation.evaluate import Evaluated
     from recall_bench.importing.carrying_out import Imported
+    from recall_bench.matrix.matrix import Done
     from recall_bench.merging.carrying_out import Merged
+    from recall_bench.planning.estimating import Estimate
     from recall_bench.publishing import Published
 
 
@@ -345,6 +347,44 @@ def import_run(
         tuple(Path(source) for source in sources),
         None if into is None else Path(into),
         as_graded=as_graded,
+    )
+
+
+def estimate(
+    settings: Settings | None = None,
+    *,
+    earlier: Sequence[str | Path] = (),
+    **given: Any,  # noqa: ANN401 - the fields of Settings
+) -> "Estimate":
+    """What a run would do, take and cost; nothing is fed, asked or written.
+
+    `earlier` are run folders whose measured times and prices are gone by.
+    """
+    from recall_bench.planning.asking_nobody import planned
+    from recall_bench.planning.estimating import estimate as estimated
+
+    with planned(overlaid(settings or Settings(), given)) as job:
+        return estimated(job, earlier=[Path(each) for each in earlier])
+
+
+def run_matrix(
+    file: str | Path,
+    *,
+    only: Sequence[str] = (),
+    **flags: Any,  # noqa: ANN401 - the flags of the command, as settings
+) -> "Done":
+    """Every cell of a matrix file carried out, and the report on all of them."""
+    from time import monotonic
+
+    from recall_bench.matrix.matrix import carried_out, opened
+    from recall_bench.matrix.progress import Board
+
+    found, cells = opened(Path(file), flags)
+    return carried_out(
+        found,
+        cells,
+        only=only,
+        watcher=lambda wanted, _: Board([cell.label for cell in wanted], monotonic),
     )
 
 

@@ -122,7 +122,7 @@ class Profile(_Section):
 
 def read_profile(path: Path) -> dict[str, Any]:
     """The settings a profile gives, by name. Relative paths in it are relative to it."""
-    return _given(parsed_profile(path), path.parent)
+    return settings_of(parsed_profile(path), path.parent)
 
 
 def parsed_profile(path: Path) -> Profile:
@@ -197,7 +197,8 @@ _RENAMED = {
 }
 
 
-def _given(profile: Profile, base: Path) -> dict[str, Any]:
+def settings_of(profile: Profile, base: Path) -> dict[str, Any]:
+    """The settings that a profile gives, by name."""
     given: dict[str, Any] = {}
     if profile.persona is not None:
         given["personas"] = (profile.persona.id,)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import anyio
 
 from recall_bench.core.fingerprint import card_of
-from recall_bench.core.memory import MemorySystem
+from recall_bench.core.memory import MemorySystem, Metering
 from recall_bench.core.plan import Plan, ScenarioCard
 from recall_bench.core.question import Scenario
 from recall_bench.core.reader import Reader
@@ -29,8 +29,11 @@ class Staff:
     """The scenario of an id, read anew."""
     reader: Reader | None = None
     """Who answers from what the system finds."""
-    meter: Meter | None = None
-    """Tells what the system spends at our model endpoint."""
+
+    @property
+    def meter(self) -> Meter | None:
+        """Tells what the system spends on models, where we count it."""
+        return self.system.drain if isinstance(self.system, Metering) else None
 
     def refuse_others(self, plan: Plan) -> None:
         """Raise UsageError unless these are the ones that the plan names."""

@@ -8,9 +8,8 @@ import click
 from recall_bench.cli.answer import commentary, json_text
 from recall_bench.cli.asking import file_settings
 from recall_bench.cli.listed import ListedCommand
-from recall_bench.cli.options import COUNT, PATH, choice, option, read_flags
+from recall_bench.cli.options import PATH, option, read_flags
 from recall_bench.cli.run import run_command
-from recall_bench.settings import Executor
 
 _SECONDS = click.FloatRange(min=0)
 
@@ -89,12 +88,3 @@ def _flags_of_run() -> list[click.Parameter]:
 
 
 plan_command.params += _flags_of_run()
-_spread = (
-    click.Option(["--executor"], type=choice(Executor), help="Where the work is done [local]."),
-    click.Option(["--workers"], type=COUNT, metavar="N", help="Shards at a time [a core each]."),
-    click.Option(["--max-calls"], type=COUNT, metavar="N", help="Calls at a time, all together."),
-)
-# `run` may have these by itself.
-plan_command.params += [
-    each for each in _spread if each.name not in {known.name for known in plan_command.params}
-]

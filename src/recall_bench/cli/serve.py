@@ -27,9 +27,21 @@ Serve = Callable[["Host"], Awaitable[None]]
     help=f"The gRPC service, both versions of it [{DEFAULT}].",
 )
 @click.option("--http", metavar="HOST:PORT", help="JSON over HTTP.")
+@click.option(
+    "--max-shards",
+    type=click.IntRange(1),
+    metavar="N",
+    help="How many workers may have memories open in it at a time [as the adapter says].",
+)
 @CONFIG
 def serve_command(
-    adapter: str, stdio: bool, grpc: str | None, http: str | None, config: tuple[str, ...]
+    *,
+    adapter: str,
+    stdio: bool,
+    grpc: str | None,
+    http: str | None,
+    max_shards: int | None,
+    config: tuple[str, ...],
 ) -> int:
     """Serve ADAPTER, named as for `run`, until told to stop.
 
@@ -41,7 +53,7 @@ def serve_command(
         raise UsageError("--stdio, --grpc and --http exclude each other; give one")
     serve = _over_stdio() if stdio else _over_http(http) if http else _over_grpc(grpc or DEFAULT)
     with commentary():
-        anyio.run(_served, _resolved(adapter, config), serve)
+        anyio.run(_served, _resolved(adapter, config), serve, max_shards)
     return 0
 
 
@@ -52,7 +64,7 @@ def _resolved(adapter: str, config: tuple[str, ...]) -> "MemorySystem":
     return resolve_system(Settings(adapter=adapter, config=settings_in(config)))
 
 
-async def _served(system: "MemorySystem", serve: Serve) -> None:
+async def _served(system: "MemorySystem", serve: Serve, max_shards: int | None) -> None:
     """Serve until the end, or until a signal, and close everything in either case."""
     import signal
 
@@ -61,7 +73,7 @@ async def _served(system: "MemorySystem", serve: Serve) -> None:
     from recall_bench.interruption import cancelled_by_signals
     from recall_bench.serving.host import Host
 
-    host = Host(system)
+    host = Host(system, max_shards=max_shards)
     wanted = (signal.SIGINT, signal.SIGTERM)
     try:
         with anyio.CancelScope() as scope, cancelled_by_signals(scope, wanted):

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from recall_bench.assemble import Check, bench_of, lifecycle_of, plan_of, present, writable
-from recall_bench.core.memory import UNDECLARED, MemorySystem, Metering, SystemCard
+from recall_bench.core.memory import UNDECLARED, MemorySystem, SystemCard
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
 from recall_bench.core.reader import Reader
 from recall_bench.errors import UsageError
@@ -154,7 +154,6 @@ def _staff(opened: Opened, system: MemorySystem, bench: Bench, reader: Reader | 
         bench=bench,
         load=opened.load,
         reader=reader,
-        meter=system.drain if isinstance(system, Metering) else None,
     )
 
 

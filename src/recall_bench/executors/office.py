@@ -74,7 +74,7 @@ class Office:
         async with self._limits.calling(whom, at_once) as granted:
             terms = Terms(
                 at_once=granted,
-                spent=self.court.spent,
+                spent=self.court.total,
                 allowed_usd=self.company.max_cost_usd,
                 allowed_tokens=self.company.max_tokens,
             )

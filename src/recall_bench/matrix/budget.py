@@ -57,6 +57,15 @@ class Budget:
             return f"all cells together took {total.tokens:,} of {limits.max_tokens:,} tokens"
         return None
 
+    def hear(self, folder: Path, spent: Usage) -> None:
+        """Take notice of what a cell has spent by now."""
+        self.spent[folder] = spent
+
+    def elsewhere(self, folder: Path) -> Usage:
+        """What all other cells have spent by now."""
+        others = (spent for place, spent in self.spent.items() if place != folder)
+        return sum(others, start=Usage())
+
     def share(self, settings: Settings, folder: Path) -> tuple[float | None, int | None]:
         """What a cell may have spent at its end, in money and tokens: its own and what is left.
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
-import anyio
-
 from recall_bench.core.event import Event
 from recall_bench.core.standing import Standings
 from recall_bench.ending import Finished, carry_out
@@ -77,7 +75,7 @@ def carry_out_all(
     for each in cells:
         if stopped is not None:
             close_all([each])
-            outcome = _not_begun(each, stopped)
+            outcome = not_begun(each, stopped)
         else:
             outcome = _carried_out(each, watcher, budget, carry)
             if outcome.exit_code > _SIGNALS:
@@ -92,7 +90,8 @@ def worst(outcomes: Sequence[Outcome]) -> int:
     return max((each.exit_code for each in outcomes), default=0)
 
 
-def _not_begun(each: Assembled, why: BenchError) -> Outcome:
+def not_begun(each: Assembled, why: BenchError) -> Outcome:
+    """A cell that was finished before, or one that is left for the next time."""
     if is_finished(each.cell.folder):
         return Outcome(cell=each.cell, exit_code=0, was_finished=True)
     reason = f"not begun: {why}"
@@ -101,16 +100,10 @@ def _not_begun(each: Assembled, why: BenchError) -> Outcome:
 
 def _carried_out(each: Assembled, watcher: Watcher, budget: Budget, carry: CarryOut) -> Outcome:
     cell, job = each.cell, each.job
-    if job is None:
-        gone = each.gone
-        code = 1 if gone is None else gone.exit_code
-        return Outcome(cell=cell, exit_code=code, reason=None if gone is None else str(gone))
-    if is_finished(cell.folder) and not cell.settings.retry_errors:
-        anyio.run(job.staff.close)
-        return _ended(cell, _stands(job), was_finished=True)
-    if (spent := budget.exhausted) is not None:
-        anyio.run(job.staff.close)
-        return _not_begun(each, BudgetSpent(f"{spent}; the same command with more goes on"))
+    known = known_before(each, budget)
+    if job is None or known is not None:
+        close_all([each])
+        return known or not_begun(each, BenchError("it has no job"))
     money, tokens = budget.share(cell.settings, cell.folder)
     job.settings = replace(job.settings, max_cost_usd=money, max_tokens=tokens)
     watcher.begin(cell)
@@ -124,7 +117,21 @@ def _carried_out(each: Assembled, watcher: Watcher, budget: Budget, carry: Carry
         return Outcome(cell=cell, exit_code=error.exit_code, reason=str(error))
     finally:
         budget.note(cell.folder)
-    return _ended(cell, finished)
+    return ended(cell, finished)
+
+
+def known_before(each: Assembled, budget: Budget) -> Outcome | None:
+    """What became of a cell that needs no work, or may do none; None if it is to be begun."""
+    cell, job = each.cell, each.job
+    if job is None:
+        gone = each.gone
+        code = 1 if gone is None else gone.exit_code
+        return Outcome(cell=cell, exit_code=code, reason=None if gone is None else str(gone))
+    if is_finished(cell.folder) and not cell.settings.retry_errors:
+        return ended(cell, _stands(job), was_finished=True)
+    if (spent := budget.exhausted) is not None:
+        return not_begun(each, BudgetSpent(f"{spent}; the same command with more goes on"))
+    return None
 
 
 def _stands(job: Job) -> Finished:
@@ -136,7 +143,8 @@ def _stands(job: Job) -> Finished:
     return Finished(folder=folder, summary=summarise(folder), warnings=(), was_finished=True)
 
 
-def _ended(cell: Cell, finished: Finished, *, was_finished: bool = False) -> Outcome:
+def ended(cell: Cell, finished: Finished, *, was_finished: bool = False) -> Outcome:
+    """What became of a cell whose run came to a stop."""
     reason = None
     if finished.stopped_by is not None:
         reason = str(finished.stopped_by)

@@ -11,7 +11,7 @@ import msgspec
 
 from recall_bench.errors import BenchError, Problems, UsageError
 from recall_bench.outputs import RUNS
-from recall_bench.profile import Profile, _given, code_path
+from recall_bench.profile import Profile, code_path, settings_of
 from recall_bench.yaml12 import Document, Key, read_document
 
 DEFAULT: Final = "default"
@@ -200,7 +200,7 @@ class _Reader:
             return {}
         whole = {**sections, "run": {**(sections.get("run") or {}), **moved}}
         try:
-            return _given(msgspec.convert(whole, Profile), self._base)
+            return settings_of(msgspec.convert(whole, Profile), self._base)
         except msgspec.ValidationError as error:
             problem, _, place = str(error).partition(" - at ")
             steps: list[Key] = [

@@ -13,7 +13,9 @@ from recall_bench.matrix.carrying_out import CarryOut, Outcome, Watcher, carry_o
 from recall_bench.matrix.cells import Cell, assembled, cells_of, selected
 from recall_bench.matrix.file import Matrix, overlaid_limits, read_matrix
 from recall_bench.matrix.findings import MatrixReport
+from recall_bench.matrix.together import carry_out_together
 from recall_bench.replacement import replace_file
+from recall_bench.settings import Executor
 from recall_bench.shipped import Building
 
 REPORT, PAGE, PICTURE, DRAWING = "matrix.json", "matrix.md", "matrix.png", "matrix.svg"
@@ -53,7 +55,7 @@ def carried_out(
     only: Sequence[str] = (),
     watcher: Callable[[Sequence[Cell], Sequence[str]], Watcher],
     building: Building | None = None,
-    carry: CarryOut = carry_out,
+    carry: CarryOut | None = None,
 ) -> Done:
     """Check every cell that is wanted, carry them out, and report on the whole.
 
@@ -63,7 +65,11 @@ def carried_out(
     found = assembled(wanted, building)
     warnings = tuple(dict.fromkeys(line for each in found for line in each.warnings))
     budget = Budget.of(matrix.limits, [cell.folder for cell in cells])
-    outcomes = carry_out_all(found, watcher(wanted, warnings), budget, carry)
+    watching = watcher(wanted, warnings)
+    if carry is None and all(cell.settings.executor is not Executor.LOCAL for cell in wanted):
+        outcomes = carry_out_together(found, watching, budget)
+    else:
+        outcomes = carry_out_all(found, watching, budget, carry or carry_out)
     report, files = reported(matrix, cells, outcomes)
     return Done(matrix=matrix, outcomes=outcomes, report=report, files=files)
 

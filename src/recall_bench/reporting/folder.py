@@ -29,6 +29,7 @@ from recall_bench.core.event import (
     Settled,
     decode,
 )
+from recall_bench.core.part import Part
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Item
 from recall_bench.core.review import reviews_due
@@ -67,6 +68,8 @@ class RunFolder:
     def __init__(self, path: Path, first: RunStarted) -> None:
         self.path = path
         self.plan: Plan = first.plan
+        self.part: Part | None = first.part
+        """The part of the plan that this run is; None if all of it."""
         self.standings = Standings(first.plan)
         self.started: datetime = first.at
         self.ended: datetime = first.at

@@ -7,12 +7,11 @@ shown, and said to be one.
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from recall_bench.core.event import FeedFailed, RunStarted
+from recall_bench.core.event import FeedFailed
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import ImportCard, Ingest, Plan
 from recall_bench.core.question import BOUNDARY, DIFFICULTIES, Disclosure, Item
 from recall_bench.core.verdict import FULL_MARKS, JudgeCard
-from recall_bench.journal import JOURNAL, read
 from recall_bench.metrics.marks import Tally
 from recall_bench.reporting.facts import (
     boundary_facts,
@@ -123,6 +122,17 @@ def _header(folder: RunFolder, summary: Summary, means: "Estimates", width: int)
         yield from fact(label, words, width=width)
 
 
+def _origin_facts(folder: RunFolder) -> Iterator[tuple[str, str]]:
+    """Where answers come from that were not all asked for here."""
+    plan = folder.plan
+    if plan.answers_from is not None:
+        yield "Answers", f"recorded under plan {plan.answers_from[:_DIGEST]}, judged again here"
+    if plan.imported is not None:
+        yield "Imported", _imported(plan.imported)
+    if folder.part is not None:
+        yield "Part", f"{folder.part} of the plan; the rest is not asked here"
+
+
 def run_facts(folder: RunFolder, summary: Summary, means: "Estimates") -> Iterator[tuple[str, str]]:
     """What was run, by whom it was judged, and how it went about it: labels and words."""
     plan = folder.plan
@@ -137,19 +147,13 @@ def run_facts(folder: RunFolder, summary: Summary, means: "Estimates") -> Iterat
         yield "Reviews", review_words(summary.reviews, plan, summary.overall)
     if not summary.costs.is_free:
         yield "Cost", cost_words(summary.costs)
-    if plan.answers_from is not None:
-        yield "Answers", f"recorded under plan {plan.answers_from[:_DIGEST]}, judged again here"
-    if plan.imported is not None:
-        yield "Imported", _imported(plan.imported)
+    yield from _origin_facts(folder)
     yield "Digests", _digests(plan)
     yield "Code", ", ".join(folder.codes)
     yield "Personas", f"{len(plan.scenarios)}: {', '.join(card.id for card in plan.scenarios)}"
     yield "Checkpoints", _labels(plan)
     known = "in the dataset" if plan.imported is None else "put"
     yield "Questions", f"{summary.questions} {known}{_sampling(plan)}"
-    first = next(read(folder.path / JOURNAL))
-    if isinstance(first, RunStarted) and first.part is not None:
-        yield "Part", f"{first.part} of the plan; the rest is not asked here"
     yield "Trials", _counts(summary.overall)
     yield "Lifecycle", _lifecycle(plan)
     yield "Started", f"{folder.started:%Y-%m-%d %H:%M:%S} UTC, took {duration(folder.active_s)}"

@@ -9,6 +9,7 @@ from recall_bench.core.question import Scenario
 from recall_bench.core.reader import Reader
 from recall_bench.core.shard import Shard
 from recall_bench.core.standing import State
+from recall_bench.core.usage import Usage
 from recall_bench.running.examination import Meter, Recorder
 from recall_bench.running.grade import Bench
 
@@ -38,6 +39,8 @@ class Company:
     """What judging and reading may cost in all, earlier processes included; None is no limit."""
     max_tokens: int | None = None
     """How many tokens that may take in all."""
+    elsewhere: Callable[[], Usage] = Usage
+    """What other runs have spent that keep to the same limits."""
     shards: Callable[[str], tuple[Shard, ...]] | None = None
     """The shards of a scenario that are this run's to ask; None is all there is. A run of only
     some never says that it has ended: what is left of the plan is for others to do."""

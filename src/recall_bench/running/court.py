@@ -1,6 +1,6 @@
 """What all the judging and reading of a run shares: places, money, and the reason to adjourn."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import anyio
@@ -23,6 +23,7 @@ class Court:
         spent: Usage | None = None,
         allowed_usd: float | None = None,
         allowed_tokens: int | None = None,
+        elsewhere: Callable[[], Usage] = Usage,
         pays_reader: bool = False,
     ) -> None:
         self._places = anyio.Semaphore(places)
@@ -30,6 +31,7 @@ class Court:
         """What everything has cost so far."""
         self._allowed_usd = allowed_usd
         self._allowed_tokens = allowed_tokens
+        self._elsewhere = elsewhere
         self._work = "reading and judging have" if pays_reader else "judging has"
         self.adjourned: BudgetSpent | JudgeGone | None = None
 
@@ -56,9 +58,14 @@ class Court:
             self.adjourn(spent)
             raise spent
 
+    @property
+    def total(self) -> Usage:
+        """What has been spent under this limit, here and elsewhere."""
+        return self.spent + self._elsewhere()
+
     def _overspent(self) -> str | None:
         """Which limit was reached, in words."""
-        spent, usd, tokens = self.spent, self._allowed_usd, self._allowed_tokens
+        spent, usd, tokens = self.total, self._allowed_usd, self._allowed_tokens
         if usd is not None and spent.cost_usd >= usd:
             return f"cost ${spent.cost_usd:.4f} and --max-cost allows ${usd:.4f}"
         if tokens is not None and spent.tokens >= tokens:

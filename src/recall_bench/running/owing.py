@@ -38,6 +38,7 @@ class Owing:
             spent=standings.usage + reading,
             allowed_usd=company.max_cost_usd,
             allowed_tokens=company.max_tokens,
+            elsewhere=company.elsewhere,
             pays_reader=is_paid(company.reader),
         )
 

@@ -84,7 +84,6 @@ def _job(request: Request, suite: Suite, selector: Selector | None, place: "Plac
             system=system,
             bench=Bench(judge=Nobody()),
             load=lambda name: scenario,  # noqa: ARG005 - there is one
-            meter=system.drain,
         ),
         questions={scenario.id: _declared(scenario)},
         warnings=list(suite.notes),
