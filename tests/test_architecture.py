@@ -169,6 +169,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "yaml12",
     },
     "evaluation": {
+        "executors",
         "staff",
         "assemble",
         "core",
@@ -269,6 +270,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "systems",
     },
     "cli": {
+        "executors",
         "planning",
         "matrix",
         "merging",

@@ -22,6 +22,14 @@ def together(options: tuple[Callable[[Any], Any], ...]) -> Callable[[F], F]:
     return add
 
 
+MAX_CALLS = option(
+    "--max-calls",
+    type=COUNT,
+    help="Calls at a time to the system, and to any one provider, of all workers together "
+    "[no limit].",
+)
+"""Of a run, whoever does its work."""
+
 system_options = together(
     (
         option(
@@ -94,12 +102,7 @@ asking_options = together(
             help="How a memory reaches a checkpoint [forked if it can be copied, else fresh].",
         ),
         option("--parallelism", type=COUNT, help="Questions, and verdicts, at a time [1]."),
-        option(
-            "--max-calls",
-            type=COUNT,
-            help="Calls at a time to the system, and to any one provider, of all workers together "
-            "[no limit].",
-        ),
+        MAX_CALLS,
         option(
             "--shard",
             metavar="I/N",

@@ -111,7 +111,7 @@ def _request(settings: "Settings", wanted: dict[str, Any]) -> "Request":
 
 
 def _carried_out(request: "Request") -> "Evaluated":
-    from recall_bench.cli.watch import Watch, display
+    from recall_bench.cli.overview import watching
     from recall_bench.evaluation.assembly import assemble_evaluation
     from recall_bench.evaluation.evaluate import evaluate
     from recall_bench.evaluation.opening import open_dataset
@@ -121,9 +121,12 @@ def _carried_out(request: "Request") -> "Evaluated":
     for warning in job.warnings:
         click.echo(f"note: {warning}", err=True)
     click.echo(f"run folder: {job.folder}", err=True)
-    with display() as shown:
-        watch = Watch(job, shown, is_terse=True)
-        return evaluate(assembled, watch, lambda name: shown.say(f"  beside it: {name}"))
+    with watching(job, is_terse=True) as (observe, joined):
+        return evaluate(assembled, observe, _beside, joined)
+
+
+def _beside(name: str) -> None:
+    click.echo(f"  beside it: {name}", err=True)
 
 
 def _told(evaluated: "Evaluated", *, as_json: bool) -> int:

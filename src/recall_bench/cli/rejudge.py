@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recall_bench.cli.answer import commentary, json_text
+from recall_bench.cli.asking import MAX_CALLS
 from recall_bench.cli.options import COUNT, PATH, given, judge_options, option
+from recall_bench.cli.spreading import spreading_options
 
 if TYPE_CHECKING:
     from recall_bench.ending import Finished
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     help="New run folder; the same folder continues [one by plan in recall-runs/].",
 )
 @option("--parallelism", type=COUNT, help="Verdicts at a time [1].")
+@MAX_CALLS
+@spreading_options
 @click.option("--no-heatmap-png", is_flag=True, help="Draw no pictures.")
 @click.option("--json", "as_json", is_flag=True, help="Print what changed as JSON.")
 def rejudge_command(

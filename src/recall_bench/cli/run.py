@@ -107,14 +107,14 @@ def lost_in_retelling(job: "Job") -> "Iterator[str]":
 
 def carried_out(job: "Job") -> "Finished":
     """Run the job to its end in front of people."""
-    from recall_bench.cli.watch import Watch, display
+    from recall_bench.cli.overview import watching
     from recall_bench.ending import carry_out
 
     for warning in job.warnings:
         click.echo(f"note: {warning}", err=True)
     click.echo(f"run folder: {job.folder}", err=True)
-    with display() as shown:
-        return carry_out(job, Watch(job, shown))
+    with watching(job) as (observe, joined):
+        return carry_out(job, observe, joined)
 
 
 def conclude(finished: "Finished", problem: str | None) -> None:

@@ -81,6 +81,9 @@ _FAILING = frozenset(
 )
 
 
+_UNFINISHED = bytes(byte for byte in range(256) if byte & 7 < State.NOT_ANSWERED)
+
+
 @dataclass(frozen=True, slots=True)
 class Reviewed:
     """What came of a review."""
@@ -126,6 +129,16 @@ class ScenarioStanding:
         self.row = {sheet.checkpoint.label: r for r, sheet in enumerate(self.sheets)}
         self.grid = bytearray(len(self.sheets) * self.repeats * len(self.items))
         self.clocks = [CheckpointClock() for _ in self.sheets]
+
+    @property
+    def owed_in_all(self) -> int:
+        """How many trials there are."""
+        return self.repeats * sum(len(sheet.asked) for sheet in self.sheets)
+
+    @property
+    def done(self) -> int:
+        """How many of them have their final outcome; asked for often, so it counts at once."""
+        return len(self.grid.translate(None, _UNFINISHED))
 
     def slot(self, row: int, repeat: int, item: int) -> int:
         """The trial's place in the grid."""

@@ -9,6 +9,7 @@ from recall_bench.evaluation.assembly import Assembled
 from recall_bench.evaluation.controls import run_controls
 from recall_bench.evaluation.numbering import write_report
 from recall_bench.evaluation.report import Report, report_of
+from recall_bench.executors.opening import Joined
 from recall_bench.job import Observer
 
 
@@ -36,13 +37,15 @@ def evaluate(
     assembled: Assembled,
     observe: Observer | None = None,
     told: Callable[[str], None] = _quiet,
+    joined: Joined = lambda _: None,
 ) -> Evaluated:
     """Ask, run the controls, measure and write the report.
 
-    `told` hears the name of each control before it is run. A run that was stopped, itself or at
+    `told` hears the name of each control before it is run, `joined` of the crew where there is
+    one. A run that was stopped, itself or at
     one of its controls, or whose system could not be fed, has no report yet.
     """
-    finished = carry_out(assembled.job, observe)
+    finished = carry_out(assembled.job, observe, joined)
     if finished.stopped_by is not None or finished.summary.overall.open:
         return Evaluated(finished=finished, report=None, place=None)
     controls = list(run_controls(assembled, told)) if assembled.request.floors else []

@@ -89,6 +89,10 @@ class Terms(Record, frozen=True, kw_only=True):
     allowed_tokens: int | None = None
 
 
+class Begun(Record, frozen=True):
+    """The worker has heard of the assignment and is at it."""
+
+
 class Saved(Record, frozen=True, kw_only=True):
     """A snapshot lies ready."""
 
@@ -119,7 +123,14 @@ class Raised(Record, frozen=True, kw_only=True):
 
 
 class WorkerLost(Exception):
-    """A worker died, or its machine left, with an assignment under way."""
+    """A worker died, or its machine left, with an assignment under way.
+
+    `has_begun` says whether it was at it already: if not, the assignment did it no harm.
+    """
+
+    def __init__(self, message: str, *, has_begun: bool = False) -> None:
+        super().__init__(message)
+        self.has_begun = has_begun
 
 
 class NotShared(UsageError):
@@ -144,7 +155,7 @@ _KINDS: dict[str, type[BenchError]] = {
     )
 }
 
-Message = bytes | Saved | Raised
-"""Journal lines with their ends, a snapshot that lies ready, or the end of an assignment."""
+Message = Begun | bytes | Saved | Raised
+"""The start, journal lines with their ends, a snapshot that lies ready, or why it ended early."""
 
 Told = Callable[[bytes | Saved], None]

@@ -20,6 +20,7 @@ from recall_bench.executors.assignments import (
     Brief,
     Feed,
     Raised,
+    Saved,
     Terms,
     Told,
     WorkerLost,
@@ -96,6 +97,7 @@ class _Hand:
     number: int
     colleague: Colleague
     briefed: set[str] = field(default_factory=set)
+    briefing: anyio.Lock = field(default_factory=anyio.Lock)
     last: dict[Lane, tuple[str, str]] = field(default_factory=dict)
     """Which run and scenario it was last busy with."""
     is_lost: bool = False
@@ -161,12 +163,19 @@ class Crew:
                     for hand in self._hands.values():
                         leaving.start_soon(hand.colleague.close)
 
-    async def perform(self, brief: Brief, assignment: Assignment, terms: Terms, told: Told) -> None:
-        """Have the next free worker carry it out.
+    async def perform(
+        self, brief: Brief, assignment: Assignment, terms: Callable[[], Terms], told: Told
+    ) -> None:
+        """Have the next free worker carry it out, on the terms of that moment.
 
-        Raises what the worker raised, WorkerLost if it died over it, and what keeps the crew from
-        having any worker at all.
+        Raises what the worker raised, WorkerLost if it died over it, what asking for the terms
+        raised, and what keeps the crew from having any worker at all.
         """
+
+        def heard(message: bytes | Saved) -> None:
+            self._in_vain = 0
+            told(message)
+
         lane = Lane.of(assignment)
         hand = await self._taken(lane, (brief.run, assignment.scenario))
         ticket, started = next(self._tickets), time.monotonic()
@@ -174,10 +183,11 @@ class Crew:
             what=described(assignment), lane=lane, worker=hand.number, since=started
         )
         try:
-            if brief.run not in hand.briefed:
-                hand.briefed.add(brief.run)
-                await hand.colleague.brief(brief)
-            await hand.colleague.perform(brief.run, assignment, terms, told)
+            async with hand.briefing:
+                if brief.run not in hand.briefed:
+                    await hand.colleague.brief(brief)
+                    hand.briefed.add(brief.run)
+            await hand.colleague.perform(brief.run, assignment, terms(), heard)
             self._in_vain = 0
             self.took[lane].append(time.monotonic() - started)
         except WorkerLost:
@@ -190,21 +200,28 @@ class Crew:
 
     async def adjourn(self, run: str, reason: Raised) -> None:
         """Have every worker begin nothing new for a run."""
-        for hand in list(self._hands.values()):
-            if run in hand.briefed:
-                await hand.colleague.adjourn(run, reason)
+        async with anyio.create_task_group() as group:
+            for hand in self._hands.values():
+                if run in hand.briefed:
+                    group.start_soon(hand.colleague.adjourn, run, reason)
 
     def stragglers(self, times: float = 3.0, least_s: float = 10.0) -> list[Doing]:
         """What takes several times as long as such assignments usually do, longest first."""
         now, found = time.monotonic(), []
-        for doing in self.doing.values():
+        for doing in list(self.doing.values()):
             took = self.took[doing.lane]
-            usual = statistics.median(took) if took else None
+            usual = statistics.median(list(took)) if took else None
             if usual is not None and now - doing.since > max(least_s, times * usual):
                 found.append(doing)
         return sorted(found, key=lambda doing: doing.since)
 
     async def _taken(self, lane: Lane, wanted: tuple[str, str]) -> _Hand:
+        while (hand := await self._next(lane, wanted)).is_lost:
+            # It died between being handed over and being taken.
+            continue
+        return hand
+
+    async def _next(self, lane: Lane, wanted: tuple[str, str]) -> _Hand:
         free = self._free[lane]
         if free:
             chosen = next((hand for hand in free if hand.last.get(lane) == wanted), free[0])
@@ -219,7 +236,7 @@ class Crew:
         except BaseException:
             if waiting.hand is not None:
                 self._release(waiting.hand, lane)
-            else:
+            elif waiting in self._waiting[lane]:
                 self._waiting[lane].remove(waiting)
             raise
         if waiting.hand is None:
@@ -270,10 +287,16 @@ class Crew:
         for free in self._free.values():
             if hand in free:
                 free.remove(hand)
-        if self._in_vain >= _HIRED_IN_VAIN * max(self.size, 2):
-            self._break(SystemGone(f"{self._in_vain} workers died one after another"))
-        elif self._group is not None:
+        if self._group is not None:
             self._group.start_soon(hand.colleague.close)
+        if self._in_vain >= _HIRED_IN_VAIN * max(self.size, 2):
+            self._break(
+                SystemGone(
+                    f"{self._in_vain} workers died one after another, and none of them had "
+                    "anything to show; the same command tries again"
+                )
+            )
+        elif self._group is not None:
             self._group.start_soon(self._engage)
 
     def _break(self, error: Exception) -> None:

@@ -1,18 +1,19 @@
 """Workers that are processes of this machine."""
 
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 
 import anyio
-from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+from anyio.abc import ByteSendStream, Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from recall_bench.executors.assignments import (
     Assignment,
+    Begun,
     Brief,
     Message,
     Raised,
+    Saved,
     Terms,
     Told,
     WorkerLost,
@@ -26,6 +27,8 @@ from recall_bench.executors.frames import (
     length_of,
 )
 
+_ENDS = (anyio.IncompleteRead, anyio.BrokenResourceError, anyio.EndOfStream, OSError)
+"""How a pipe says that nobody is at its other end."""
 _STARTING_S = 60.0
 """How long a process may take to say that it is there."""
 _STOPPING_S = 20.0
@@ -34,9 +37,11 @@ _STOPPING_S = 20.0
 
 async def hire_process(number: int) -> "ProcessColleague":
     """A worker in a process of its own; WorkerLost if it does not come up."""
-    command = [sys.executable, "-m", "recall_bench.executors.worker_process"]
+    # Modules of the folder that somebody happens to be in must not stand in for others.
+    command = [sys.executable, "-P", "-m", "recall_bench.executors.worker_process"]
     try:
-        process = await anyio.open_process(command, stderr=None)
+        # In a session of its own, a key pressed at the terminal reaches the driver alone.
+        process = await anyio.open_process(command, stderr=None, start_new_session=True)
     except OSError as error:
         raise WorkerLost(f"worker {number} cannot be started ({error.strerror})") from error
     colleague = ProcessColleague(process, number)
@@ -61,12 +66,20 @@ class ProcessColleague:
         self._process = process
         self._name = f"worker {number}"
         self._orders: ByteSendStream = process.stdin
-        self._replies = BufferedByteReceiveStream(_receiving(process.stdout))
+        self._replies = BufferedByteReceiveStream(process.stdout)
+        self._header: bytes | None = None
+        """Of a reply whose rest was not read yet."""
         self._writing = anyio.Lock()
-        self._reading = anyio.Lock()
+        self._is_read = False
+        """Whether somebody hears replies for everyone."""
         self._tickets = READY
         self._under_way: dict[int, _UnderWay] = {}
         self._is_lost = False
+
+    @property
+    def pid(self) -> int:
+        """The process, as the operating system knows it."""
+        return self._process.pid
 
     async def greet(self) -> None:
         """Wait until it is there."""
@@ -87,10 +100,13 @@ class ProcessColleague:
         try:
             await self._send(("perform", ticket, run, assignment, terms))
             await self._listen(mine)
+        except WorkerLost as lost:
+            lost.has_begun = mine.has_begun
+            raise
         finally:
             self._under_way.pop(ticket, None)
-        if mine.raised is not None:
-            raise mine.raised.error()
+        if mine.failure is not None:
+            raise mine.failure
 
     async def adjourn(self, run: str, reason: Raised) -> None:
         """Have it begin nothing new."""
@@ -119,26 +135,32 @@ class ProcessColleague:
         while not mine.is_over:
             if self._is_lost:
                 raise WorkerLost(f"{self._name} died")
-            async with self._reading:
+            if self._is_read:
+                await mine.turn()
+                continue
+            self._is_read = True
+            try:
                 while not mine.is_over:
-                    try:
-                        ticket, message = await self._reply()
-                    except WorkerLost:
-                        self._is_lost = True
-                        raise
-                    other = self._under_way.get(ticket)
-                    if other is not None:
+                    ticket, message = await self._reply()
+                    if (other := self._under_way.get(ticket)) is not None:
                         other.hear(message)
-                        if other.is_over and other is not mine:
-                            # It waits for the lock: let it find out.
-                            break
+            except WorkerLost:
+                self._is_lost = True
+                raise
+            finally:
+                self._is_read = False
+                for other in self._under_way.values():
+                    other.wake()
 
     async def _reply(self) -> tuple[int, Message | None]:
+        """The next reply. Who is cancelled over it leaves it whole to the next who reads."""
         try:
-            header = await self._replies.receive_exactly(HEADER_BYTES)
-            content = await self._replies.receive_exactly(length_of(header))
-        except (anyio.IncompleteRead, anyio.BrokenResourceError, anyio.EndOfStream, OSError) as end:
+            if self._header is None:
+                self._header = await self._replies.receive_exactly(HEADER_BYTES)
+            content = await self._replies.receive_exactly(length_of(self._header))
+        except _ENDS as end:
             raise WorkerLost(f"{self._name} died") from end
+        self._header = None
         ticket, message = content_of(content)
         return ticket, message  # type: ignore[return-value]
 
@@ -153,19 +175,40 @@ class ProcessColleague:
 class _UnderWay:
     """What is known of one assignment."""
 
-    def __init__(self, told: Callable[[bytes], None] | Told) -> None:
+    def __init__(self, told: Told) -> None:
         self._told = told
-        self.raised: Raised | None = None
+        self._news = anyio.Event()
+        self.has_begun = False
         self.is_over = False
+        self.failure: Exception | None = None
+        """Why it ended early, or what came of telling about it."""
+
+    async def turn(self) -> None:
+        """Wait until it is over, or somebody has to read."""
+        self._news = anyio.Event()
+        await self._news.wait()
+
+    def wake(self) -> None:
+        """Have whoever waits look again."""
+        self._news.set()
 
     def hear(self, message: Message | None) -> None:
-        if message is None:
-            self.is_over = True
-        elif isinstance(message, Raised):
-            self.raised = message
-        else:
-            self._told(message)  # type: ignore[arg-type]
+        """Take in one reply. Raises nothing: whoever reads it may be about something else."""
+        match message:
+            case None:
+                self.is_over = True
+                self.wake()
+            case Begun():
+                self.has_begun = True
+            case Raised():
+                self.failure = self.failure or message.error()
+            case _:
+                self._tell(message)
 
-
-def _receiving(stream: ByteReceiveStream) -> ByteReceiveStream:
-    return stream
+    def _tell(self, message: bytes | Saved) -> None:
+        if self.failure is not None:
+            return
+        try:
+            self._told(message)
+        except Exception as error:  # noqa: BLE001 - raised by whoever has the assignment
+            self.failure = error

@@ -42,12 +42,13 @@ async def feed_and_pack(
     try:
         life = await begin(exam, due[0])
         try:
-            for number, sheet in enumerate(due):
+            for sheet in due:
                 await life.live_until(sheet)
                 await _room(place, feed.ahead)
                 save = partial(snapshots.save, life.memory)
                 token = await bounded("snapshot", save, exam=exam, sheet=sheet)
-                packed = place / f"{number:04}"
+                # Another feeder may have left snapshots of other checkpoints there already.
+                packed = place / f"{exam.standing.row[sheet.checkpoint.label]:04}"
                 pack = partial(_packed, snapshots, token, packed)
                 await bounded("snapshot", pack, exam=exam, sheet=sheet)
                 await release(partial(snapshots.drop, token), exam, sheet)
@@ -69,9 +70,12 @@ async def _packed(snapshots: Portable, token: str, place: Path) -> None:
     unfinished = place.with_name(place.name + _UNFINISHED)
     shutil.rmtree(unfinished, ignore_errors=True)
     shutil.rmtree(place, ignore_errors=True)
-    unfinished.mkdir()
-    await snapshots.pack(token, unfinished)
-    unfinished.rename(place)
+    try:
+        unfinished.mkdir()
+        await snapshots.pack(token, unfinished)
+        unfinished.rename(place)
+    except OSError as error:
+        raise NotShared(f"{place}: this worker cannot leave a snapshot there ({error})") from error
 
 
 async def ask_saved(exam: Examination, papers: Sequence[Paper], place: Path) -> None:

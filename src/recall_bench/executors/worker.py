@@ -17,6 +17,7 @@ from recall_bench.errors import BenchError, BudgetSpent, JudgeGone
 from recall_bench.executors.assignments import (
     Ask,
     Assignment,
+    Begun,
     Brief,
     Feed,
     Grade,
@@ -95,6 +96,7 @@ class Worker:
 
         Nothing but a cancellation is raised.
         """
+        tell(Begun())
         try:
             await self._perform(self._engagements[run], assignment, terms, tell)
         except BenchError as error:
@@ -148,7 +150,11 @@ class Worker:
         async with self._calling:
             if engagement.staff is None:
                 staff = engagement.brief.hire()
-                staff.refuse_others(engagement.brief.plan)
+                try:
+                    staff.refuse_others(engagement.brief.plan)
+                except BaseException:
+                    await staff.close()
+                    raise
                 engagement.staff = staff
             return engagement.staff
 

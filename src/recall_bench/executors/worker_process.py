@@ -6,6 +6,8 @@ It ends when told to, and when its driver is gone. What its system prints goes t
 import os
 import signal
 import sys
+import threading
+import traceback
 from collections.abc import Callable
 from functools import partial
 from typing import BinaryIO, cast
@@ -17,17 +19,33 @@ from anyio.abc import TaskGroup
 from recall_bench.executors.assignments import Assignment, Brief, Message, Raised, Terms
 from recall_bench.executors.frames import HEADER_BYTES, READY, content_of, framed, length_of
 from recall_bench.executors.worker import Worker
+from recall_bench.interruption import ALL
+
+_STOPPING_S = 20.0
+"""How long it may take to close memories once the driver is gone."""
 
 Send = Callable[[int, Message | None], None]
 
 
 def main() -> None:
     """Serve the driver at the other end of the pipes."""
-    for number in (signal.SIGINT, *([signal.SIGHUP] if sys.platform != "win32" else [])):
-        # Whoever interrupts a run at a terminal means the driver, which tells its workers.
-        signal.signal(number, signal.SIG_IGN)
+    for number in ALL:
+        # Who ends a whole group of processes means the driver, which tells its workers. Ignored
+        # for good it would be for every program that a system starts, too.
+        signal.signal(number, lambda *_: None)
     orders, replies = _pipes()
-    anyio.run(_serve, orders, partial(_send, replies))
+    code = 1
+    try:
+        anyio.run(_serve, orders, partial(_send, replies))
+        code = 0
+    except* BrokenPipeError:
+        pass
+    finally:
+        if sys.exc_info()[0] is not None:
+            traceback.print_exc()
+        sys.stderr.flush()
+        # A system that hangs in a thread must not keep the process.
+        os._exit(code)
 
 
 def _pipes() -> tuple[BinaryIO, int]:
@@ -65,11 +83,15 @@ async def _serve(orders: BinaryIO, send: Send) -> None:
 def _next(orders: BinaryIO) -> tuple[object, ...] | None:
     """The next order; None once the driver is gone."""
     header = orders.read(HEADER_BYTES)
-    if len(header) < HEADER_BYTES:
-        return None
-    size = length_of(header)
+    size = length_of(header) if len(header) == HEADER_BYTES else 0
     content = orders.read(size)
-    return content_of(content) if len(content) == size else None
+    if size and len(content) == size:
+        return content_of(content)
+    # Nobody is there to end a process whose system never lets go of the loop.
+    last_resort = threading.Timer(_STOPPING_S, os._exit, [1])
+    last_resort.daemon = True
+    last_resort.start()
+    return None
 
 
 def _obey(order: tuple[object, ...], worker: Worker, group: TaskGroup, send: Send) -> None:

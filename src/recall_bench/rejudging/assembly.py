@@ -25,6 +25,7 @@ JUDGING = frozenset(
         "appellate_base_url",
         "appellate_judge",
         "data",
+        "executor",
         "heatmap_png",
         "into",
         "judge",
@@ -34,10 +35,15 @@ JUDGING = frozenset(
         "judge_memory_window",
         "judge_shows",
         "judge_timeout_ms",
+        "max_calls",
         "max_cost_usd",
         "max_tokens",
         "parallelism",
+        "ray_address",
         "review",
+        "worker_cpus",
+        "worker_env",
+        "workers",
     }
 )
 """The settings that say how recorded answers are judged, and where the result goes."""
