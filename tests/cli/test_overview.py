@@ -1,0 +1,166 @@
+"""One screen says how far a spread run is, how fast, at what cost, and what lags behind."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from recall_bench.cli import overview
+from recall_bench.cli.overview import Overview, Progress, crew_lines
+from recall_bench.core.event import Declared, NotAnswered
+from recall_bench.core.plan import Plan
+from recall_bench.core.question import Scenario
+from recall_bench.core.standing import Standings
+from recall_bench.core.usage import Usage
+from recall_bench.executors.crew import Crew, Doing, Lane
+from tests.cli.test_watch import NEW, NOW, OLD, answered, judged
+
+
+class Clock:
+    """A clock that goes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Shown:
+    """Keeps what would be on the screen."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.said: list[str] = []
+
+    def show(self, lines: list[str]) -> None:
+        self.lines = lines
+
+    def say(self, line: str) -> None:
+        self.said.append(line.strip())
+
+
+@pytest.fixture
+def standings(plan: Plan, scenario: Scenario) -> Standings:
+    standings = Standings(plan)
+    standings.note(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
+    return standings
+
+
+def test_trials_rate_errors_money_and_the_end_are_in_one_line(standings: Standings) -> None:
+    clock = Clock()
+    progress = Progress(clock)
+    progress.note(standings)
+    clock.now = 4.0
+    standings.note(answered(OLD))
+    standings.note(judged(OLD))
+    progress.note(standings)
+
+    words = progress.words(1, Usage(input_tokens=1200, cost_usd=0.5))
+
+    assert words.startswith(
+        "1 of 2 trials (50 %) · 15.0 a minute · 1 error · $0.50, 1,200 tokens · 4s left, until "
+    )
+
+
+def test_what_an_earlier_process_did_is_done_but_is_no_speed(standings: Standings) -> None:
+    standings.note(answered(OLD))
+    standings.note(judged(OLD))
+    progress = Progress(Clock())
+
+    progress.note(standings)
+
+    assert progress.words(0, Usage()) == "1 of 2 trials (50 %) · 0 errors"
+
+
+def test_the_rate_forgets_what_is_more_than_a_minute_ago(
+    standings: Standings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, done = Clock(), [0]
+    monkeypatch.setattr(
+        type(next(iter(standings.scenarios.values()))), "done", property(lambda _: done[0])
+    )
+    progress = Progress(clock)
+    for second in range(0, 200, 10):
+        clock.now, done[0] = float(second), min(100, 10 * second)
+        progress.note(standings)
+
+    assert progress.rate is None
+
+
+def crew_of(*doing: Doing) -> Crew:
+    async def nobody(number: int) -> Any:
+        raise AssertionError(number)
+
+    crew = Crew(nobody, 4)
+    crew.doing = dict(enumerate(doing))
+    return crew
+
+
+def test_workers_are_counted_by_what_they_do() -> None:
+    crew = crew_of(
+        Doing(what="ada@2d#0", lane=Lane.ASK, worker=1, since=0.0),
+        Doing(what="ada@3d#0", lane=Lane.ASK, worker=2, since=0.0),
+        Doing(what="ada, judging", lane=Lane.GRADE, worker=2, since=0.0),
+    )
+    crew.lost = 1
+
+    assert crew_lines(crew, 1.0) == ["0 of 4 workers · 2 asking · 1 judging · 1 lost and replaced"]
+
+
+def test_what_takes_far_longer_than_usual_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recall_bench.executors.crew.time.monotonic", lambda: 100.0)
+    late = [Doing(what=f"ada@{n}d#0", lane=Lane.ASK, worker=n, since=float(n)) for n in range(5)]
+    crew = crew_of(*late, Doing(what="ada@9d#0", lane=Lane.ASK, worker=9, since=99.0))
+    crew.took[Lane.ASK].extend([2.0, 2.0, 2.0])
+
+    lines = crew_lines(crew, 100.0)
+
+    assert lines[1] == "lags: ada@0d#0, 1m 40s on worker 0"
+    assert lines[4] == "lags: 2 more"
+    assert not any("ada@9d" in line for line in lines)
+
+
+def test_failures_are_counted_and_the_first_is_said(standings: Standings) -> None:
+    shown = Shown()
+    watching = Overview(cast("Any", SimpleNamespace()), shown)
+    failed = NotAnswered(at=NOW, trial=NEW, fault="SystemTimeout", message="late", seconds=1.0)
+    standings.note(failed)
+
+    watching(failed, standings)
+    watching.refresh()
+
+    assert "1 of 2 trials (50 %) · 1 error" in shown.lines[0]
+    assert any("SystemTimeout: late" in line for line in shown.said)
+
+
+def test_it_is_refreshed_while_nothing_happens(
+    standings: Standings, wait_until: Callable[[Callable[[], bool]], None]
+) -> None:
+    shown = Shown()
+    watching = Overview(cast("Any", SimpleNamespace()), shown)
+    standings.note(answered(OLD))
+    watching(answered(OLD), standings)
+
+    with watching.ticking(0.01):
+        wait_until(lambda: bool(shown.lines))
+
+    assert shown.lines == ["0 of 2 trials (0 %) · 0 errors"]
+
+
+@pytest.fixture
+def wait_until() -> Callable[[Callable[[], bool]], None]:
+    import time
+
+    def wait(condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 30
+        while not condition():
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+
+    return wait
+
+
+def test_the_module_names_every_lane() -> None:
+    assert set(overview._DOING) == set(Lane)
