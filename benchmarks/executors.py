@@ -139,7 +139,9 @@ def watched(command: Sequence[str]) -> Counter[str]:
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     seen: dict[int, tuple[str, float]] = {}
     while child.poll() is None:
-        seen |= family(child.pid)
+        for pid, (kind, seconds) in family(child.pid).items():
+            # One that has ended, and that nobody has asked how, has no name any more.
+            seen[pid] = (kind or seen.get(pid, ("other", 0.0))[0], seconds)
         time.sleep(LOOK_EVERY_S)
     if child.returncode:
         complaint = child.stderr.read().decode() if child.stderr is not None else ""
@@ -166,18 +168,20 @@ def family(root: int) -> dict[int, tuple[str, float]]:
     while generation := {pid for pid, parent in parents.items() if parent in generation}:
         found |= generation
     return {
-        pid: ("driver" if pid == root else kind(pid), seconds[pid])
+        pid: ("driver" if pid == root else kind_of(pid), seconds[pid])
         for pid in found
         if pid in seconds
     }
 
 
-def kind(pid: int) -> str:
-    """What a process of ours is."""
+def kind_of(pid: int) -> str:
+    """What a process of ours is; nothing if it is about to be gone."""
     try:
         command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
     except OSError:
-        return "other"
+        return ""
+    if not command:
+        return ""
     if command.startswith("ray::") or "default_worker" in command or "worker_process" in command:
         return "workers"
     return "ray" if "ray" in command else "other"

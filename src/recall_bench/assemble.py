@@ -94,6 +94,10 @@ def _staff(
 def writable(job: Job) -> Job:
     """The job, once its folder is known to hold no other run and its files can be written."""
     job.check_folder()
+    job.warnings += [
+        f"--{name.replace('_', '-')} has no effect with --executor {job.settings.executor}"
+        for name in job.settings.idle
+    ]
     if not job.settings.skip_preflight:
         refuse_unwritable(job.settings)
     return job

@@ -92,6 +92,13 @@ class Settings:
     failure_log: Path | None = None
     heatmap_png: bool = True
 
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """Settings that say how others work, where nobody else does."""
+        others = {Executor.PROCESSES: ("workers",), Executor.RAY: _OF_WORKERS}
+        used = others.get(self.executor, ())
+        return tuple(name for name in _OF_WORKERS if getattr(self, name) and name not in used)
+
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
             value = getattr(self, name)
@@ -115,6 +122,7 @@ class Settings:
 
 
 _MOST_REPEATS = 1000
+_OF_WORKERS = ("workers", "worker_cpus", "worker_env", "ray_address")
 
 _LEAST = {
     "top_k": 1,

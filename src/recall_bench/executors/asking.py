@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -12,14 +12,14 @@ from recall_bench.core.event import Answered, Event
 from recall_bench.core.memory import Portable, shards_stood
 from recall_bench.core.plan import Lifecycle
 from recall_bench.core.shard import Shard, is_divisible, shards_of
-from recall_bench.errors import SystemGone
+from recall_bench.errors import BenchError
 from recall_bench.executors.assignments import Ask, Feed, NotShared, PaperLeft, Saved, WorkerLost
 from recall_bench.executors.office import Office, provider
 from recall_bench.running.desk import is_paid
 from recall_bench.running.docket import Docket
 
-ATTEMPTS = 3
-"""So often may a worker die over an assignment, with nothing to show for it."""
+_DISCARDING_S = 10.0
+"""How long it may take to forget a snapshot, which costs no result."""
 
 
 class Asking:
@@ -32,9 +32,14 @@ class Asking:
         self._numbers = {card.id: number for number, card in enumerate(plan.scenarios)}
         stood = shards_stood(company.system)
         self._stood = None if stood is None else anyio.CapacityLimiter(stood)
+        # Feeding pauses for as long as its copies are not asked, so a place is kept for those.
+        self._feeders = None if stood is None else anyio.CapacityLimiter(max(1, stood - 1))
         # A worker's one meter cannot tell what is spent on asking from what is spent on feeding.
         travels = company.meter is None and isinstance(company.system.snapshots, Portable)
-        self._is_divisible = is_divisible(plan, portable=travels)
+        has_room = 1 not in (stood, office.limits.max_calls)
+        self._is_divisible = is_divisible(plan, portable=travels and has_room)
+        self._unshared: set[str] = set()
+        """Scenarios whose snapshots cannot be handed on."""
         self._at_once = min(company.parallelism, plan.system.max_concurrency)
         self._whom = [f"system {plan.system.name}"]
         reader = company.reader
@@ -76,8 +81,9 @@ class Asking:
             except NotShared:
                 saved = None
             except WorkerLost as lost:
-                deaths = deaths + 1 if self._left(shard) == papers else 0
-                _refuse(deaths, f"at {shard}", lost)
+                deaths = deaths + lost.has_begun if self._left(shard) == papers else 0
+                if office.gives_up(deaths, f"at {shard}", lost):
+                    return
 
     async def _ask_copies(self, scenario: str, docket: Docket) -> None:
         """Feed once; ask copies of each snapshot as soon as it lies ready."""
@@ -92,35 +98,35 @@ class Asking:
                 ask = partial(self._ask_checkpoint, scenario, saved, docket)
                 group.start_soon(self._office.guarded, ask)
 
-            is_shared = await self._feed(scenario, place, saved_at, ready)
-        if not is_shared:
+            # What ends the feeding early must not end the asking that has begun.
+            feed = partial(self._feed, scenario, place, saved_at, ready)
+            await self._office.guarded(feed)
+        if scenario in self._unshared:
             await self._ask_shard(docket, Shard(scenario=scenario))
 
     async def _feed(
         self, scenario: str, place: Path, saved_at: set[str], ready: Callable[[Saved], None]
-    ) -> bool:
-        """Feed up to the last checkpoint that is owed; by another worker, if one dies over it.
-
-        False if snapshots cannot be handed on.
-        """
+    ) -> None:
+        """Feed up to the last checkpoint that is owed; by another worker, if one dies over it."""
         office, deaths = self._office, 0
         while office.may_ask:
             owed = dict.fromkeys(left.checkpoint for left in self._left(Shard(scenario=scenario)))
             due = tuple(label for label in owed if label not in saved_at)
             if not due:
-                break
+                return
             ahead = office.crew.size + 2
             feed = Feed(scenario=scenario, checkpoints=due, place=str(place), ahead=ahead)
             try:
-                async with self._place():
+                async with self._feeding():
                     await office.perform(feed, whom=self._whom[:1], at_once=1, ready=ready)
-                break
+                return
             except NotShared:
-                return False
+                self._unshared.add(scenario)
+                return
             except WorkerLost as lost:
-                deaths = 0 if saved_at.intersection(due) else deaths + 1
-                _refuse(deaths, f"feeding {scenario}", lost)
-        return True
+                deaths = 0 if saved_at.intersection(due) else deaths + lost.has_begun
+                if office.gives_up(deaths, f"feeding {scenario}", lost):
+                    return
 
     async def _ask_checkpoint(self, scenario: str, saved: Saved, docket: Docket) -> None:
         """Ask every repeat of a checkpoint, then forget its snapshot."""
@@ -132,11 +138,21 @@ class Asking:
         try:
             await self._together(partial(self._ask_shard, docket, saved=saved.place), shards)
         finally:
-            with anyio.CancelScope(shield=True):
+            with anyio.move_on_after(_DISCARDING_S, shield=True), suppress(BenchError):
                 snapshots = self._office.company.system.snapshots
                 if isinstance(snapshots, Portable):
                     await snapshots.discard(place)
-                shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(place, ignore_errors=True)
+
+    @asynccontextmanager
+    async def _feeding(self) -> AsyncIterator[None]:
+        """A place for a memory that is fed while its copies are asked."""
+        async with AsyncExitStack() as stack:
+            if self._feeders is not None:
+                await stack.enter_async_context(self._feeders)
+            await stack.enter_async_context(self._office.limits.feeding(self._whom[0]))
+            await stack.enter_async_context(self._place())
+            yield
 
     @asynccontextmanager
     async def _place(self) -> AsyncIterator[None]:
@@ -158,10 +174,3 @@ class Asking:
     def _heard(self, docket: Docket, event: Event) -> None:
         if isinstance(event, Answered) and not self._office.plan.unjudged:
             docket.submit(event)
-
-
-def _refuse(deaths: int, where: str, lost: WorkerLost) -> None:
-    if deaths >= ATTEMPTS:
-        raise SystemGone(
-            f"{deaths} workers died {where} ({lost}); the same command tries again"
-        ) from lost

@@ -11,10 +11,9 @@ from recall_bench.core.event import Answered, Event, Judged, NotJudged
 from recall_bench.core.plan import Trial
 from recall_bench.core.standing import State
 from recall_bench.core.verdict import Judge, Verdict
-from recall_bench.errors import JudgeFault
-from recall_bench.executors.asking import ATTEMPTS
+from recall_bench.errors import BudgetSpent, JudgeFault, JudgeGone
 from recall_bench.executors.assignments import Grade, Reviews, WorkerLost
-from recall_bench.executors.office import Office, provider
+from recall_bench.executors.office import ATTEMPTS, Office, provider
 from recall_bench.running.docket import Docket
 from recall_bench.running.owing import WITHOUT_VERDICT
 
@@ -36,13 +35,18 @@ class Judging:
         judges = (bench.judge, bench.appellate)
         self._whom = [_provider(judge) for judge in judges if judge and not judge.card.computes]
 
-    async def grade(self, scenario: str, docket: Docket) -> None:
+    def left_over(self, scenario: str) -> Iterable[Answered]:
+        """What an earlier process left unjudged; to be asked for before anything is asked anew."""
+        return self._office.company.unjudged(scenario, WITHOUT_VERDICT)
+
+    async def grade(self, scenario: str, left_over: Iterable[Answered], docket: Docket) -> None:
         """Judge what an earlier process left, then what comes, then what did not fit."""
         company = self._office.company
-        await self._all(scenario, company.unjudged(scenario, WITHOUT_VERDICT))
+        await self._all(scenario, left_over)
+        turn = anyio.Lock()
         async with anyio.create_task_group() as group:
             for _ in range(self._office.crew.size):
-                come = partial(self._from_docket, scenario, docket)
+                come = partial(self._from_docket, scenario, docket, turn)
                 group.start_soon(self._office.guarded, come)
         if docket.overflowed:
             await self._all(scenario, company.unjudged(scenario, frozenset({State.ANSWERED})))
@@ -72,10 +76,15 @@ class Judging:
             for _ in range(self._office.crew.size):
                 group.start_soon(self._office.guarded, work)
 
-    async def _from_docket(self, scenario: str, docket: Docket) -> None:
+    async def _from_docket(self, scenario: str, docket: Docket, turn: anyio.Lock) -> None:
         linger_s = _LINGER_S if self._is_free else 0.0
         limit = _BATCH if self._is_free else self._office.company.parallelism
-        while answers := await docket.take(limit, linger_s):
+        while True:
+            # One after another: all at once would each wait for a batch and share one out.
+            async with turn:
+                answers = await docket.take(limit, linger_s)
+            if not answers:
+                return
             if not self._may_judge:
                 return
             await self._grade(scenario, answers)
@@ -84,7 +93,13 @@ class Judging:
         def grade(left: Sequence[Answered]) -> Grade:
             return Grade(scenario=scenario, answers=tuple(left))
 
-        await self._judged(grade, {answered.trial: answered for answered in answers})
+        try:
+            await self._judged(grade, {answered.trial: answered for answered in answers})
+        except (BudgetSpent, JudgeGone) as reason:
+            if not self._is_free:
+                raise
+            # Verdicts cost nothing and are all there: only their reviews are not.
+            self._office.adjourn(reason)
 
     async def _review(self, scenario: str, verdicts: Sequence[tuple[Answered, Verdict]]) -> None:
         def review(left: Sequence[tuple[Answered, Verdict]]) -> Reviews:
@@ -103,7 +118,7 @@ class Judging:
                 await self._perform(assignment(tuple(left.values())), heard)
                 return
             except WorkerLost as lost:
-                deaths = 0 if heard else deaths + 1
+                deaths = 0 if heard else deaths + lost.has_begun
                 _refuse(deaths, next(iter(left)).scenario, lost)
                 left = {trial: each for trial, each in left.items() if trial not in heard}
 

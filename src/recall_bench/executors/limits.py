@@ -15,7 +15,11 @@ class _Waiting:
 
 
 class Pool:
-    """So many tickets. Who came first is served first, so that nobody waits for ever."""
+    """So many tickets. Who came first is served first, so that nobody waits for ever.
+
+    Who wants several takes those that are left when its turn comes, and waits for no more: others
+    may hold theirs for as long as a memory lives.
+    """
 
     def __init__(self, tickets: int) -> None:
         self.tickets = tickets
@@ -24,16 +28,15 @@ class Pool:
 
     @asynccontextmanager
     async def held(self, count: int) -> AsyncIterator[int]:
-        """Hold so many tickets while the block lasts, or all there are if they are fewer."""
-        count = min(count, self.tickets)
-        await self._take(count)
+        """Hold so many tickets while the block lasts, or fewer, but at least one."""
+        taken = await self._taken(count)
         try:
-            yield count
+            yield taken
         finally:
-            self._left += count
+            self._left += taken
             self._serve()
 
-    async def _take(self, count: int) -> None:
+    async def _taken(self, count: int) -> int:
         waiting = _Waiting(count)
         self._queue.append(waiting)
         self._serve()
@@ -41,15 +44,17 @@ class Pool:
             await waiting.given.wait()
         except BaseException:
             if waiting.given.is_set():
-                self._left += count
+                self._left += waiting.count
             else:
                 self._queue.remove(waiting)
             self._serve()
             raise
+        return waiting.count
 
     def _serve(self) -> None:
-        while self._queue and self._queue[0].count <= self._left:
+        while self._queue and self._left:
             waiting = self._queue.popleft()
+            waiting.count = min(waiting.count, self._left)
             self._left -= waiting.count
             waiting.given.set()
 
@@ -60,6 +65,19 @@ class Limits:
     def __init__(self, max_calls: int | None) -> None:
         self.max_calls = max_calls
         self._pools: dict[str, Pool] = {}
+
+    @asynccontextmanager
+    async def feeding(self, whom: str) -> AsyncIterator[None]:
+        """The right to feed a memory of this system whose copies are asked meanwhile.
+
+        So few have it at a time that one call is always left for asking.
+        """
+        if self.max_calls is None:
+            yield
+            return
+        pool = self._pools.setdefault(f"feeding {whom}", Pool(max(1, self.max_calls - 1)))
+        async with pool.held(1):
+            yield
 
     @asynccontextmanager
     async def calling(self, whom: Sequence[str], count: int) -> AsyncIterator[int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 import anyio
 
@@ -9,12 +10,25 @@ from recall_bench.core.event import Answered, Event, Judged, NotJudged, Paid, Ru
 from recall_bench.core.plan import Plan
 from recall_bench.core.standing import Standings
 from recall_bench.core.usage import Usage
-from recall_bench.errors import BenchError, BudgetSpent, JudgeGone
-from recall_bench.executors.assignments import Assignment, Brief, Raised, Saved, Terms
+from recall_bench.errors import BenchError, BudgetSpent, JudgeGone, SystemGone
+from recall_bench.executors.assignments import (
+    Ask,
+    Assignment,
+    Brief,
+    Feed,
+    Grade,
+    Raised,
+    Saved,
+    Terms,
+    WorkerLost,
+)
 from recall_bench.executors.crew import Crew
 from recall_bench.executors.limits import Limits
 from recall_bench.running.company import Company
 from recall_bench.running.owing import Owing
+
+ATTEMPTS = 3
+"""So often may a worker die over an assignment, with nothing to show for it."""
 
 
 class Office:
@@ -37,7 +51,9 @@ class Office:
         self.court = self.owing.court
         self.lost: BenchError | None = None
         """Why nothing more is asked."""
-        self._limits = limits
+        self.given_up: BenchError | None = None
+        """Why some of it is not asked, while everything else is."""
+        self.limits = limits
         self._brief = brief
         self._bell = anyio.Event()
 
@@ -57,7 +73,8 @@ class Office:
     ) -> None:
         """Have an assignment carried out, with at most so many calls at a time to each of `whom`.
 
-        Every event is on record before `heard` hears of it.
+        Every event is on record before `heard` hears of it. If nothing of the kind is to be begun
+        any more when its turn comes, the reason for that is raised.
         """
 
         def told(message: bytes | Saved) -> None:
@@ -71,23 +88,48 @@ class Office:
                 if heard is not None:
                     heard(event)
 
-        async with self._limits.calling(whom, at_once) as granted:
-            terms = Terms(
-                at_once=granted,
-                spent=self.court.total,
-                allowed_usd=self.company.max_cost_usd,
-                allowed_tokens=self.company.max_tokens,
-            )
+        async with self.limits.calling(whom, at_once) as granted:
+            terms = partial(self._terms, assignment, granted)
             await self.crew.perform(self._brief, assignment, terms, told)
+
+    def _terms(self, assignment: Assignment, granted: int) -> Terms:
+        """What holds now that a worker is there; raises why it is not to begin."""
+        why: BenchError | None = self.court.adjourned
+        if isinstance(assignment, Ask | Feed):
+            why = self.lost or why
+        elif isinstance(assignment, Grade) and self.company.bench.judge.card.computes:
+            why = None
+        if why is not None:
+            raise why
+        return Terms(
+            at_once=granted,
+            spent=self.court.total,
+            allowed_usd=self.company.max_cost_usd,
+            allowed_tokens=self.company.max_tokens,
+        )
 
     async def guarded(self, call: Callable[[], Awaitable[None]]) -> None:
         """What goes wrong in one task ends the asking, or all that costs money; not the others."""
         try:
             await call()
         except (BudgetSpent, JudgeGone) as reason:
-            self._adjourn(reason)
+            self.adjourn(reason)
         except BenchError as error:
             self.lost = self.lost or error
+
+    def adjourn(self, reason: BudgetSpent | JudgeGone) -> None:
+        """Begin nothing new that costs money, and have the crew told."""
+        self.court.adjourn(reason)
+        self._bell.set()
+
+    def gives_up(self, deaths: int, where: str, lost: WorkerLost) -> bool:
+        """Whether so many workers died over some work that it is left alone; the rest goes on."""
+        if deaths < ATTEMPTS:
+            return False
+        self.given_up = self.given_up or SystemGone(
+            f"{deaths} workers died {where} ({lost}); the same command tries again"
+        )
+        return True
 
     async def herald(self) -> None:
         """Once nothing new is to be begun, tell the crew. To be run beside everything else."""
@@ -97,7 +139,7 @@ class Office:
 
     def conclude(self) -> None:
         """Say that the run has ended; or raise why it has not."""
-        lost = self.lost or self.court.adjourned
+        lost = self.lost or self.court.adjourned or self.given_up
         if lost is not None and not (isinstance(lost, BudgetSpent) and self._is_done):
             raise lost
         if self.owing.is_all_done:
@@ -115,17 +157,13 @@ class Office:
         usage = _cost(event)
         if usage is None:
             return
-        self.court.pay(usage)
+        self.court.pay(usage, "the reader's" if isinstance(event, Answered) else "the judge's")
         try:
             self.court.refuse_if_spent()
         except BudgetSpent as spent:
-            self._adjourn(spent)
+            self.adjourn(spent)
         if self.court.adjourned is not None:
             self._bell.set()
-
-    def _adjourn(self, reason: BudgetSpent | JudgeGone) -> None:
-        self.court.adjourn(reason)
-        self._bell.set()
 
 
 def _cost(event: Event) -> Usage | None:

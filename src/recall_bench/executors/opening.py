@@ -1,6 +1,7 @@
 """From what a job is told about its executor to whoever carries it out."""
 
 import os
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from recall_bench.job import Conduct, Job
 from recall_bench.running.company import Company
 from recall_bench.running.conduct import conduct
 from recall_bench.settings import Executor, Settings
+from recall_bench.staff import Hiring
 
 _EXCHANGE = ".exchange"
 _PASSED_ON = "RECALL_BENCH_"
@@ -27,10 +29,20 @@ Joined = Callable[[Crew], None]
 
 
 def conduct_of(job: Job, joined: Joined = lambda _: None) -> Conduct:
-    """Who carries out a job: this process, or a crew that is hired once there is work."""
+    """Who carries out a job: this process, or a crew that is hired once there is work.
+
+    UsageError at once, before anything is written, if its executor cannot be had.
+    """
     settings = job.settings
+    refuse_impossible(job)
+
+    async def alone(plan: Plan, standings: Standings, company: Company) -> None:
+        # A driver that was killed here left what its workers exchanged.
+        shutil.rmtree(_exchange(job), ignore_errors=True)
+        await conduct(plan, standings, company)
+
     if settings.executor is Executor.LOCAL:
-        return conduct
+        return alone
 
     async def spread(plan: Plan, standings: Standings, company: Company) -> None:
         async with team(settings) as hired:
@@ -53,23 +65,45 @@ class Team:
         """Who carries out a job."""
         if self.crew is None:
             return conduct
-        if job.hire is None:
-            raise UsageError(
-                f"--executor {job.settings.executor}: {job.plan.system.name} is an object of this "
-                "process; name its code, as in file.py:factory, so that others can load it"
-            )
-        if job.settings.skip_catchup_ingest:
-            raise UsageError(
-                "--skip-catchup-ingest: a memory that was kept is reached by one process; "
-                "leave it out, or say --executor local"
-            )
         return Spread(
             crew=self.crew,
             limits=self.limits,
-            hire=job.hire,
+            hire=_hiring(job),
             run=str(job.folder),
-            exchange=Path(job.folder).resolve() / _EXCHANGE,
+            exchange=_exchange(job),
         )
+
+
+def refuse_impossible(job: Job) -> None:
+    """Raise UsageError if what a job is told of its executor cannot be met."""
+    settings = job.settings
+    if settings.executor is Executor.LOCAL:
+        return
+    _hiring(job)
+    if settings.skip_catchup_ingest:
+        raise UsageError(
+            "--skip-catchup-ingest: a memory that was kept is reached by one process; "
+            "leave it out, or say --executor local"
+        )
+    if settings.executor is Executor.RAY:
+        from recall_bench.executors.ray_cluster import ray_module, refuse_client
+
+        passed_on(settings)
+        refuse_client(settings.ray_address)
+        ray_module()
+
+
+def _hiring(job: Job) -> Hiring:
+    if job.hire is None:
+        raise UsageError(
+            f"--executor {job.settings.executor}: {job.plan.system.name} is an object of this "
+            "process; name its code, as in file.py:factory, so that others can load it"
+        )
+    return job.hire
+
+
+def _exchange(job: Job) -> Path:
+    return Path(job.folder).resolve() / _EXCHANGE
 
 
 @asynccontextmanager

@@ -2,9 +2,13 @@
 
 import asyncio
 import os
+import signal
+import socket
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -12,6 +16,7 @@ import anyio
 from recall_bench.errors import SystemGone, UsageError
 from recall_bench.executors.assignments import (
     Assignment,
+    Begun,
     Brief,
     Message,
     Raised,
@@ -21,12 +26,18 @@ from recall_bench.executors.assignments import (
 )
 from recall_bench.executors.crew import Hire
 from recall_bench.executors.worker import Worker
+from recall_bench.interruption import ALL
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-_GATHER_S = 0.02
-"""How long a worker gathers what it tells: each message costs Ray about a millisecond."""
+_GATHER_S = 0.1
+"""How long a worker gathers what it tells: each message costs Ray about a millisecond.
+
+What was gathered is lost with the worker, and asked again.
+"""
+_KNOCKING_S = 10.0
+"""How long the machine at an address may take to accept a connection."""
 _STARTING_S = 300.0
 """How long a worker may take to come up: a cluster may have to find a machine for it first."""
 _STOPPING_S = 20.0
@@ -54,6 +65,15 @@ def ray_module() -> "ModuleType":
     return module
 
 
+def refuse_client(address: str | None) -> None:
+    """Raise UsageError if the address is one through which a cluster is only called from afar."""
+    if address is not None and "://" in address:
+        raise UsageError(
+            f"--ray-address: {address} is the address of a client; run this on a machine of the "
+            "cluster and say HOST:PORT or auto, or submit it as a job"
+        )
+
+
 @contextmanager
 def ray_cluster(address: str | None) -> Iterator[int]:
     """Connected to the cluster at an address, or to one started here; yields its CPUs.
@@ -68,7 +88,10 @@ def ray_cluster(address: str | None) -> Iterator[int]:
     if is_own:
         settings |= {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     try:
-        ray.init(address=address, ignore_reinit_error=False, **settings)
+        if address is not None:
+            _knock(address)
+        with _own_signals():
+            ray.init(address=address, ignore_reinit_error=False, **settings)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         where = "cannot be started here" if is_own else f"is not reached at {address}"
         said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
@@ -77,6 +100,27 @@ def ray_cluster(address: str | None) -> Iterator[int]:
         yield max(1, int(ray.cluster_resources().get("CPU", 1)))
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raise OSError if nobody listens there: Ray itself would keep trying for minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), _KNOCKING_S).close()
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Who hears a signal to stop stays who heard it: Ray would end the process there and then."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in ALL}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def hiring(*, cpus: float, environ: Mapping[str, str]) -> Hire:
@@ -93,7 +137,7 @@ def hiring(*, cpus: float, environ: Mapping[str, str]) -> Hire:
     )
 
     async def hire(number: int) -> RayColleague:
-        actor = kind.remote(dict(environ), list(sys.path))
+        actor = kind.remote(dict(environ), list(sys.path), str(Path.cwd()))
         colleague = RayColleague(actor, number)
         try:
             with anyio.fail_after(_STARTING_S):
@@ -127,16 +171,21 @@ class RayColleague:
     async def perform(self, run: str, assignment: Assignment, terms: Terms, told: Told) -> None:
         """Have it carry out an assignment, and hear all it tells meanwhile."""
         raised: Raised | None = None
+        has_begun = False
         method = self._actor.perform.options(num_returns="streaming")
         try:
             async for reference in method.remote(run, assignment, terms):
                 for message in await reference:
                     if isinstance(message, Raised):
                         raised = message
+                    elif isinstance(message, Begun):
+                        has_begun = True
                     else:
                         told(message)
         except _deaths() as death:
-            raise WorkerLost(f"{self._name} died or its machine left") from death
+            raise WorkerLost(
+                f"{self._name} died or its machine left", has_begun=has_begun
+            ) from death
         if raised is not None:
             raise raised.error()
 
@@ -148,9 +197,10 @@ class RayColleague:
     async def close(self) -> None:
         """Let it close its memories, and end it."""
         with anyio.CancelScope(shield=True):
-            with suppress(WorkerLost), anyio.move_on_after(_STOPPING_S):
+            ray = ray_module()
+            with suppress(WorkerLost, ray.exceptions.RayError), anyio.move_on_after(_STOPPING_S):
                 await self._asked(self._actor.close)
-            ray_module().kill(self._actor)
+            ray.kill(self._actor)
 
     async def _asked(self, method: Any, *what: object) -> None:  # noqa: ANN401 - Ray's own
         try:
@@ -176,8 +226,11 @@ def _deaths() -> tuple[type[Exception], ...]:
 class _Actor:
     """A worker on the cluster."""
 
-    def __init__(self, environ: Mapping[str, str], path: list[str]) -> None:
+    def __init__(self, environ: Mapping[str, str], path: list[str], folder: str) -> None:
         os.environ.update(environ)
+        if Path(folder).is_dir():
+            # Paths in settings may be relative to where the command was given.
+            os.chdir(folder)
         sys.path += [each for each in path if each not in sys.path]
         self._worker = Worker()
         self._under_way: set[asyncio.Task[None]] = set()
@@ -200,6 +253,8 @@ class _Actor:
             waiting.append(message)
             news.set()
 
+        # Not gathered: it may die of the assignment before anything else is told.
+        yield [Begun()]
         # In a task of its own: scopes of cancellation must not span the turns of a generator.
         task = asyncio.create_task(self._worker.perform(run, assignment, terms, tell))
         self._under_way.add(task)
@@ -207,8 +262,7 @@ class _Actor:
         try:
             while not task.done() or waiting:
                 await news.wait()
-                if not task.done():
-                    await asyncio.sleep(_GATHER_S)
+                await asyncio.wait((task,), timeout=_GATHER_S)
                 news.clear()
                 if waiting:
                     told, waiting = waiting, []

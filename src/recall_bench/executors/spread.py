@@ -87,7 +87,8 @@ class _Work:
         docket = Docket()
         async with anyio.create_task_group() as group:
             if not office.plan.unjudged:
-                grade = partial(self.judging.grade, scenario, docket)
+                left_over = self.judging.left_over(scenario)
+                grade = partial(self.judging.grade, scenario, left_over, docket)
                 group.start_soon(office.guarded, grade)
             try:
                 if office.may_ask and office.company.asks:

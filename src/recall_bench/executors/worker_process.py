@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Callable
 from functools import partial
 from typing import BinaryIO, cast
@@ -34,18 +33,11 @@ def main() -> None:
         # for good it would be for every program that a system starts, too.
         signal.signal(number, lambda *_: None)
     orders, replies = _pipes()
-    code = 1
     try:
         anyio.run(_serve, orders, partial(_send, replies))
-        code = 0
     except* BrokenPipeError:
-        pass
-    finally:
-        if sys.exc_info()[0] is not None:
-            traceback.print_exc()
-        sys.stderr.flush()
-        # A system that hangs in a thread must not keep the process.
-        os._exit(code)
+        # The driver is gone, and with it whoever could be told.
+        sys.exit(1)
 
 
 def _pipes() -> tuple[BinaryIO, int]:
