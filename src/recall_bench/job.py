@@ -100,6 +100,7 @@ class Job:
                 asks=self.asks,
                 max_cost_usd=self.settings.max_cost_usd,
                 max_tokens=self.settings.max_tokens,
+                max_calls=self.settings.max_calls,
                 elsewhere=self.elsewhere,
                 shards=None if self.part is None else self._shards,
             )

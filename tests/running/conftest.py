@@ -48,6 +48,7 @@ class Rehearsal:
         asks: bool = True,
         max_cost_usd: float | None = None,
         max_tokens: int | None = None,
+        max_calls: int | None = None,
         reader: Reader | None = None,
         meter: Callable[[], Usage] | None = None,
         **changes: object,
@@ -96,6 +97,7 @@ class Rehearsal:
             asks=asks,
             max_cost_usd=max_cost_usd,
             max_tokens=max_tokens,
+            max_calls=max_calls,
         )
         await conduct(self.plan, standings, company)
         return standings

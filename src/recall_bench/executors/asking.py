@@ -14,7 +14,8 @@ from recall_bench.core.plan import Lifecycle
 from recall_bench.core.shard import Shard, is_divisible, shards_of
 from recall_bench.errors import BenchError
 from recall_bench.executors.assignments import Ask, Feed, NotShared, PaperLeft, Saved, WorkerLost
-from recall_bench.executors.office import Office, provider
+from recall_bench.executors.office import Office
+from recall_bench.running.calls import provider
 from recall_bench.running.desk import is_paid
 from recall_bench.running.docket import Docket
 

@@ -13,7 +13,8 @@ from recall_bench.core.standing import State
 from recall_bench.core.verdict import Judge, Verdict
 from recall_bench.errors import BudgetSpent, JudgeFault, JudgeGone
 from recall_bench.executors.assignments import Grade, Reviews, WorkerLost
-from recall_bench.executors.office import ATTEMPTS, Office, provider
+from recall_bench.executors.office import ATTEMPTS, Office
+from recall_bench.running.calls import provider
 from recall_bench.running.docket import Docket
 from recall_bench.running.owing import WITHOUT_VERDICT
 

@@ -174,8 +174,3 @@ def _cost(event: Event) -> Usage | None:
         case Answered(reading_usage=usage):
             return usage
     return None
-
-
-def provider(model: str) -> str:
-    """Who is called for a model, as in `openai:gpt-5-mini`."""
-    return f"provider {model.partition(':')[0]}"

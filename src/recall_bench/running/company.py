@@ -39,6 +39,8 @@ class Company:
     """What judging and reading may cost in all, earlier processes included; None is no limit."""
     max_tokens: int | None = None
     """How many tokens that may take in all."""
+    max_calls: int | None = None
+    """So many calls may be under way to the system, and to any one provider; None is no limit."""
     elsewhere: Callable[[], Usage] = Usage
     """What other runs have spent that keep to the same limits."""
     shards: Callable[[str], tuple[Shard, ...]] | None = None

@@ -1,4 +1,4 @@
-"""What all the judging and reading of a run shares: places, money, and the reason to adjourn."""
+"""What all the work of a run shares: places, calls, money, and the reason to adjourn."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -7,6 +7,7 @@ import anyio
 
 from recall_bench.core.usage import Usage, uncounted, unpriced
 from recall_bench.errors import BudgetSpent, JudgeGone
+from recall_bench.running.calls import Calls
 
 
 class Court:
@@ -24,9 +25,11 @@ class Court:
         allowed_usd: float | None = None,
         allowed_tokens: int | None = None,
         elsewhere: Callable[[], Usage] = Usage,
+        max_calls: int | None = None,
         pays_reader: bool = False,
     ) -> None:
         self._places = anyio.Semaphore(places)
+        self.calls = Calls(max_calls)
         self.spent = spent or Usage()
         """What everything has cost so far."""
         self._allowed_usd = allowed_usd

@@ -13,6 +13,7 @@ from recall_bench.core.tokens import CHARACTERS_A_TOKEN, tokens
 from recall_bench.core.tracing import Tracer
 from recall_bench.core.usage import Usage
 from recall_bench.errors import ModelBusy, ReaderFault
+from recall_bench.running.calls import provider
 from recall_bench.running.court import Court
 from recall_bench.running.patience import Busy, persistently, within
 
@@ -97,7 +98,8 @@ class Desk:
 
         async def once() -> Answer:
             overrun = ModelBusy(f"no answer within {timeout_s:g} s")
-            return await within(timeout_s, reader.read(question, kept), overrun)
+            async with self._court.calls.to(provider(reader.card.model or reader.card.name)):
+                return await within(timeout_s, reader.read(question, kept), overrun)
 
         try:
             answer = await persistently(once, told)

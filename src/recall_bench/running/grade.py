@@ -15,6 +15,7 @@ from recall_bench.core.question import Scenario
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Exhibit, Judge, Verdict, dismiss
 from recall_bench.errors import BudgetSpent, JudgeFault, JudgeGone, JudgeTimeout
+from recall_bench.running.calls import provider
 from recall_bench.running.court import Bill, Court
 from recall_bench.running.docket import Docket
 from recall_bench.running.examination import Recorder
@@ -72,7 +73,9 @@ class _Chair:
 
     async def _within(self, timeout_s: float, exhibit: Exhibit) -> Verdict:
         overrun = JudgeTimeout(f"no verdict within {timeout_s:g} s")
-        return await within(timeout_s, self.judge.judge(exhibit), overrun)
+        card = self.judge.card
+        async with self.court.calls.to(provider(card.model or card.name)):
+            return await within(timeout_s, self.judge.judge(exhibit), overrun)
 
 
 class Grading:

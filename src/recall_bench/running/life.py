@@ -15,6 +15,7 @@ from recall_bench.core.history import Episode
 from recall_bench.core.memory import Memory, Streaming
 from recall_bench.core.schedule import Sheet
 from recall_bench.errors import SystemFault, SystemGone, SystemTimeout
+from recall_bench.running.calls import SYSTEM
 from recall_bench.running.examination import Examination
 from recall_bench.running.inspection import inspect
 from recall_bench.running.patience import persistently, within
@@ -124,10 +125,11 @@ class Life:
         exam = self._exam
         for episode in self._due(sheet):
             exam.court.check()
-            started = time.perf_counter()
-            ingest = partial(self.memory.ingest, episode)
-            await bounded("ingest", ingest, exam=exam, sheet=sheet, day=episode.day)
-            self._took(episode, sheet, time.perf_counter() - started)
+            async with exam.court.calls.to(SYSTEM):
+                started = time.perf_counter()
+                ingest = partial(self.memory.ingest, episode)
+                await bounded("ingest", ingest, exam=exam, sheet=sheet, day=episode.day)
+                self._took(episode, sheet, time.perf_counter() - started)
             # A memory that only computes never lets go of the loop, and a signal to stop is
             # heard only when someone does.
             await breathe()
@@ -137,7 +139,8 @@ class Life:
         if self._due(sheet):
             self._exam.court.check()
         try:
-            await persistently(partial(self._streamed, memory, sheet))
+            async with self._exam.court.calls.to(SYSTEM):
+                await persistently(partial(self._streamed, memory, sheet))
         except SystemFault as fault:
             left = self._due(sheet)
             day = left[0].day if left else None
@@ -185,14 +188,17 @@ class Life:
         )
 
     async def _settle(self, sheet: Sheet) -> None:
-        exam, started = self._exam, time.perf_counter()
-        await bounded("settle", self.memory.settle, exam=exam, sheet=sheet)
+        exam = self._exam
+        async with exam.court.calls.to(SYSTEM):
+            started = time.perf_counter()
+            await bounded("settle", self.memory.settle, exam=exam, sheet=sheet)
+            seconds = time.perf_counter() - started
         exam.record(
             Settled(
                 at=datetime.now(UTC),
                 scenario=exam.scenario.id,
                 checkpoint=sheet.checkpoint.label,
-                seconds=time.perf_counter() - started,
+                seconds=seconds,
             )
         )
 

@@ -39,6 +39,7 @@ class Owing:
             allowed_usd=company.max_cost_usd,
             allowed_tokens=company.max_tokens,
             elsewhere=company.elsewhere,
+            max_calls=company.max_calls,
             pays_reader=is_paid(company.reader),
         )
 

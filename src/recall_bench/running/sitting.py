@@ -20,6 +20,7 @@ from recall_bench.errors import (
     SystemStuck,
     SystemTimeout,
 )
+from recall_bench.running.calls import SYSTEM
 from recall_bench.running.examination import Examination
 from recall_bench.running.life import FeedFault
 from recall_bench.running.patience import Busy, persistently, postponed, within
@@ -130,9 +131,10 @@ class Sitting:
 
         async def once() -> tuple[Answer | Found, float]:
             nonlocal started
-            started = time.perf_counter()
-            reply = await self._reply(memory, question)
-            return reply, time.perf_counter() - started
+            async with exam.court.calls.to(SYSTEM):
+                started = time.perf_counter()
+                reply = await self._reply(memory, question)
+                return reply, time.perf_counter() - started
 
         def told(busy: Busy) -> None:
             exam.record(postponed(trial, busy))
