@@ -79,7 +79,9 @@ class Took:
     wall_s: float
     answers: int
     until_first_s: float
-    """From the command to the first answer."""
+    """From the command to the first answer,"""
+    until_last_s: float
+    """and to the last."""
     rate: float
     """Answers a second, in the middle half of them."""
     cpu_s: Counter[str]
@@ -107,6 +109,7 @@ def carried_out(system: str, spread: Sequence[str], *, repeats: int, scratch: Pa
         wall_s=wall_s,
         answers=len(at),
         until_first_s=at[0] - began,
+        until_last_s=at[-1] - began,
         rate=(len(middle) - 1) / (middle[-1] - middle[0]),
         cpu_s=cpu_s,
         load=load,

@@ -4,6 +4,7 @@ BenchError
 ├── UsageError             the request cannot be met; fix the command or the file      exit 2
 │   ├── UnknownPlugin
 │   ├── AmbiguousPlugin
+│   ├── OtherPlan          the run folder holds a run with other settings
 │   └── FolderBusy         another process is writing to the run folder
 ├── DataError              bytes are not what they claim to be                         exit 3
 │   ├── Malformed
@@ -77,6 +78,10 @@ class AmbiguousPlugin(UsageError):
         super().__init__(
             f"{kind} plugin {name!r} is offered by {' and '.join(packages)}; uninstall one"
         )
+
+
+class OtherPlan(UsageError):
+    """The run folder holds a run with other settings, or another part of it."""
 
 
 class FolderBusy(UsageError):

@@ -26,7 +26,7 @@ from recall_bench.core.shard import Shard, part_of, states
 from recall_bench.core.standing import Standings, State
 from recall_bench.core.usage import Usage
 from recall_bench.diagnoses import last_of
-from recall_bench.errors import DataError, UsageError
+from recall_bench.errors import DataError, OtherPlan, UsageError
 from recall_bench.journal import JOURNAL, Journal, lines, read
 from recall_bench.running.company import Company
 from recall_bench.running.conduct import conduct
@@ -137,6 +137,12 @@ class Job:
             for scenario, shards in self._share.items()
             for state in states(standings.scenarios[scenario], shards)
         ]
+
+    def owed(self, standings: Standings) -> int:
+        """How many trials are carried out here: all there are, or those of the part."""
+        if self.part is not None:
+            return len(self.outcomes(standings))
+        return sum(each.owed_in_all for each in standings.scenarios.values())
 
     def _is_over(self, standings: Standings) -> bool:
         """Whether the part has all it owes; no line of its journal says so."""
@@ -252,7 +258,7 @@ def _refuse_other_plan(first: Event, plan: Plan, part: Part | None, folder: Path
             f"{folder / JOURNAL}: does not begin with a plan; start again in another folder"
         )
     if differing := differences(first.plan, plan):
-        raise UsageError(
+        raise OtherPlan(
             f"{folder} holds a run with other {', other '.join(differing)}; "
             "repeat its settings to go on with it, or choose another folder with --into"
         )
@@ -260,7 +266,7 @@ def _refuse_other_plan(first: Event, plan: Plan, part: Part | None, folder: Path
         here, wanted = (
             "the whole run" if each is None else f"part {each} of it" for each in (first.part, part)
         )
-        raise UsageError(
+        raise OtherPlan(
             f"{folder} holds {here}, and {wanted} was asked for; choose another folder with --into"
         )
 

@@ -5,7 +5,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recall_bench.core.event import Answered, Declared, Event, Judged, RunResumed
+from recall_bench.core.event import (
+    Answered,
+    Declared,
+    Event,
+    Ingested,
+    Judged,
+    NotAnswered,
+    NotJudged,
+    RunResumed,
+)
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Scenario
@@ -29,6 +38,14 @@ def answered(number: int, when: float, seconds: float) -> Answered:
 
 def judged(number: int, when: float) -> Judged:
     return Judged(at=at(when), trial=trial(number), verdict=Verdict.of(3, 2, 1))
+
+
+def not_judged(number: int, when: float) -> NotJudged:
+    return NotJudged(at=at(when), trial=trial(number), fault="JudgeBusy", message="later")
+
+
+def fed(day: int, when: float, seconds: float, *, checkpoint: str = "3d") -> Ingested:
+    return Ingested(at=at(when), scenario="ada", day=day, checkpoint=checkpoint, seconds=seconds)
 
 
 def told(plan: Plan, scenario: Scenario, events: Iterable[Event]) -> Measured:
@@ -94,3 +111,75 @@ def test_a_judge_that_computes_is_timed_from_the_line_before(
     found = told(computing, scenario, events)
 
     assert times(found, JUDGE) == [0.5, 0.25]
+
+
+def test_an_answer_that_nobody_could_judge_kept_a_place_and_is_no_time(
+    plan: Plan, scenario: Scenario
+) -> None:
+    events: list[Event] = [answered(n, 1 + n, 1) for n in range(3)]
+    verdicts: list[Event] = [not_judged(0, 4), not_judged(1, 5), judged(2, 7)]
+    found = told(plan, scenario, [*events, *verdicts])
+
+    assert times(found, JUDGE) == [2]
+    assert found.verdicts == 1
+
+
+def test_answers_that_an_adjourned_run_never_judged_are_not_waited_for(
+    plan: Plan, scenario: Scenario
+) -> None:
+    events: list[Event] = [answered(n, 1 + n, 1) for n in range(4)]
+    found = told(plan, scenario, [*events, judged(3, 9)])
+
+    assert times(found, JUDGE) == [5]
+
+
+def test_a_question_that_failed_first_counts_once_its_answer_is_judged(
+    plan: Plan, scenario: Scenario
+) -> None:
+    failed = NotAnswered(at=at(1), trial=trial(0), fault="SystemGone", message="", seconds=1)
+    again: list[Event] = [RunResumed(at=at(10), code="c"), answered(0, 12, 1), judged(0, 14)]
+    found = told(plan, scenario, [failed, *again])
+
+    assert found.verdicts == 1
+    assert times(found, JUDGE) == [2]
+
+
+def test_one_process_tells_what_opening_a_memory_took(plan: Plan, scenario: Scenario) -> None:
+    found = told(plan, scenario, [fed(1, 3, 1), fed(2, 4, 1), answered(0, 5, 1)])
+
+    assert found.openings == {"ada": 2}
+    assert not found.is_shared
+
+
+def shared_steps() -> list[list[Event]]:
+    first = Trial(scenario="ada", item="q0", checkpoint="2d")
+    other = answered(1, 5, 2)
+    return [
+        [fed(1, 3, 1), fed(1, 3.5, 1, checkpoint="2d")],
+        [fed(1, 3, 1), other, answered(0, 5.5, 2).but(trial=first)],
+        [fed(1, 3, 1), other, answered(0, 4.5, 1).but(trial=first)],
+        [fed(1, 3, 1), answered(0, 3.5, 1).but(trial=first.but(scenario="bob"))],
+    ]
+
+
+@pytest.mark.parametrize("steps", shared_steps())
+def test_where_several_were_at_work_the_line_before_is_anothers_and_times_nothing(
+    steps: list[Event], plan: Plan, scenario: Scenario
+) -> None:
+    bob = plan.scenarios[0].but(id="bob")
+    computing = plan.but(judge=plan.judge.but(computes=True), scenarios=(plan.scenarios[0], bob))
+    declared = Declared(at=START, scenario="bob", items=scenario.items, days=(1, 2, 3))
+    found = told(computing, scenario, [declared, *steps, answered(5, 10, 1), judged(5, 11)])
+
+    assert found.is_shared
+    assert found.openings == {}
+    assert times(found, JUDGE) == []
+
+
+def test_questions_at_a_time_of_one_paper_are_one_process(plan: Plan, scenario: Scenario) -> None:
+    computing = plan.but(judge=plan.judge.but(computes=True))
+    events: list[Event] = [answered(0, 5, 4), answered(1, 5.5, 4), judged(0, 6), judged(1, 7)]
+    found = told(computing, scenario, events)
+
+    assert not found.is_shared
+    assert times(found, JUDGE) == [0.5, 1]

@@ -107,7 +107,7 @@ async def test_what_was_spent_before_feeding_failed_is_on_record(rehearsal: Rehe
     await rehearsal.run(SpenderSystem(endpoint, breaks_at=2), meter=endpoint)
 
     assert rehearsal.of(FeedFailed)
-    assert metered(rehearsal) == [("2d", "ingest", 20)]
+    assert metered(rehearsal) == [("2d", "ingest", 20), ("3d", "ingest", 20)]
 
 
 async def test_what_was_spent_before_the_system_was_lost_is_on_record(

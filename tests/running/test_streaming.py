@@ -106,10 +106,10 @@ async def test_a_fault_names_the_day_after_the_last_one_taken(rehearsal: Rehears
 
     await rehearsal.run(StreamSystem(refuse))
 
-    assert fed(rehearsal) == [("2d", 1)]
+    assert fed(rehearsal) == [("2d", 1), ("3d", 1)]
     assert [(event.day, event.stage, event.message) for event in failures(rehearsal)] == [
         (2, "ingest", "disk is full")
-    ]
+    ] * 2
 
 
 class Forgetful(StreamMemory):
@@ -151,7 +151,10 @@ async def test_days_that_were_not_taken_in_order_and_in_time_are_a_fault(
 
     await rehearsal.run(Opens(), feed_timeout_s=0.02)
 
-    assert [(event.day, event.message) for event in failures(rehearsal)] == [(day, message)]
+    first, *others = failures(rehearsal)
+    assert (first.day, first.message) == (day, message)
+    # A memory of its own may fare better at the next checkpoint, unless one waits for it in vain.
+    assert len(others) == (0 if kind is Stalled else 1)
 
 
 class Patient(StreamSystem):

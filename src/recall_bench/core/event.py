@@ -82,7 +82,7 @@ class Inspected(_Event, frozen=True, kw_only=True, tag="inspected"):
 
 
 class FeedFailed(_Event, frozen=True, kw_only=True, tag="feed_failed"):
-    """The system could not be opened, fed or settled; what it owed from here on stays open."""
+    """A memory could not be opened, fed or settled; what it owed from here on stays open."""
 
     scenario: str
     checkpoint: str

@@ -2,16 +2,17 @@
 
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import anyio
 
-from recall_bench.core.event import Answered, Event
+from recall_bench.core.event import Answered, Event, FeedFailed
 from recall_bench.core.memory import Portable, shards_stood
 from recall_bench.core.plan import Lifecycle
-from recall_bench.core.shard import Shard, is_divisible, shards_of
+from recall_bench.core.shard import Shard, is_divisible, shards_of, weight
 from recall_bench.errors import BenchError
 from recall_bench.executors.assignments import Ask, Feed, NotShared, PaperLeft, Saved, WorkerLost
 from recall_bench.executors.office import Office
@@ -55,8 +56,11 @@ class Asking:
             await self._ask_copies(scenario, docket)
         else:
             sheets = self._office.standings.scenarios[scenario].sheets
-            shards = shards_of(scenario, sheets, self._office.plan)
-            await self._together(partial(self._ask_shard, docket), shards)
+            plan = self._office.plan
+            shards = shards_of(scenario, sheets, plan)
+            # The longest last would keep all others waiting.
+            heaviest_first = sorted(shards, key=lambda shard: -weight(shard, sheets, plan))
+            await self._together(partial(self._ask_shard, docket), tuple(heaviest_first))
 
     async def _together(
         self, ask: Callable[[Shard], Awaitable[None]], shards: tuple[Shard, ...]
@@ -139,11 +143,28 @@ class Asking:
         try:
             await self._together(partial(self._ask_shard, docket, saved=saved.place), shards)
         finally:
-            with anyio.move_on_after(_DISCARDING_S, shield=True), suppress(BenchError):
-                snapshots = self._office.company.system.snapshots
-                if isinstance(snapshots, Portable):
-                    await snapshots.discard(place)
+            with anyio.move_on_after(_DISCARDING_S, shield=True):
+                await self._discard(scenario, saved.checkpoint, place)
             shutil.rmtree(place, ignore_errors=True)
+
+    async def _discard(self, scenario: str, checkpoint: str, place: Path) -> None:
+        """Have the system forget a snapshot. A failure to do so is recorded and costs no result."""
+        company = self._office.company
+        if not isinstance(company.system.snapshots, Portable):
+            return
+        try:
+            await company.system.snapshots.discard(place)
+        except BenchError as fault:
+            company.record(
+                FeedFailed(
+                    at=datetime.now(UTC),
+                    scenario=scenario,
+                    checkpoint=checkpoint,
+                    stage="close",
+                    fault=type(fault).__name__,
+                    message=str(fault),
+                )
+            )
 
     @asynccontextmanager
     async def _feeding(self) -> AsyncIterator[None]:

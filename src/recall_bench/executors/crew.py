@@ -119,6 +119,8 @@ class Crew:
 
     def __init__(self, hire: Hire, size: int) -> None:
         self.size = size
+        self.why_fewer: Exception | None = None
+        """Why not so many could be hired, where they could not."""
         self.lost = 0
         """How many workers died."""
         self.doing: dict[int, Doing] = {}
@@ -161,7 +163,7 @@ class Crew:
             with anyio.CancelScope(shield=True):
                 async with anyio.create_task_group() as leaving:
                     for hand in self._hands.values():
-                        leaving.start_soon(hand.colleague.close)
+                        leaving.start_soon(_let_go, hand.colleague)
 
     async def perform(
         self, brief: Brief, assignment: Assignment, terms: Callable[[], Terms], told: Told
@@ -264,7 +266,7 @@ class Crew:
             colleague = await self._hire(number)
         except WorkerLost as lost:
             self._in_vain += 1
-            if self._in_vain >= _HIRED_IN_VAIN * self.size:
+            if self._in_vain >= _HIRED_IN_VAIN * max(self.size, 2):
                 self._break(SystemGone(f"workers die as soon as they start: {lost}"))
             elif self._group is not None:
                 self._group.start_soon(self._engage)
@@ -288,7 +290,7 @@ class Crew:
             if hand in free:
                 free.remove(hand)
         if self._group is not None:
-            self._group.start_soon(hand.colleague.close)
+            self._group.start_soon(_let_go, hand.colleague)
         if self._in_vain >= _HIRED_IN_VAIN * max(self.size, 2):
             self._break(
                 SystemGone(
@@ -303,12 +305,17 @@ class Crew:
         """Nobody can be hired: whoever waits, or comes later, is told why."""
         if self._hands and not isinstance(error, SystemGone):
             # Some are at work, so it is one worker's trouble: the others go on.
-            self.size = len(self._hands)
+            self.why_fewer = self.why_fewer or error
             return
         self._broken = self._broken or error
         for queue in self._waiting.values():
             while queue:
                 queue.popleft().given.set()
+
+
+async def _let_go(colleague: Colleague) -> None:
+    with anyio.CancelScope(shield=True):
+        await colleague.close()
 
 
 def described(assignment: Assignment) -> str:

@@ -14,10 +14,11 @@ Order = (
     Hello
     | tuple[str, Brief]
     | tuple[str, int, str, Assignment, Terms]
+    | tuple[str, int]
     | tuple[str, str, Raised]
     | tuple[str]
 )
-"""`brief`, `perform` with a ticket and the run's name, `adjourn`, or `stop`."""
+"""`brief`, `perform` with a ticket and the run's name, `cancel` it, `adjourn`, or `stop`."""
 
 Reply = tuple[int, Message | None]
 """The ticket of an assignment, and what is told of it; None when it is over."""

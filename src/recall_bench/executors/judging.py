@@ -11,9 +11,9 @@ from recall_bench.core.event import Answered, Event, Judged, NotJudged
 from recall_bench.core.plan import Trial
 from recall_bench.core.standing import State
 from recall_bench.core.verdict import Judge, Verdict
-from recall_bench.errors import BudgetSpent, JudgeFault, JudgeGone
+from recall_bench.errors import BudgetSpent, JudgeGone
 from recall_bench.executors.assignments import Grade, Reviews, WorkerLost
-from recall_bench.executors.office import ATTEMPTS, Office
+from recall_bench.executors.office import Office
 from recall_bench.running.calls import provider
 from recall_bench.running.docket import Docket
 from recall_bench.running.owing import WITHOUT_VERDICT
@@ -120,7 +120,9 @@ class Judging:
                 return
             except WorkerLost as lost:
                 deaths = 0 if heard else deaths + lost.has_begun
-                _refuse(deaths, next(iter(left)).scenario, lost)
+                where = f"judging {next(iter(left)).scenario}"
+                if self._office.gives_up(deaths, where, lost):
+                    return
                 left = {trial: each for trial, each in left.items() if trial not in heard}
 
     async def _perform(self, assignment: Grade | Reviews, heard: set[Trial]) -> None:
@@ -140,10 +142,3 @@ def _batches(things: Iterable[T]) -> Iterator[tuple[T, ...]]:
     left = iter(things)
     while batch := tuple(islice(left, _BATCH)):
         yield batch
-
-
-def _refuse(deaths: int, scenario: str, lost: WorkerLost) -> None:
-    if deaths >= ATTEMPTS:
-        raise JudgeFault(
-            f"{deaths} workers died judging {scenario} ({lost}); the same command tries again"
-        ) from lost

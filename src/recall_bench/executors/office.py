@@ -148,9 +148,7 @@ class Office:
     @property
     def _is_done(self) -> bool:
         """Whether there is nothing left to pay for: a limit that was just reached ended nothing."""
-        return self.owing.is_all_done and not any(
-            self.owing.due(card.id) for card in self.plan.scenarios
-        )
+        return not any(self.owing.owes(card.id) for card in self.plan.scenarios)
 
     def _record(self, event: Event) -> None:
         self.company.record(event)

@@ -31,6 +31,8 @@ _ENDS = (anyio.IncompleteRead, anyio.BrokenResourceError, anyio.EndOfStream, OSE
 """How a pipe says that nobody is at its other end."""
 _STARTING_S = 60.0
 """How long a process may take to say that it is there."""
+_RECALLING_S = 5.0
+"""How long an assignment that is broken off may go on telling what became of it."""
 _STOPPING_S = 20.0
 """How long it may take to close its memories: a system has ten seconds for each."""
 
@@ -103,6 +105,9 @@ class ProcessColleague:
         except WorkerLost as lost:
             lost.has_begun = mine.has_begun
             raise
+        except anyio.get_cancelled_exc_class():
+            await self._recalled(ticket, mine)
+            raise
         finally:
             self._under_way.pop(ticket, None)
         if mine.failure is not None:
@@ -152,6 +157,12 @@ class ProcessColleague:
                 for other in self._under_way.values():
                     other.wake()
 
+    async def _recalled(self, ticket: int, mine: "_UnderWay") -> None:
+        """Have it stop, and hear what it still has to tell: what was paid for goes on record."""
+        with anyio.move_on_after(_RECALLING_S, shield=True), suppress(WorkerLost):
+            await self._send(("cancel", ticket))
+            await self._listen(mine)
+
     async def _reply(self) -> tuple[int, Message | None]:
         """The next reply. Who is cancelled over it leaves it whole to the next who reads."""
         try:
@@ -166,8 +177,10 @@ class ProcessColleague:
 
     async def _send(self, order: Order) -> None:
         try:
-            async with self._writing:
-                await self._orders.send(framed(order))
+            # Half an order would garble all that follow; a worker always reads.
+            with anyio.CancelScope(shield=True):
+                async with self._writing:
+                    await self._orders.send(framed(order))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError) as gone:
             raise WorkerLost(f"{self._name} died") from gone
 

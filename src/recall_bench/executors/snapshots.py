@@ -7,23 +7,18 @@ from pathlib import Path
 
 import anyio
 
-from recall_bench.core.memory import Portable, Snapshots
+from recall_bench.core.memory import Portable
 from recall_bench.core.schedule import Sheet
 from recall_bench.errors import UsageError
 from recall_bench.executors.assignments import Feed, NotShared
 from recall_bench.running.examination import Examination
 from recall_bench.running.life import FeedFault, begin, bounded, close, release
-from recall_bench.running.lifecycles import Paper, sit_and_close
+from recall_bench.running.lifecycles import Paper, recorded, sit_and_close
 from recall_bench.running.sitting import Seat
 
 _LOOK_EVERY_S = 0.05
 _UNFINISHED = ".part"
 """How the folder of a snapshot ends that is still being written."""
-
-
-def is_portable(snapshots: Snapshots | None) -> bool:
-    """Whether what is saved here can be opened by another worker."""
-    return isinstance(snapshots, Portable)
 
 
 async def feed_and_pack(
@@ -93,7 +88,8 @@ async def ask_saved(exam: Examination, papers: Sequence[Paper], place: Path) -> 
             copy = partial(
                 bounded, "snapshot", partial(snapshots.open, token), exam=exam, sheet=paper[0]
             )
-            await sit_and_close(exam, paper, Seat(await copy(), copy))
+            with recorded(exam):
+                await sit_and_close(exam, paper, Seat(await copy(), copy))
         await release(partial(snapshots.drop, token), exam, first)
     except FeedFault as fault:
         exam.record(fault.event)

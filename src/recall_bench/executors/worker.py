@@ -13,6 +13,7 @@ from recall_bench.core.plan import ScenarioCard
 from recall_bench.core.question import Scenario
 from recall_bench.core.schedule import sheets
 from recall_bench.core.standing import ScenarioStanding
+from recall_bench.core.tracing import Tracer
 from recall_bench.errors import BenchError, BudgetSpent, JudgeGone
 from recall_bench.executors.assignments import (
     Ask,
@@ -62,7 +63,9 @@ class _Loaded:
 
     scenario: Scenario
     standing: ScenarioStanding
-    is_studied: bool = False
+    tracer: Tracer
+    inspected: set[str] = field(default_factory=set)
+    """The checkpoints at which no memory is looked into any more, by label."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -199,9 +202,6 @@ class _Duty:
 
     async def _judge(self, loaded: _Loaded, assignment: Grade | Reviews) -> None:
         plan, bench = self._plan, self._staff.bench
-        if not loaded.is_studied:
-            bench.study(loaded.scenario)
-            loaded.is_studied = True
         exhibits = Exhibits(loaded.scenario, loaded.standing, window=plan.judge_memory_window)
         grading = Grading(exhibits, plan=plan, bench=bench, court=self._court, record=self._record)
         if isinstance(assignment, Grade):
@@ -214,7 +214,6 @@ class _Duty:
 
     def _exam(self, loaded: _Loaded) -> Examination:
         staff = self._staff
-        fed = loaded.scenario.fed
         return Examination(
             plan=self._plan,
             scenario=loaded.scenario,
@@ -223,9 +222,10 @@ class _Duty:
             record=self._record,
             docket=_Relay(),
             court=self._court,
-            desk=Desk(fed, plan=self._plan, reader=staff.reader, court=self._court),
+            desk=Desk(loaded.tracer, plan=self._plan, reader=staff.reader, court=self._court),
             meter=staff.meter,
             parallelism=self._terms.at_once,
+            inspected=loaded.inspected,
         )
 
     def _loaded(self, scenario: str) -> _Loaded:
@@ -237,7 +237,11 @@ class _Duty:
             standing = ScenarioStanding(
                 loaded.items, sheets(loaded.items, card.last_day, plan), plan.repeats
             )
-            found = kept[scenario] = _Loaded(scenario=loaded, standing=standing)
+            # Before anything is asked: a judge who cannot prepare could grade none of it.
+            if not plan.unjudged:
+                self._staff.bench.study(loaded)
+            tracer = Tracer(loaded.fed)
+            found = kept[scenario] = _Loaded(scenario=loaded, standing=standing, tracer=tracer)
             while len(kept) > _KEPT:
                 kept.popitem(last=False)
         kept.move_to_end(scenario)

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO, cast
 
@@ -58,6 +59,7 @@ def _send(replies: int, ticket: int, message: Message | None) -> None:
 
 async def _serve(orders: BinaryIO, send: Send) -> None:
     worker = Worker()
+    scopes: dict[int, anyio.CancelScope] = {}
     try:
         async with anyio.create_task_group() as group:
             while True:
@@ -66,7 +68,7 @@ async def _serve(orders: BinaryIO, send: Send) -> None:
                 if order is None or order[0] == "stop":
                     group.cancel_scope.cancel()
                     return
-                _obey(order, worker, group, send)
+                _obey(order, worker, group, _Telling(send, scopes))
     finally:
         with anyio.CancelScope(shield=True):
             await worker.close()
@@ -86,11 +88,11 @@ def _next(orders: BinaryIO) -> tuple[object, ...] | None:
     return None
 
 
-def _obey(order: tuple[object, ...], worker: Worker, group: TaskGroup, send: Send) -> None:
+def _obey(order: tuple[object, ...], worker: Worker, group: TaskGroup, to: "_Telling") -> None:
     match order:
         case ("hello", path):
             sys.path[:] = cast("list[str]", path)
-            send(READY, None)
+            to.send(READY, None)
         case ("brief", brief):
             worker.brief(cast("Brief", brief))
         case ("perform", ticket, run, assignment, terms):
@@ -99,17 +101,32 @@ def _obey(order: tuple[object, ...], worker: Worker, group: TaskGroup, send: Sen
                 worker,
                 cast("int", ticket),
                 (cast("str", run), cast("Assignment", assignment), cast("Terms", terms)),
-                send,
+                to,
             )
+        case ("cancel", ticket):
+            if (scope := to.scopes.get(cast("int", ticket))) is not None:
+                scope.cancel()
         case ("adjourn", run, reason):
             worker.adjourn(cast("str", run), cast("Raised", reason))
 
 
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """How the driver is told, and how it breaks off what is under way, by ticket."""
+
+    send: Send
+    scopes: dict[int, anyio.CancelScope]
+
+
 async def _perform(
-    worker: Worker, ticket: int, what: tuple[str, Assignment, Terms], send: Send
+    worker: Worker, ticket: int, what: tuple[str, Assignment, Terms], to: _Telling
 ) -> None:
-    await worker.perform(*what, partial(send, ticket))
-    send(ticket, None)
+    try:
+        with anyio.CancelScope() as to.scopes[ticket]:
+            await worker.perform(*what, partial(to.send, ticket))
+    finally:
+        del to.scopes[ticket]
+    to.send(ticket, None)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
 """One limit for money and tokens that all cells of a matrix share."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from recall_bench.core.usage import Usage
+from recall_bench.job import Job
 from recall_bench.journal import JOURNAL
 from recall_bench.matrix.file import Limits
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.settings import Settings
 
 
 def spent_in(folder: Path) -> Usage:
@@ -66,17 +67,11 @@ class Budget:
         others = (spent for place, spent in self.spent.items() if place != folder)
         return sum(others, start=Usage())
 
-    def share(self, settings: Settings, folder: Path) -> tuple[float | None, int | None]:
-        """What a cell may have spent at its end, in money and tokens: its own and what is left.
-
-        A run counts all it ever spent against its limit, so what it spent before is added.
-        """
-        own, total, limits = self.spent.get(folder, Usage()), self.total, self.limits
-        money, tokens = settings.max_cost_usd, settings.max_tokens
-        if limits.max_cost_usd is not None:
-            left = max(0.0, limits.max_cost_usd - total.cost_usd) + own.cost_usd
-            money = left if money is None else min(money, left)
-        if limits.max_tokens is not None:
-            rest = max(0, limits.max_tokens - total.tokens) + own.tokens
-            tokens = rest if tokens is None else min(tokens, rest)
-        return money, tokens
+    def bind(self, job: Job) -> None:
+        """Let a cell keep to the limit of all, counting what the others have spent by then."""
+        job.settings = replace(
+            job.settings,
+            max_cost_usd=self.limits.max_cost_usd,
+            max_tokens=self.limits.max_tokens,
+        )
+        job.elsewhere = partial(self.elsewhere, job.folder)

@@ -1,7 +1,7 @@
 """All cells of a matrix carried out; what stops one of them does not stop the others."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
@@ -75,7 +75,7 @@ def carry_out_all(
     for each in cells:
         if stopped is not None:
             close_all([each])
-            outcome = not_begun(each, stopped)
+            outcome = not_begun(each.cell, stopped)
         else:
             outcome = _carried_out(each, watcher, budget, carry)
             if outcome.exit_code > _SIGNALS:
@@ -90,22 +90,27 @@ def worst(outcomes: Sequence[Outcome]) -> int:
     return max((each.exit_code for each in outcomes), default=0)
 
 
-def not_begun(each: Assembled, why: BenchError) -> Outcome:
+def not_begun(cell: Cell, why: BenchError) -> Outcome:
     """A cell that was finished before, or one that is left for the next time."""
-    if is_finished(each.cell.folder):
-        return Outcome(cell=each.cell, exit_code=0, was_finished=True)
-    reason = f"not begun: {why}"
-    return Outcome(cell=each.cell, exit_code=why.exit_code, reason=reason)
+    if is_finished(cell.folder):
+        return Outcome(cell=cell, exit_code=0, was_finished=True)
+    return Outcome(cell=cell, exit_code=why.exit_code, reason=f"not begun: {why}")
+
+
+def unreachable(cell: Cell, why: BenchError) -> Outcome:
+    """A cell whose system cannot be reached."""
+    return Outcome(cell=cell, exit_code=why.exit_code, reason=str(why))
 
 
 def _carried_out(each: Assembled, watcher: Watcher, budget: Budget, carry: CarryOut) -> Outcome:
     cell, job = each.cell, each.job
-    known = known_before(each, budget)
-    if job is None or known is not None:
+    if isinstance(job, BenchError):
+        return unreachable(cell, job)
+    known = known_before(cell, job, budget)
+    if known is not None:
         close_all([each])
-        return known or not_begun(each, BenchError("it has no job"))
-    money, tokens = budget.share(cell.settings, cell.folder)
-    job.settings = replace(job.settings, max_cost_usd=money, max_tokens=tokens)
+        return known
+    budget.bind(job)
     watcher.begin(cell)
 
     def observe(event: Event, standings: Standings) -> None:
@@ -120,17 +125,12 @@ def _carried_out(each: Assembled, watcher: Watcher, budget: Budget, carry: Carry
     return ended(cell, finished)
 
 
-def known_before(each: Assembled, budget: Budget) -> Outcome | None:
+def known_before(cell: Cell, job: Job, budget: Budget) -> Outcome | None:
     """What became of a cell that needs no work, or may do none; None if it is to be begun."""
-    cell, job = each.cell, each.job
-    if job is None:
-        gone = each.gone
-        code = 1 if gone is None else gone.exit_code
-        return Outcome(cell=cell, exit_code=code, reason=None if gone is None else str(gone))
     if is_finished(cell.folder) and not cell.settings.retry_errors:
         return ended(cell, _stands(job), was_finished=True)
     if (spent := budget.exhausted) is not None:
-        return not_begun(each, BudgetSpent(f"{spent}; the same command with more goes on"))
+        return not_begun(cell, BudgetSpent(f"{spent}; the same command with more goes on"))
     return None
 
 

@@ -1,7 +1,7 @@
 """The cells of a matrix: one ordinary run each, in a folder of its own, all checked first."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
@@ -10,10 +10,11 @@ from typing import Any
 import anyio
 
 from recall_bench.assemble import assemble
-from recall_bench.errors import BenchError, Problems, SystemGone, UsageError
+from recall_bench.errors import BenchError, OtherPlan, Problems, SystemGone, UsageError
+from recall_bench.executors.opening import refuse_impossible
 from recall_bench.job import Job
 from recall_bench.journal import JOURNAL, read
-from recall_bench.matrix.file import Limits, Matrix
+from recall_bench.matrix.file import Matrix
 from recall_bench.outputs import beside
 from recall_bench.settings import Settings, overlaid
 from recall_bench.shipped import Building
@@ -43,13 +44,16 @@ class Cell:
 
 @dataclass(slots=True, kw_only=True)
 class Assembled:
-    """A cell that was looked at: a job, or the reason why there is none now."""
+    """A cell that was looked at."""
 
     cell: Cell
-    job: Job | None = None
-    gone: BenchError | None = None
-    """Why the system cannot be reached, where it cannot."""
-    warnings: list[str] = field(default_factory=list)
+    job: Job | BenchError
+    """Why there is none, where the system cannot be reached."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was noticed about the job."""
+        return self.job.warnings if isinstance(self.job, Job) else []
 
 
 def cells_of(matrix: Matrix, given: Mapping[str, Any] | None = None) -> tuple[Cell, ...]:
@@ -71,10 +75,8 @@ def cells_of(matrix: Matrix, given: Mapping[str, Any] | None = None) -> tuple[Ce
 
 def _settings(matrix: Matrix, given: dict[str, Any], place: Path) -> Settings:
     settings = beside(overlaid(Settings(), given), matrix.into / place)
-    limits: Limits = matrix.limits
-    return replace(
-        settings, max_calls=limits.max_calls, heatmap_png=bool(given.get("heatmap_png", False))
-    )
+    pictures = bool(given.get("heatmap_png", False))
+    return replace(settings, max_calls=matrix.limits.max_calls, heatmap_png=pictures)
 
 
 def selected(cells: Sequence[Cell], patterns: Sequence[str]) -> tuple[Cell, ...]:
@@ -100,17 +102,18 @@ def selected(cells: Sequence[Cell], patterns: Sequence[str]) -> tuple[Cell, ...]
 def assembled(cells: Sequence[Cell], building: Building | None = None) -> tuple[Assembled, ...]:
     """A job for every cell; all that is wrong with any of them is raised at once.
 
-    A system that cannot be reached just now is no fault of the matrix: its cell has no job, and
-    the others go on.
+    So is what an executor cannot do, before any cell is begun. A system that cannot be reached just
+    now is no fault of the matrix: its cell has no job, and the others go on.
     """
     found: list[Assembled] = []
     problems: dict[str, BenchError] = {}
     for cell in cells:
         try:
             job = assemble(cell.settings, building=building)
-            found.append(Assembled(cell=cell, job=job, warnings=job.warnings))
+            found.append(Assembled(cell=cell, job=job))
+            refuse_impossible(job)
         except SystemGone as gone:
-            found.append(Assembled(cell=cell, gone=gone))
+            found.append(Assembled(cell=cell, job=gone))
         except Problems as several:
             problems |= {_said(cell, each): each for each in several.problems}
         except BenchError as problem:
@@ -128,10 +131,9 @@ def _said(cell: Cell, problem: BenchError) -> str:
 
 
 def _named(words: str, problem: BenchError) -> BenchError:
-    if "holds a run with other" in words:
+    if isinstance(problem, OtherPlan):
         words += "; or go on with the other cells by --only"
-    kind = UsageError if problem.exit_code == UsageError.exit_code else Problems
-    if kind is UsageError:
+    if problem.exit_code == UsageError.exit_code:
         return UsageError(words)
     other = BenchError(words)
     other.exit_code = problem.exit_code
@@ -141,7 +143,7 @@ def _named(words: str, problem: BenchError) -> BenchError:
 def close_all(found: Sequence[Assembled]) -> None:
     """Let everybody go who was called together for jobs that are not carried out."""
     for each in found:
-        if each.job is not None:
+        if isinstance(each.job, Job):
             anyio.run(each.job.staff.close)
 
 

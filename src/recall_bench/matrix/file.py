@@ -39,6 +39,7 @@ _ELSEWHERE = {
     ),
 }
 """What a run may say and a cell may not, and what to do instead."""
+_AT_THE_TOP = "say it at the top: all cells are carried out by the same workers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +197,8 @@ class _Reader:
                 for key in content if section == "run" else ():
                     if key in _ELSEWHERE:
                         self._fault(f"{key!r} cannot stand here; {_ELSEWHERE[key]}", *where, key)
+                    elif at and key in _WHERE_DONE:
+                        self._fault(f"{key!r} cannot stand here; {_AT_THE_TOP}", *where, key)
         if self._problems:
             return {}
         whole = {**sections, "run": {**(sections.get("run") or {}), **moved}}

@@ -1,7 +1,6 @@
 """Cells that are carried out at the same time, by one crew and within one budget."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import anyio
 
@@ -11,9 +10,15 @@ from recall_bench.ending import finished, stopping
 from recall_bench.errors import BenchError, Interrupted
 from recall_bench.executors.opening import Team, team
 from recall_bench.interruption import cancelled_by_signals
-from recall_bench.job import Job
 from recall_bench.matrix.budget import Budget
-from recall_bench.matrix.carrying_out import Outcome, Watcher, ended, known_before, not_begun
+from recall_bench.matrix.carrying_out import (
+    Outcome,
+    Watcher,
+    ended,
+    known_before,
+    not_begun,
+    unreachable,
+)
 from recall_bench.matrix.cells import Assembled, Cell
 
 
@@ -60,14 +65,16 @@ class _Together:
             begun.release()
 
     async def _outcome(self, each: Assembled, hired: Team) -> Outcome:
-        job, known = each.job, known_before(each, self._budget)
-        if job is None or known is not None:
-            if job is not None:
-                await job.staff.close()
-            return known or not_begun(each, BenchError("it has no job"))
+        job = each.job
+        if isinstance(job, BenchError):
+            return unreachable(each.cell, job)
+        known = known_before(each.cell, job, self._budget)
+        if known is not None:
+            await job.staff.close()
+            return known
         self._watcher.begin(each.cell)
         self._begun.add(each.cell.label)
-        self._share(each.cell, job)
+        self._budget.bind(job)
         try:
             run = job.run(self._observer(each.cell), hired.conduct(job))
             stopped_by = await stopping(run)
@@ -75,22 +82,12 @@ class _Together:
         except BenchError as error:
             return Outcome(cell=each.cell, exit_code=error.exit_code, reason=str(error))
 
-    def _share(self, cell: Cell, job: Job) -> None:
-        """Let the cell keep to the limit of all, or to its own where it has one."""
-        limits, settings = self._budget.limits, cell.settings
-        if settings.max_cost_usd is None and settings.max_tokens is None:
-            money, tokens = limits.max_cost_usd, limits.max_tokens
-            job.elsewhere = lambda: self._budget.elsewhere(cell.folder)
-        else:
-            money, tokens = self._budget.share(settings, cell.folder)
-        job.settings = replace(job.settings, max_cost_usd=money, max_tokens=tokens)
-
     def _observer(self, cell: Cell) -> "_Observer":
         return _Observer(cell, self._watcher, self._budget)
 
     def _cut_off(self, each: Assembled, why: Interrupted) -> Outcome:
-        if each.cell.label not in self._begun or each.job is None:
-            return not_begun(each, why)
+        if each.cell.label not in self._begun or isinstance(each.job, BenchError):
+            return not_begun(each.cell, why)
         return ended(each.cell, finished(each.job, why))
 
     def _end(self, outcome: Outcome) -> None:

@@ -33,10 +33,10 @@ def explained_s(run: Measured) -> float:
 def rest_of(runs: Sequence[Measured]) -> Pace | None:
     """What a trial took beyond its steps, in finished runs: tracing, writing down.
 
-    None if no run was finished. A run that several workers shared is over sooner than its steps
-    explain, and leaves no rest.
+    None if no run was finished that one process can have carried out: where several were at work,
+    the run is over sooner than its steps explain.
     """
-    done = [run for run in runs if run.is_finished and run.marks]
+    done = [run for run in runs if run.is_finished and run.marks and not run.is_shared]
     if not done:
         return None
     left = sum(max(0.0, run.wall_s - explained_s(run)) for run in done)

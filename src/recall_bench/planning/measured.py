@@ -1,8 +1,11 @@
 """What an earlier run tells about the next: how long each step took, what it cost, how marks vary.
 
-A journal has a time for every step but judging. A judge that computes is timed from the line before
-its verdict. One that is waited for took up each answer as soon as one of its places was free: there
-are taken to have been as many places as questions were seen before the system at a time.
+A journal has a time for every step but judging and opening a memory. A judge that computes is timed
+from the line before its verdict, and so is an opening from the line before the first day that is
+fed: but only where one process can have written both. Where several must have been at work, the
+line before is another's, and neither is timed. A judge that is waited for took up each answer as
+soon as one of its places was free: there are taken to have been as many places as questions were
+seen before the system at a time. An answer that nobody could judge kept a place, and is no time.
 """
 
 from collections.abc import Iterable
@@ -19,6 +22,7 @@ from recall_bench.core.event import (
     Judged,
     Metered,
     NotAnswered,
+    NotJudged,
     RunEnded,
     RunResumed,
     RunStarted,
@@ -29,6 +33,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.errors import DataError, UsageError
 from recall_bench.journal import JOURNAL, read
 from recall_bench.planning.pace import Timings
+from recall_bench.planning.solitude import Solitude
 
 FEED, SETTLE, ASK, READ, JUDGE, REST = "feed", "settle", "ask", "read", "judge", "rest"
 
@@ -36,15 +41,28 @@ SPECIMENS = 256
 """So many answers at most are kept, evenly spread, to build prompts from."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """An answer that left the judge."""
+
+    trial: Trial
+    at: float
+    took: float | None
+    """Since the line before; None if there is no verdict."""
+
+
 @dataclass(slots=True)
-class Session:
+class Process:
     """One process of a run: what was in the air at a time is only known within it."""
 
     starts: list[float] = field(default_factory=list)
     ends: list[float] = field(default_factory=list)
-    arrived: dict[Trial, tuple[int, float, int]] = field(default_factory=dict)
-    """Of each answer its number, when it came, and at which story day."""
-    departed: list[tuple[Trial, float]] = field(default_factory=list)
+    arrived: dict[Trial, tuple[float, int]] = field(default_factory=dict)
+    """Of each answer when it came, and at which story day; in the order they came."""
+    left: dict[Trial, _Left] = field(default_factory=dict)
+    """Answers of this process that were judged, or could not be, in that order."""
+    openings: dict[str, float] = field(default_factory=dict)
+    solitude: Solitude = field(default_factory=Solitude)
 
     def at_a_time(self) -> int:
         """The most questions that were before the system and its reader at once."""
@@ -81,13 +99,16 @@ class Measured:
     """How long its processes lived, pauses between them left out."""
     at_a_time: int = 1
     is_finished: bool = False
+    is_shared: bool = False
+    """Whether several processes must have been at work at a time."""
     declared: dict[str, Declared] = field(default_factory=dict)
     openings: dict[str, float] = field(default_factory=dict)
     """How long each scenario took to load and to open, before its first day was fed."""
     _step: int = 1
     _days: dict[tuple[str, str], int] = field(default_factory=dict)
     _before: datetime | None = None
-    _session: Session = field(default_factory=Session)
+    _process: Process = field(default_factory=Process)
+    _judged: set[Trial] = field(default_factory=set)
 
     def note(self, event: Event) -> None:
         """Take one event into account."""
@@ -101,17 +122,19 @@ class Measured:
             case Ingested():
                 self._note_fed(event)
             case Settled(seconds=seconds):
+                self._process.solitude.note(event)
                 day = self._days[event.scenario, event.checkpoint]
                 self._time(SETTLE, event.scenario, event.checkpoint, day, seconds)
-            case Metered(stage=stage, usage=usage):
-                if stage == INGEST:
-                    self.feeding += usage
-                else:
-                    self.asking += usage
+            case Metered(stage=stage, usage=usage) if stage == INGEST:
+                self.feeding += usage
+            case Metered(usage=usage):
+                self.asking += usage
             case Answered() | NotAnswered():
                 self._note_put(event)
             case Judged():
                 self._note_verdict(event)
+            case NotJudged(trial=trial):
+                self._note_left(trial, event.at, has_verdict=False)
             case RunEnded():
                 self.is_finished = True
             case _:
@@ -120,16 +143,27 @@ class Measured:
 
     def end(self) -> None:
         """Nothing more comes from this process: work out how long its verdicts took."""
-        session, self._session = self._session, Session()
+        process, self._process = self._process, Process()
         self._before = None
-        places = session.at_a_time()
+        places = process.at_a_time()
         self.at_a_time = max(self.at_a_time, places)
-        if self.plan.judge.computes:
+        self.is_shared |= process.solitude.is_broken
+        if not process.solitude.is_broken:
+            for scenario, took in process.openings.items():
+                self.openings.setdefault(scenario, took)
+        computes = self.plan.judge.computes
+        if computes and process.solitude.is_broken:
             return
-        for trial, left in session.departed:
-            number, came, day = session.arrived[trial]
-            free = session.departed[number - places][1] if number >= places else came
-            self._time(JUDGE, trial.scenario, trial.checkpoint, day, left - max(came, free))
+        left = list(process.left.values())
+        came_in_turn = (trial for trial in process.arrived if trial in process.left)
+        for number, trial in enumerate(came_in_turn):
+            verdict = process.left[trial]
+            if verdict.took is None:
+                continue
+            came, day = process.arrived[trial]
+            free = left[number - places].at if number >= places else came
+            took = verdict.took if computes else verdict.at - max(came, free)
+            self._time(JUDGE, trial.scenario, trial.checkpoint, day, took)
 
     def timing(self, step: str) -> Timings:
         """All the times of one step."""
@@ -147,23 +181,26 @@ class Measured:
     def _note_fed(self, event: Ingested) -> None:
         self._time(FEED, event.scenario, event.checkpoint, event.day, event.seconds)
         self.days_fed += 1
-        if event.scenario not in self.openings and self._before is not None:
+        self._process.solitude.note(event)
+        openings = self._process.openings
+        if event.scenario not in openings and self._before is not None:
             took = (event.at - self._before).total_seconds() - event.seconds
-            self.openings[event.scenario] = max(0.0, took)
+            openings[event.scenario] = max(0.0, took)
 
     def _note_put(self, event: Answered | NotAnswered) -> None:
         trial, ended = event.trial, event.at.timestamp()
         day = self._days[trial.scenario, trial.checkpoint]
         self._time(ASK, trial.scenario, trial.checkpoint, day, event.seconds)
         took = event.seconds
+        self._process.solitude.note(event)
         if isinstance(event, NotAnswered):
             self.marks[trial] = 0.0
         else:
             took += event.reading_s or 0.0
             self._note_answer(event, day)
-            self._session.arrived[trial] = (len(self._session.arrived), ended, day)
-        self._session.starts.append(ended - took)
-        self._session.ends.append(ended)
+            self._process.arrived[trial] = (ended, day)
+        self._process.starts.append(ended - took)
+        self._process.ends.append(ended)
 
     def _note_answer(self, event: Answered, day: int) -> None:
         trial = event.trial
@@ -180,23 +217,25 @@ class Measured:
 
     def _note_verdict(self, event: Judged) -> None:
         trial, verdict = event.trial, event.verdict
-        is_first = trial not in self.marks
         self.marks[trial] = (
             float(verdict.composite) if verdict.score is None else 6.0 * verdict.score
         )
         self.judging += event.usage or Usage()
         self.reviewing += event.review_usage or Usage()
-        if not is_first:
+        if trial in self._judged:
             return
+        self._judged.add(trial)
         self.verdicts += 1
         self.failures += (event.primary or verdict).is_failure
-        if trial not in self._session.arrived:
+        self._note_left(trial, event.at, has_verdict=True)
+
+    def _note_left(self, trial: Trial, at: datetime, *, has_verdict: bool) -> None:
+        """The judge is done with an answer; one of an earlier process came nobody knows when."""
+        if trial in self._process.left or trial not in self._process.arrived:
             return
-        if self.plan.judge.computes and self._before is not None:
-            day = self._days[trial.scenario, trial.checkpoint]
-            took = (event.at - self._before).total_seconds()
-            self._time(JUDGE, trial.scenario, trial.checkpoint, day, took)
-        self._session.departed.append((trial, event.at.timestamp()))
+        before = self._before or at
+        took = (at - before).total_seconds() if has_verdict else None
+        self._process.left[trial] = _Left(trial, at.timestamp(), took)
 
 
 def measured(folder: Path) -> Measured:

@@ -9,6 +9,7 @@ import anyio
 from recall_bench.core.event import Answered, Declared, RunEnded
 from recall_bench.core.plan import Plan
 from recall_bench.core.standing import Standings, State
+from recall_bench.core.tracing import Tracer
 from recall_bench.errors import BenchError
 from recall_bench.running.company import Company
 from recall_bench.running.desk import Desk
@@ -82,7 +83,9 @@ class _Run:
             record=company.record,
             docket=docket,
             court=self.owing.court,
-            desk=Desk(scenario.fed, plan=self._plan, reader=company.reader, court=self.owing.court),
+            desk=Desk(
+                Tracer(scenario.fed), plan=self._plan, reader=company.reader, court=self.owing.court
+            ),
             meter=company.meter,
             parallelism=company.parallelism,
             skip_catchup=company.skip_catchup,

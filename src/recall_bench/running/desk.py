@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer, Found, Passage
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import Question
@@ -39,10 +38,8 @@ class Desk:
     system has to answer itself, unless no answer is judged.
     """
 
-    def __init__(
-        self, episodes: Sequence[Episode], *, plan: Plan, reader: Reader | None, court: Court
-    ) -> None:
-        self._tracer = Tracer(episodes)
+    def __init__(self, tracer: Tracer, *, plan: Plan, reader: Reader | None, court: Court) -> None:
+        self._tracer = tracer
         self._plan = plan
         self._reader = reader
         self._court = court

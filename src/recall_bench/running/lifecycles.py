@@ -5,6 +5,7 @@ repeat of a checkpoint gets a memory of its own where the lifecycle can give it 
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import groupby
 from typing import TypeVar
@@ -15,12 +16,14 @@ from recall_bench.core.memory import Attesting, Memory, Snapshots
 from recall_bench.core.plan import Lifecycle
 from recall_bench.core.schedule import Sheet
 from recall_bench.core.standing import ScenarioStanding
-from recall_bench.errors import BenchError, SystemGone, UsageError
+from recall_bench.errors import BenchError, SystemGone, SystemStuck, SystemTimeout, UsageError
 from recall_bench.running.examination import Examination
 from recall_bench.running.life import FeedFault, Life, begin, bounded, close, release
 from recall_bench.running.sitting import Seat, Sitting
 
 T = TypeVar("T")
+
+_HANGING = frozenset({SystemTimeout.__name__, SystemStuck.__name__})
 
 Paper = tuple[Sheet, int, list[int]]
 """A checkpoint, a repeat, and the items it has not put yet."""
@@ -29,7 +32,8 @@ Paper = tuple[Sheet, int, list[int]]
 async def examine(exam: Examination, papers: Sequence[Paper] | None = None) -> None:
     """Put everything the scenario still owes, or these papers of it, by the plan's lifecycle.
 
-    A system that cannot be fed is recorded, and what it owed from there on stays open.
+    A system that cannot be fed is recorded, and what it owed of that memory from there on stays
+    open; what another memory is asked is not.
     """
     papers = list(owed_papers(exam.standing)) if papers is None else list(papers)
     if not papers:
@@ -55,8 +59,23 @@ def owed_papers(standing: ScenarioStanding) -> Iterator[Paper]:
 
 async def _fresh(exam: Examination, papers: list[Paper]) -> None:
     for paper in papers:
-        reopen = partial(_lived, exam, paper[0])
-        await sit_and_close(exam, paper, Seat(await reopen(), reopen))
+        with recorded(exam):
+            reopen = partial(_lived, exam, paper[0])
+            await sit_and_close(exam, paper, Seat(await reopen(), reopen))
+
+
+@contextmanager
+def recorded(exam: Examination) -> Iterator[None]:
+    """Record that one memory could not be had, which says nothing of the next.
+
+    Except where it was waited for in vain: whoever hangs once hangs again, and for as long.
+    """
+    try:
+        yield
+    except FeedFault as fault:
+        if fault.event.fault in _HANGING:
+            raise
+        exam.record(fault.event)
 
 
 async def _lived(exam: Examination, sheet: Sheet) -> Memory:
@@ -164,7 +183,8 @@ async def _ask_copies(
         copy = partial(
             bounded, "snapshot", partial(snapshots.open, token), exam=exam, sheet=paper[0]
         )
-        await sit_and_close(exam, paper, Seat(await copy(), copy))
+        with recorded(exam):
+            await sit_and_close(exam, paper, Seat(await copy(), copy))
     await release(partial(snapshots.drop, token), exam, papers[-1][0])
 
 

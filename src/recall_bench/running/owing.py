@@ -51,6 +51,14 @@ class Owing:
             is_finished(scenarios[card.id]) for card in self._plan.scenarios
         )
 
+    def owes(self, scenario: str) -> bool:
+        """Whether anything is left to do for the scenario, whether or not it may be done."""
+        standing = self._standings.scenarios.get(scenario)
+        if standing is None:
+            return self._shards(scenario) != ()
+        is_asked = not self._company.asks or self._is_finished(scenario, standing)
+        return not is_asked or self._has_answers(standing) or bool(self.due(scenario))
+
     def has_work(self, scenario: str, *, may_ask: bool = True) -> bool:
         """Whether anything can be done for the scenario as things are."""
         standing = self._standings.scenarios.get(scenario)

@@ -1,0 +1,196 @@
+"""Runs in the hands of a crew whose workers live in this process, or in several of their own."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from recall_bench.assemble import assemble
+from recall_bench.core.event import Event
+from recall_bench.core.standing import Standings
+from recall_bench.ending import Finished, finished, to_its_end
+from recall_bench.errors import BenchError
+from recall_bench.executors.assignments import (
+    Assignment,
+    Begun,
+    Brief,
+    Message,
+    Raised,
+    Terms,
+    Told,
+    WorkerLost,
+)
+from recall_bench.executors.crew import Crew, Hire
+from recall_bench.executors.frames import HEADER_BYTES, content_of, framed
+from recall_bench.executors.limits import Limits
+from recall_bench.executors.opening import Team
+from recall_bench.executors.worker import Worker
+from recall_bench.job import Job
+from recall_bench.journal import read
+from recall_bench.settings import Settings
+
+Watching = Callable[[Event, Standings], None]
+
+
+def sent(*what: object) -> tuple[object, ...]:
+    """What arrives at the other end of a pipe."""
+    return content_of(framed(what)[HEADER_BYTES:])  # type: ignore[arg-type]
+
+
+class Beside:
+    """A worker in this process. What it is sent is pickled all the same."""
+
+    def __init__(self, number: int = 0) -> None:
+        self.number = number
+        self.worker = Worker()
+        self.is_closed = False
+        self.performed: list[Assignment] = []
+
+    async def brief(self, brief: Brief) -> None:
+        (there,) = sent(brief)
+        assert isinstance(there, Brief)
+        self.worker.brief(there)
+
+    async def perform(self, run: str, assignment: Assignment, terms: Terms, told: Told) -> None:
+        self.performed.append(assignment)
+        there: tuple[Any, ...] = sent(assignment, terms)
+        raised: list[Raised] = []
+
+        def tell(message: Message) -> None:
+            (heard,) = sent(message)
+            if isinstance(heard, Raised):
+                raised.append(heard)
+            elif not isinstance(heard, Begun):
+                self.tells(told, heard)  # type: ignore[arg-type]
+
+        await self.worker.perform(run, there[0], there[1], tell)
+        if raised:
+            raise raised[0].error()
+
+    def tells(self, told: Told, message: Any) -> None:
+        told(message)
+
+    async def adjourn(self, run: str, reason: Raised) -> None:
+        self.worker.adjourn(run, reason)
+
+    async def close(self) -> None:
+        self.is_closed = True
+        await self.worker.close()
+
+
+class Frail(Beside):
+    """Dies over what it is doing after some messages, and takes everything with it."""
+
+    def __init__(self, number: int, lives_for: int) -> None:
+        super().__init__(number)
+        self._left = lives_for
+        self._is_dead = False
+        self._scopes: set[anyio.CancelScope] = set()
+
+    async def perform(self, run: str, assignment: Assignment, terms: Terms, told: Told) -> None:
+        if not self._is_dead:
+            with anyio.CancelScope() as scope:
+                self._scopes.add(scope)
+                try:
+                    await super().perform(run, assignment, terms, told)
+                finally:
+                    self._scopes.discard(scope)
+        if self._is_dead:
+            raise WorkerLost(f"worker {self.number} died", has_begun=True)
+
+    def tells(self, told: Told, message: Any) -> None:
+        self._left -= 1
+        if self._left < 0:
+            # Nothing that a dead worker says is heard any more.
+            self._is_dead = True
+            for scope in self._scopes:
+                scope.cancel()
+            return
+        told(message)
+
+
+@dataclass
+class Hired:
+    """Hires workers of this process, and knows them."""
+
+    all: list[Beside] = field(default_factory=list)
+    make: Callable[[int], Beside] = Beside
+
+    async def __call__(self, number: int) -> Beside:
+        await anyio.lowlevel.checkpoint()
+        worker = self.make(number)
+        self.all.append(worker)
+        return worker
+
+
+def frail(seed: int, deaths: int, most: int = 40) -> Hired:
+    """The first so many workers die, each after some messages by lot; the others do not."""
+    chance = random.Random(seed)
+
+    def make(number: int) -> Beside:
+        return Frail(number, chance.randrange(most)) if number <= deaths else Beside(number)
+
+    return Hired(make=make)
+
+
+def settings(into: Path, **given: Any) -> Settings:
+    """Settings for a small run without pictures."""
+    return Settings(**{"heatmap_png": False, "skip_preflight": True, **given}, into=into)
+
+
+def spread(job: Job, hire: Hire, workers: int = 2, observe: Watching | None = None) -> Finished:
+    """Carry out a job with a crew."""
+    stopped_by: list[BenchError] = []
+    watch = observe or (lambda event, standings: None)
+
+    async def run() -> None:
+        async with Crew(hire, workers) as crew:
+            team = Team(crew, Limits(job.settings.max_calls))
+            try:
+                await job.run(watch, team.conduct(job))
+            except BenchError as error:
+                stopped_by.append(error)
+
+    async def bounded() -> None:
+        with anyio.fail_after(20):
+            await run()
+
+    anyio.run(bounded)
+    return finished(job, stopped_by[0] if stopped_by else None)
+
+
+def alone(job: Job) -> Finished:
+    """Carry out a job in this process."""
+    return finished(job, anyio.run(to_its_end, job, None))
+
+
+def run_spread(into: Path, workers: int = 2, hire: Hire | None = None, **given: Any) -> Finished:
+    """A run with a crew of this process."""
+    return spread(assemble(settings(into, **given)), hire or Hired(), workers)
+
+
+def run_alone(into: Path, **given: Any) -> Finished:
+    """The same run, as a single process does it."""
+    return alone(assemble(settings(into, **given)))
+
+
+def asked_again(log: Path) -> dict[str, int]:
+    """By line of a log that a system writes, how often it is there, if more than once."""
+    counted = Counter(log.read_text().splitlines())
+    return {line: times for line, times in counted.items() if times > 1}
+
+
+def kinds(folder: Path) -> Counter[str]:
+    """How many events of each kind are on record."""
+    return Counter(type(event).__name__ for event in read(folder / "journal.jsonl"))
+
+
+async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Wait until something holds; fails if it never does."""
+    with anyio.fail_after(seconds):
+        while not condition():  # noqa: ASYNC110 - whatever it is, it tells nobody
+            await anyio.sleep(0.01)
