@@ -10,7 +10,7 @@ from the command to its last file, and the rate of answers in the middle half of
 workers are there and none has run out of work. Processor time is that of the command and of all
 processes it started, by what they are.
 
-The computing rows need two idle processors: `load` is what others used of them before each run.
+The computing rows need two idle processors: `load` is how many of them others used meanwhile.
 """
 
 import argparse
@@ -67,7 +67,12 @@ class Burning:
             sum(range(1000))
         return "There is no record of it."
 '''
-OWN = {"waiting": WAITING, "burning": BURNING}
+OWN = {
+    "waiting": WAITING,
+    # So slow that no two answers of a worker are told in one message.
+    "slow": WAITING.replace("0.05", "0.2"),
+    "burning": BURNING,
+}
 TICKS = os.sysconf("SC_CLK_TCK")
 LOOK_EVERY_S = 0.2
 
@@ -86,6 +91,7 @@ class Took:
     """Answers a second, in the middle half of them."""
     cpu_s: Counter[str]
     load: float
+    """How many processors others used meanwhile."""
 
 
 def carried_out(system: str, spread: Sequence[str], *, repeats: int, scratch: Path) -> Took:
@@ -94,10 +100,10 @@ def carried_out(system: str, spread: Sequence[str], *, repeats: int, scratch: Pa
     command = [sys.executable, "-m", "recall_bench", "run", "--adapter", adapter(system, scratch)]
     command += ["--lifecycle", "fresh", "--ranges", "every:1", "--repeats", str(repeats)]
     command += ["--no-heatmap-png", "--into", str(into), *spread]
-    load = busy()
-    began = time.time()
+    used, own, began = used_s(), time.process_time(), time.time()
     cpu_s = watched(command)
     wall_s = time.time() - began
+    others_s = used_s() - used - (time.process_time() - own) - sum(cpu_s.values())
     at = sorted(
         event.at.timestamp()
         for event in read(into / "journal.jsonl")
@@ -112,7 +118,7 @@ def carried_out(system: str, spread: Sequence[str], *, repeats: int, scratch: Pa
         until_last_s=at[-1] - began,
         rate=(len(middle) - 1) / (middle[-1] - middle[0]),
         cpu_s=cpu_s,
-        load=load,
+        load=others_s / wall_s,
     )
 
 
@@ -125,16 +131,10 @@ def adapter(system: str, scratch: Path) -> str:
     return str(file)
 
 
-def busy(seconds: float = 2.0) -> float:
-    """How many processors others use just now."""
-
-    def used() -> float:
-        fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
-        return (sum(map(int, fields)) - int(fields[3]) - int(fields[4])) / TICKS
-
-    before = used()
-    time.sleep(seconds)
-    return (used() - before) / seconds
+def used_s() -> float:
+    """How many processor seconds this machine has used since it was started."""
+    fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
+    return (sum(map(int, fields)) - int(fields[3]) - int(fields[4])) / TICKS
 
 
 def watched(command: Sequence[str]) -> Counter[str]:

@@ -22,11 +22,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from executors import Took, carried_out
+from msgspec import structs
 
-from recall_bench.core.plan import Lifecycle
-from recall_bench.core.schedule import sheets
-from recall_bench.core.shard import shards_of, weight
+from executors import Took, carried_out
+from recall_bench.core.plan import Lifecycle, Plan
+from recall_bench.core.schedule import Sheet, sheets
+from recall_bench.core.shard import Shard, shards_of, weight
 from recall_bench.planning.asking_nobody import planned
 from recall_bench.settings import Settings
 
@@ -51,12 +52,15 @@ class Costs:
     feed: float = 1.0
     """The system's, for one day of the story."""
     judge: float = 2.0
-    driver: float = 0.0011
-    """Processor time of the driver for one trial: its answer and its verdict, with all messages."""
+    driver: float = 0.007
+    """Processor time of the driver for one trial: its answer and its verdict, with all messages.
+
+    As measured where each comes alone; much less where several come together.
+    """
     start: float = 7.0
-    """Until the first worker is there;"""
+    """Until a worker is there,"""
     start_each: float = 0.0
-    """and for each further one, where they share few processors."""
+    """and this much more for each, where they share few processors: then all come up together."""
     max_calls: int | None = None
 
 
@@ -69,6 +73,7 @@ class Piece:
     questions: int
     day: int
     """The day whose snapshot it needs; 0 if it feeds a memory of its own."""
+    repeat: int = 0
 
 
 @dataclass(frozen=True)
@@ -80,25 +85,33 @@ class Ran:
     driver_busy: float
 
 
-def pieces(settings: Settings) -> list[Piece]:
-    """The shards of a plan, heaviest first, as the executors hand them out."""
-    found: list[tuple[int, Piece]] = []
+def plans(settings: Settings, lifecycles: Sequence[str]) -> Iterator[list[Piece]]:
+    """The shards of a plan by each lifecycle, heaviest first, as the executors hand them out."""
     with planned(settings) as job:
-        for card in job.plan.scenarios:
-            items = job.staff.load(card.id).items
-            owed = sheets(items, card.last_day, job.plan)
-            by_label = {sheet.checkpoint.label: sheet for sheet in owed}
-            for shard in shards_of(card.id, owed, job.plan, portable=True):
-                if shard.checkpoint is None:
-                    asked = sum(len(sheet.asked) for sheet in owed) * job.plan.repeats
-                    piece = Piece(card.id, max(sheet.cutoff for sheet in owed), asked, 0)
-                else:
-                    sheet = by_label[shard.checkpoint]
-                    is_copy = job.plan.lifecycle is Lifecycle.FORKED
-                    days, day = (0, sheet.cutoff) if is_copy else (sheet.cutoff, 0)
-                    piece = Piece(card.id, days, len(sheet.asked), day)
-                found.append((weight(shard, owed, job.plan), piece))
-    return [piece for _, piece in sorted(found, key=lambda each: -each[0])]
+        owed = {
+            card.id: sheets(job.staff.load(card.id).items, card.last_day, job.plan)
+            for card in job.plan.scenarios
+        }
+        plan = job.plan
+    for lifecycle in lifecycles:
+        lived = structs.replace(plan, lifecycle=Lifecycle(lifecycle))
+        found = [
+            (weight(shard, owed[scenario], lived), piece_of(shard, owed[scenario], lived))
+            for scenario in owed
+            for shard in shards_of(scenario, owed[scenario], lived, portable=True)
+        ]
+        yield [piece for _, piece in sorted(found, key=lambda each: -each[0])]
+
+
+def piece_of(shard: Shard, owed: Sequence[Sheet], plan: Plan) -> Piece:
+    """What a shard feeds and asks."""
+    if shard.checkpoint is None:
+        asked = sum(len(sheet.asked) for sheet in owed) * plan.repeats
+        return Piece(shard.scenario, max(sheet.cutoff for sheet in owed), asked, 0)
+    (sheet,) = (each for each in owed if each.checkpoint.label == shard.checkpoint)
+    is_copy = plan.lifecycle is Lifecycle.FORKED
+    days, day = (0, sheet.cutoff) if is_copy else (sheet.cutoff, 0)
+    return Piece(shard.scenario, days, len(sheet.asked), day, shard.repeat or 0)
 
 
 def simulated(plan: Sequence[Piece], workers: int, costs: Costs, seed: int = 1) -> Ran:
@@ -108,7 +121,7 @@ def simulated(plan: Sequence[Piece], workers: int, costs: Costs, seed: int = 1) 
     ready = {piece: costs.start + costs.feed * piece.day for piece in plan}
     # Copies come up as a memory is fed: who is ready first is asked first, else the heaviest.
     waiting = sorted(plan, key=lambda piece: ready[piece] if piece.day else 0.0)
-    free = [costs.start + costs.start_each * number for number in range(at_once)]
+    free = [costs.start + costs.start_each * workers] * at_once
     graders = list(free)
     heapq.heapify(free)
     heapq.heapify(graders)
@@ -171,12 +184,8 @@ def limit(plan: Sequence[Piece], at_once: int, workers: int, costs: Costs) -> st
 
 def table(costs: Costs, crews: Sequence[int], lifecycles: Sequence[str]) -> None:
     """Print a row for each number of workers."""
-    for lifecycle in lifecycles:
-        plan = pieces(
-            Settings(
-                adapter="none", personas=PERSONAS, ranges=("every:7",), lifecycle=Lifecycle(lifecycle)
-            )
-        )
+    settings = Settings(adapter="none", personas=PERSONAS, ranges=("every:7",))
+    for lifecycle, plan in zip(lifecycles, plans(settings, lifecycles), strict=True):
         asked = sum(piece.questions for piece in plan)
         alone = simulated(plan, 1, costs).hours
         print(
@@ -197,17 +206,44 @@ def table(costs: Costs, crews: Sequence[int], lifecycles: Sequence[str]) -> None
             )
 
 
+JUDGE = '''
+import asyncio
+
+
+async def judge(exhibit):
+    """Take its time, as a model does."""
+    await asyncio.sleep(0.1)
+    return {"correctness": 0, "completeness": 0, "hallucination": 1}
+'''
+
+
+def alone(scratch: Path) -> float:
+    """Milliseconds of the driver for a trial whose answer and verdict each come by themselves."""
+    judge = scratch / "judge.py"
+    judge.write_text(JUDGE)
+    spread = ("--executor", "ray", "--workers", "8", "--judge", str(judge))
+    small, large = (
+        carried_out("slow", spread, repeats=repeats, scratch=scratch) for repeats in (1, 3)
+    )
+    trials = large.answers - small.answers
+    return round(1000 * (large.cpu_s["driver"] - small.cpu_s["driver"]) / trials, 2)
+
+
 def measured(scratch: Path) -> dict[str, float]:
-    """What a trial costs driver, workers and Ray here, and what starting takes: from three runs."""
+    """What a trial costs driver, workers and Ray here, and what starting takes.
+
+    `driver_ms` is for a fast system, of whose answers several come in one message.
+    """
     small, large = (_waited(scratch, 8, repeats) for repeats in (1, 4))
     few = _waited(scratch, 2, 1)
     trials = large.answers - small.answers
+    each = (small.until_first_s - few.until_first_s) / 6
     return {
         f"{kind}_ms": round(1000 * (large.cpu_s[kind] - small.cpu_s[kind]) / trials, 2)
         for kind in ("driver", "workers", "ray")
     } | {
-        "start_s": round(few.until_first_s, 1),
-        "start_each_s": round((small.until_first_s - few.until_first_s) / 6, 2),
+        "start_s": round(few.until_first_s - 2 * each, 1),
+        "start_each_s": round(each, 2),
         "wait_s": round(8 / large.rate, 4),
         "ending_s": round(few.wall_s - few.until_last_s, 1),
         "load": round(max(small.load, large.load, few.load), 1),
@@ -221,8 +257,8 @@ def _waited(scratch: Path, workers: int, repeats: int) -> Took:
 
 def validated(found: dict[str, float], scratch: Path) -> None:
     """Predict small runs of the waiting system from a measurement, and carry them out."""
-    settings = Settings(adapter="none", ranges=("every:1",), lifecycle=Lifecycle.FRESH, repeats=2)
-    plan = pieces(settings)
+    settings = Settings(adapter="none", ranges=("every:1",), repeats=2)
+    (plan,) = plans(settings, ["fresh"])
     costs = Costs(answer=found["wait_s"], feed=0, judge=0, driver=found["driver_ms"] / 1000)
     print("workers   predicted   measured   ratio   load")
     for workers in (1, 4, 16):
@@ -250,6 +286,8 @@ def main() -> None:
     if options.measure or options.validate:
         with tempfile.TemporaryDirectory() as place:
             found = measured(Path(place))
+            if options.measure:
+                found["driver_alone_ms"] = alone(Path(place))
             json.dump(found, sys.stdout)
             print(flush=True)
             if options.validate:

@@ -90,6 +90,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "staff": {"core", "datasets", "errors", "running"},
     "job": {"core", "diagnoses", "errors", "journal", "settings", "running", "staff"},
     "planning": {
+        "executors",
+        "running",
         "assemble",
         "core",
         "errors",
@@ -125,7 +127,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "yaml12",
     },
     "merging": {"core", "ending", "errors", "journal", "replacement", "reporting", "settings"},
-    "executors": {"core", "errors", "job", "running", "settings", "staff"},
+    "executors": {"core", "errors", "interruption", "job", "running", "settings", "staff"},
     "outputs": {"core", "errors", "journal", "settings"},
     "assemble": {
         "staff",

@@ -12,6 +12,7 @@ HEAVY = {
     "grpc",
     "msgspec",
     "numpy",
+    "ray",
     "scipy",
     "rich",
     "vl_convert",
@@ -34,6 +35,7 @@ def imported_by(statement: str) -> set[str]:
         ("import recall_bench", set()),
         ("import recall_bench.cli.main", set()),
         ("import recall_bench.cli.run", {"msgspec"}),
+        ("import recall_bench.executors.opening", {"anyio", "filelock", "msgspec"}),
     ],
 )
 def test_nothing_heavy_is_imported_early(statement: str, allowed: set[str]) -> None:

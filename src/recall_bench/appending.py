@@ -30,6 +30,26 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
             offset += len(line)
 
 
+def lock_of(path: Path) -> FileLock:
+    """What every writer of the file holds; Timeout at once while another does."""
+    return FileLock(path.with_name(f".{path.name}.lock"), timeout=0)
+
+
+def is_busy(path: Path) -> bool:
+    """Whether a process is appending to the file now; nothing is written to find out."""
+    lock = lock_of(path)
+    if not Path(lock.lock_file).exists():
+        return False
+    try:
+        with lock:
+            return False
+    except Timeout:
+        return True
+    except OSError:
+        # A folder that cannot be written to is written to by nobody.
+        return False
+
+
 class LineFile:
     """Appends to a file for as long as the `with` block lasts.
 
@@ -42,7 +62,7 @@ class LineFile:
         self._path = path
         self._otherwise = otherwise
         self._elsewhere = elsewhere
-        self._lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=0)
+        self._lock = lock_of(path)
         self._lost: JournalLost | None = None
         self._synced_at = 0.0
 

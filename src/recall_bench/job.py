@@ -7,6 +7,7 @@ from functools import cache, cached_property, partial
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from recall_bench.core.difference import differences
 from recall_bench.core.event import (
@@ -27,11 +28,11 @@ from recall_bench.core.standing import Standings, State
 from recall_bench.core.usage import Usage
 from recall_bench.diagnoses import last_of
 from recall_bench.errors import DataError, OtherPlan, UsageError
-from recall_bench.journal import JOURNAL, Journal, lines, read
+from recall_bench.journal import JOURNAL, Journal, placed, read
 from recall_bench.running.company import Company
 from recall_bench.running.conduct import conduct
 from recall_bench.running.owing import is_finished
-from recall_bench.settings import Settings
+from recall_bench.settings import Executor, Settings
 from recall_bench.staff import Hiring, Staff
 
 _OPENING = b'{"type":"run_started"'
@@ -138,6 +139,13 @@ class Job:
             for state in states(standings.scenarios[scenario], shards)
         ]
 
+    def holds(self, scenario: str, checkpoint: str, repeat: int) -> bool:
+        """Whether these trials are carried out here, and not by another part."""
+        return self.part is None or any(
+            shard.checkpoint in (None, checkpoint) and shard.repeat in (None, repeat)
+            for shard in self._shards(scenario)
+        )
+
     def owed(self, standings: Standings) -> int:
         """How many trials are carried out here: all there are, or those of the part."""
         if self.part is not None:
@@ -182,6 +190,7 @@ class Job:
                     code=code_digest(),
                     diagnosis=last_of(self.plan.system),
                     part=self.part,
+                    **self._work,
                 )
             )
             self._declare(journal, standings)
@@ -196,11 +205,18 @@ class Job:
             standings.reopen(State.NOT_ANSWERED)
         self.was_finished = standings.ended if self.part is None else self._is_over(standings)
         if not self.was_finished:
-            resumed = RunResumed(at=datetime.now(UTC), code=code_digest())
+            resumed = RunResumed(at=datetime.now(UTC), code=code_digest(), **self._work)
             journal.append(resumed)
             standings.note(resumed)
         self._declare(journal, standings)
         return standings
+
+    @property
+    def _work(self) -> dict[str, Any]:
+        """Who does the work, as the journal has it."""
+        if self.settings.executor is Executor.LOCAL:
+            return {}
+        return {"executor": str(self.settings.executor), "workers": self.settings.workers}
 
     def _declare(self, journal: Journal, standings: Standings) -> None:
         """Put on record what every scenario owes, before the first of them is begun."""
@@ -222,15 +238,10 @@ class Job:
         end = self.journal.stat().st_size
 
         def found() -> Iterator[Answered]:
-            for offset, line in lines(self.journal):
+            for offset, event in placed(self.journal, Answered):
                 if offset >= end:
                     return
-                if not line.startswith(b'{"type":"answered"'):
-                    continue
-                event = decode(line)
-                if not isinstance(event, Answered) or event.trial.scenario != scenario:
-                    continue
-                if standing.state_of(event.trial) in states:
+                if event.trial.scenario == scenario and standing.state_of(event.trial) in states:
                     yield event
 
         return found()
@@ -239,11 +250,9 @@ class Job:
         """The last verdict on record on each judged trial of a scenario."""
         standing = standings.scenarios[scenario]
         last: dict[int, int] = {}
-        for offset, line in lines(self.journal):
-            if line.startswith(b'{"type":"judged"'):
-                event = decode(line)
-                if isinstance(event, Judged) and event.trial.scenario == scenario:
-                    last[standing.slot_of(event.trial)] = offset
+        for offset, verdict in placed(self.journal, Judged):
+            if verdict.trial.scenario == scenario:
+                last[standing.slot_of(verdict.trial)] = offset
         with self.journal.open("rb") as file:
             for slot, offset in last.items():
                 file.seek(offset)

@@ -5,14 +5,17 @@ What a power cut costs of it, at most the last moment, the next run repeats.
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
-from recall_bench.appending import LineFile, lines
+from recall_bench.appending import LineFile, is_busy, lines, lock_of
 from recall_bench.core.event import Event, decode, encode
 from recall_bench.errors import DataError
 
-__all__ = ["JOURNAL", "Journal", "lines", "read"]
+__all__ = ["JOURNAL", "Journal", "is_busy", "lines", "lock_of", "placed", "read", "read_kind"]
+
+E = TypeVar("E", bound=Event)
 
 JOURNAL = "journal.jsonl"
 
@@ -20,13 +23,33 @@ JOURNAL = "journal.jsonl"
 def read(path: Path) -> Iterator[Event]:
     """Every event in the journal, oldest first."""
     for number, (_, line) in enumerate(lines(path), start=1):
-        try:
-            yield decode(line)
-        except (msgspec.DecodeError, ValueError) as error:
-            raise DataError(
-                f"{path}, line {number}: not a journal event ({error}); the file was changed "
-                "after it was written: restore it, or start again in another folder"
-            ) from error
+        yield _decoded(path, number, line)
+
+
+def read_kind(path: Path, kind: type[E]) -> Iterator[E]:
+    """The events of one kind, oldest first; no other line is taken apart."""
+    for _, event in placed(path, kind):
+        yield event
+
+
+def placed(path: Path, kind: type[E]) -> Iterator[tuple[int, E]]:
+    """The events of one kind, each with the offset at which it stands."""
+    opening = f'{{"type":"{kind.__struct_config__.tag}"'.encode()
+    for number, (offset, line) in enumerate(lines(path), start=1):
+        if line.startswith(opening):
+            event = _decoded(path, number, line)
+            if isinstance(event, kind):
+                yield offset, event
+
+
+def _decoded(path: Path, number: int, line: bytes) -> Event:
+    try:
+        return decode(line)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise DataError(
+            f"{path}, line {number}: not a journal event ({error}); the file was changed "
+            "after it was written: restore it, or start again in another folder"
+        ) from error
 
 
 class Journal(LineFile):

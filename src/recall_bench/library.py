@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from recall_bench.evaluation.evaluate import Evaluated
     from recall_bench.importing.carrying_out import Imported
     from recall_bench.matrix.matrix import Done
-    from recall_bench.merging.carrying_out import Merged
-    from recall_bench.planning.estimating import Estimate
+    from recall_bench.merging.folders import Merged
+    from recall_bench.planning.estimating import Forecast
     from recall_bench.publishing import Published
 
 
@@ -355,7 +355,7 @@ def estimate(
     *,
     earlier: Sequence[str | Path] = (),
     **given: Any,  # noqa: ANN401 - the fields of Settings
-) -> "Estimate":
+) -> "Forecast":
     """What a run would do, take and cost; nothing is fed, asked or written.
 
     `earlier` are run folders whose measured times and prices are gone by.
@@ -390,7 +390,7 @@ def run_matrix(
 
 def merge(*folders: str | Path, into: str | Path) -> "Merged":
     """One run of the parts that were carried out apart, in a new folder."""
-    from recall_bench.merging.carrying_out import merge as merged
+    from recall_bench.merging.folders import merge as merged
 
     return merged([Path(each) for each in folders], Path(into))
 

@@ -1,20 +1,19 @@
 """One screen says how far a spread run is, how fast, at what cost, and what lags behind."""
 
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from recall_bench.cli import overview
 from recall_bench.cli.overview import Overview, Progress, crew_lines
-from recall_bench.core.event import Declared, NotAnswered
+from recall_bench.core.event import Declared, NotAnswered, NotJudged
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import Scenario
 from recall_bench.core.standing import Standings
 from recall_bench.core.usage import Usage
 from recall_bench.executors.crew import Crew, Doing, Lane
-from tests.cli.test_watch import NEW, NOW, OLD, answered, judged
+from tests.cli.test_watch import NEW, NOW, OLD, answered, job_of, judged
 
 
 class Clock:
@@ -51,16 +50,18 @@ def standings(plan: Plan, scenario: Scenario) -> Standings:
 def test_trials_rate_errors_money_and_the_end_are_in_one_line(standings: Standings) -> None:
     clock = Clock()
     progress = Progress(clock)
+    progress.owed = 2
     progress.note(standings)
     clock.now = 4.0
     standings.note(answered(OLD))
     standings.note(judged(OLD))
+    standings.note(NotJudged(at=NOW, trial=NEW, fault="JudgeBusy", message="later"))
     progress.note(standings)
 
-    words = progress.words(1, Usage(input_tokens=1200, cost_usd=0.5))
+    words = progress.words(Usage(input_tokens=1200, cost_usd=0.5))
 
     assert words.startswith(
-        "1 of 2 trials (50 %) · 15.0 a minute · 1 error · $0.50, 1,200 tokens · 4s left, until "
+        "1 of 2 trials (50 %) · 15.0 a minute · 1 error · $0.50, 1,200 tokens · 4.0 s left, until "
     )
 
 
@@ -68,10 +69,11 @@ def test_what_an_earlier_process_did_is_done_but_is_no_speed(standings: Standing
     standings.note(answered(OLD))
     standings.note(judged(OLD))
     progress = Progress(Clock())
+    progress.owed = 2
 
     progress.note(standings)
 
-    assert progress.words(0, Usage()) == "1 of 2 trials (50 %) · 0 errors"
+    assert progress.words(Usage()) == "1 of 2 trials (50 %) · 0 errors"
 
 
 def test_the_rate_forgets_what_is_more_than_a_minute_ago(
@@ -124,7 +126,7 @@ def test_what_takes_far_longer_than_usual_is_named(monkeypatch: pytest.MonkeyPat
 
 def test_failures_are_counted_and_the_first_is_said(standings: Standings) -> None:
     shown = Shown()
-    watching = Overview(cast("Any", SimpleNamespace()), shown)
+    watching = Overview(job_of(standings.plan), shown)
     failed = NotAnswered(at=NOW, trial=NEW, fault="SystemTimeout", message="late", seconds=1.0)
     standings.note(failed)
 
@@ -135,11 +137,38 @@ def test_failures_are_counted_and_the_first_is_said(standings: Standings) -> Non
     assert any("SystemTimeout: late" in line for line in shown.said)
 
 
+def test_a_part_is_as_far_as_its_own_trials_are(standings: Standings, scenario: Scenario) -> None:
+    shown = Shown()
+    watching = Overview(job_of(standings.plan, scenario.items, shard="1/2"), shown)
+    standings.note(answered(NEW))
+    standings.note(judged(NEW))
+
+    watching(judged(NEW), standings)
+    watching.refresh()
+
+    assert shown.lines == ["1 of 1 trials (100 %) · 0 errors"]
+
+
+def test_errors_of_an_earlier_process_are_counted_until_they_are_mended(
+    standings: Standings,
+) -> None:
+    shown = Shown()
+    watching = Overview(job_of(standings.plan), shown)
+    for trial in (OLD, NEW):
+        standings.note(NotJudged(at=NOW, trial=trial, fault="JudgeBusy", message="later"))
+    standings.note(judged(OLD))
+
+    watching(judged(OLD), standings)
+    watching.refresh()
+
+    assert shown.lines == ["1 of 2 trials (50 %) · 1 error"]
+
+
 def test_it_is_refreshed_while_nothing_happens(
     standings: Standings, wait_until: Callable[[Callable[[], bool]], None]
 ) -> None:
     shown = Shown()
-    watching = Overview(cast("Any", SimpleNamespace()), shown)
+    watching = Overview(job_of(standings.plan), shown)
     standings.note(answered(OLD))
     watching(answered(OLD), standings)
 

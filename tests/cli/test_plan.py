@@ -53,6 +53,53 @@ def test_days_are_fed_as_the_lifecycle_has_it(
     assert (done.count("ingested"), done.count("settled")) == (days, settles)
 
 
+FORKED = ("--lifecycle", "forked", "--adapter", "bm25", "--repeats", 2, "--executor", "processes")
+
+
+@pytest.mark.parametrize(
+    ("flags", "shards"),
+    [((), 4), (("--max-calls", 2), 4), (("--max-calls", 1), 1), (("--executor", "local"), 1)],
+)
+def test_a_forked_run_is_divided_as_executors_divide_it(
+    invoke: Invoke, data: Path, flags: tuple[object, ...], shards: int
+) -> None:
+    """With one call at a time a memory cannot be fed while its copies are asked."""
+    said = planned(invoke, "--data", data, *SWEEP, *FORKED, *flags)
+
+    assert said["shards"] == shards
+
+
+def test_workers_are_as_many_as_processors_may_be_used(
+    invoke: Invoke, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+    monkeypatch.setattr("os.cpu_count", lambda: 64)
+
+    said = planned(invoke, "--data", data, *SWEEP, *FORKED)
+
+    assert (said["shards"], said["workers"]) == (4, 3)
+
+
+def test_a_run_whose_answers_were_not_all_judged_can_be_estimated_from(
+    invoke: Invoke, data: Path, tmp_path: Path
+) -> None:
+    """The judge fails at the first answers of a run and judges a later one."""
+    judge = tmp_path / "judge.py"
+    judge.write_text(
+        "seen = []\n\nasync def judge(exhibit):\n    seen.append(exhibit)\n"
+        "    if len(seen) < 15:\n        raise RuntimeError('later')\n"
+        "    return {'correctness': 3, 'completeness': 2, 'grounded': 1}\n"
+    )
+    flags = ("--data", data, *SWEEP, "--judge", judge)
+    shown = invoke("run", *flags, "--into", "r", "--no-heatmap-png")
+    assert shown.code == 6, shown.err
+
+    said = planned(invoke, *flags, "--from", "r")
+
+    steps = {stage["step"]: stage["times"] for stage in said["stages"]}
+    assert 0 < steps["judge"] < steps["ask"]
+
+
 def test_nothing_is_asked_and_nothing_written(
     invoke: Invoke, data: Path, adapter: Callable[..., Path]
 ) -> None:

@@ -2,19 +2,21 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from recall_bench.cli.watch import Watch
-from recall_bench.core.event import Answered, Declared, Event, Judged, NotAnswered
+from recall_bench.core.event import Answered, Declared, Event, FeedFailed, Judged, NotAnswered
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Plan, Trial
-from recall_bench.core.question import Scenario
+from recall_bench.core.question import Item, Scenario
 from recall_bench.core.standing import Standings
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
+from recall_bench.job import Job
+from recall_bench.settings import Settings
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 OLD = Trial(scenario="ada", item="old-name", checkpoint="2d")
@@ -51,9 +53,21 @@ def standings(plan: Plan, scenario: Scenario) -> Standings:
     return standings
 
 
-def watched(standings: Standings, events: Sequence[Event]) -> Shown:
+def job_of(plan: Plan, items: Sequence[Item] = (), **settings: Any) -> Job:
+    """What a watcher may ask of a job."""
+    declared = Declared(at=NOW, scenario="ada", items=tuple(items), days=(1, 2, 3))
+    return Job(
+        settings=Settings(**settings),
+        plan=plan,
+        folder=Path("nowhere"),
+        staff=cast("Any", None),
+        questions={"ada": declared},
+    )
+
+
+def watched(standings: Standings, events: Sequence[Event], job: Job | None = None) -> Shown:
     shown = Shown()
-    watch = Watch(cast("Any", SimpleNamespace()), shown)
+    watch = Watch(job or job_of(standings.plan), shown)
     for event in events:
         standings.note(event)
         watch(event, standings)
@@ -111,3 +125,23 @@ def test_the_first_review_of_a_kind_to_fail_is_said_at_once(standings: Standings
     )
 
     assert sum("not reviewed, JudgeTimeout" in line for line in shown.lines) == 1
+
+
+def test_a_part_counts_what_it_owes_itself(standings: Standings, scenario: Scenario) -> None:
+    for number, trial in enumerate((NEW, OLD), start=1):
+        job = job_of(standings.plan, scenario.items, shard=f"{number}/2")
+
+        shown = watched(standings, [answered(trial), judged(trial)], job)
+
+        assert [count[:2] for count in shown.counts] == [(1, 1)]
+        assert sum("ada" in line for line in shown.lines) == 1
+
+
+def test_the_first_feeding_that_fails_is_said(standings: Standings) -> None:
+    failed = FeedFailed(
+        at=NOW, scenario="ada", checkpoint="2d", stage="ingest", fault="SystemFault", message="full"
+    )
+
+    shown = watched(standings, [failed, failed])
+
+    assert shown.lines == ["[bench] ada: ingest failed, SystemFault: full"]

@@ -13,6 +13,9 @@ from recall_bench.journal import read
 
 PATIENCE_S = 60.0
 
+STARTED: list["Command"] = []
+"""Every command that nobody looked after yet."""
+
 SYSTEM = '''
 import os, signal, time
 from pathlib import Path
@@ -90,6 +93,7 @@ class Command:
             errors="replace",
             env=os.environ | environ,
         )
+        STARTED.append(self)
 
     def until(self, condition: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
         """Wait until something holds while it runs; fails if it ends before."""
@@ -134,9 +138,10 @@ def is_alive(pid: int) -> bool:
     return state != "Z"
 
 
-def answered(folder: Path) -> int:
-    """How many trials have an outcome on record."""
+def answered(folder: Path, but: str = "") -> int:
+    """How many trials, but for those of a checkpoint, have an outcome on record."""
     journal = folder / "journal.jsonl"
     if not journal.exists():
         return 0
-    return sum(isinstance(event, Answered | NotAnswered) for event in read(journal))
+    outcomes = (event for event in read(journal) if isinstance(event, Answered | NotAnswered))
+    return sum(event.trial.checkpoint != but for event in outcomes)

@@ -1,6 +1,7 @@
 """Runs in the hands of a crew whose workers live in this process, or in several of their own."""
 
 import random
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,6 +33,9 @@ from recall_bench.executors.worker import Worker
 from recall_bench.job import Job
 from recall_bench.journal import read
 from recall_bench.settings import Settings
+from tests.killing import views
+
+_CODE = re.compile(rb'"code": ?\[[^]]*\]')
 
 Watching = Callable[[Event, Standings], None]
 
@@ -65,7 +69,7 @@ class Beside:
             if isinstance(heard, Raised):
                 raised.append(heard)
             elif not isinstance(heard, Begun):
-                self.tells(told, heard)  # type: ignore[arg-type]
+                self.tells(told, heard)
 
         await self.worker.perform(run, there[0], there[1], tell)
         if raised:
@@ -156,7 +160,7 @@ def spread(job: Job, hire: Hire, workers: int = 2, observe: Watching | None = No
                 stopped_by.append(error)
 
     async def bounded() -> None:
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             await run()
 
     anyio.run(bounded)
@@ -176,6 +180,11 @@ def run_spread(into: Path, workers: int = 2, hire: Hire | None = None, **given: 
 def run_alone(into: Path, **given: Any) -> Finished:
     """The same run, as a single process does it."""
     return alone(assemble(settings(into, **given)))
+
+
+def outcome(folder: Path) -> dict[str, bytes]:
+    """Every result file, wall times and the code's digest aside: others may be editing it."""
+    return {name: _CODE.sub(b"", content) for name, content in views(folder).items()}
 
 
 def asked_again(log: Path) -> dict[str, int]:

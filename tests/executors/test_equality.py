@@ -16,13 +16,14 @@ from tests.executors.crewing import (
     alone,
     frail,
     kinds,
+    outcome,
     run_alone,
     run_spread,
     settings,
     spread,
 )
 from tests.gardener import write_persona
-from tests.killing import done_twice, views
+from tests.killing import done_twice
 
 FIRST = """
 async def judge(exhibit):
@@ -82,7 +83,7 @@ def compared(tmp_path: Path, workers: int = 2, hire: Hired | None = None, **give
     one = run_alone(tmp_path / "one", **given)
     crew = run_spread(tmp_path / "crew", workers, hire, **given)
     assert crew.exit_code == one.exit_code
-    assert views(tmp_path / "crew") == views(tmp_path / "one")
+    assert outcome(tmp_path / "crew") == outcome(tmp_path / "one")
     assert not (tmp_path / "crew" / ".exchange").exists()
     return tmp_path / "crew"
 
@@ -100,7 +101,7 @@ def test_every_lifecycle_with_repeats_and_a_sample(
 
 
 @pytest.mark.parametrize("lifecycle", list(Lifecycle))
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_every_lifecycle_with_workers_that_die(
     tmp_path: Path, data: Path, lifecycle: Lifecycle, seed: int
 ) -> None:
@@ -171,7 +172,7 @@ def test_answers_that_are_judged_again(tmp_path: Path, data: Path) -> None:
         ended = alone(job) if name == "one" else spread(job, Hired())
         assert ended.exit_code == 0
 
-    assert views(tmp_path / "crew") == views(tmp_path / "one")
+    assert outcome(tmp_path / "crew") == outcome(tmp_path / "one")
 
 
 @pytest.mark.parametrize("skips", [True, False])
@@ -187,7 +188,7 @@ def test_a_public_dataset(tmp_path: Path, skips: bool) -> None:
         assert ended.exit_code == 0
         assert kinds(job.folder)["Judged"] == (0 if skips else 7)
 
-    assert views(tmp_path / "crew" / "run") == views(tmp_path / "one" / "run")
+    assert outcome(tmp_path / "crew" / "run") == outcome(tmp_path / "one" / "run")
 
 
 def test_one_process_goes_on_where_a_crew_stopped_and_the_other_way_round(
@@ -197,7 +198,7 @@ def test_one_process_goes_on_where_a_crew_stopped_and_the_other_way_round(
     run_alone(tmp_path / "one", **given)
     whole = (tmp_path / "one" / "journal.jsonl").read_bytes().splitlines(keepends=True)
 
-    for kept in (20, 150):
+    for kept in (60,):
         for name in ("one", "crew"):
             folder = tmp_path / f"{name}-{kept}"
             source = tmp_path / "one" if name == "crew" else tmp_path / f"crew-of-{kept}"
@@ -210,7 +211,7 @@ def test_one_process_goes_on_where_a_crew_stopped_and_the_other_way_round(
             (folder / "journal.jsonl").write_bytes(b"".join(whole_here[:kept]))
             go_on = run_spread if name == "crew" else run_alone
             assert go_on(folder, **given).exit_code == 0
-            assert views(folder) == views(tmp_path / "one")
+            assert outcome(folder) == outcome(tmp_path / "one")
             assert done_twice(folder) == []
 
 
@@ -222,5 +223,5 @@ def test_several_processes(tmp_path: Path, data: Path) -> None:
         into = tmp_path / f"{lifecycle}-spread"
         job = assemble(settings(into, executor=Executor.PROCESSES, workers=2, **given))
         assert alone(job).exit_code == 0
-        assert views(into) == views(tmp_path / lifecycle)
+        assert outcome(into) == outcome(tmp_path / lifecycle)
         assert done_twice(into) == []

@@ -231,3 +231,35 @@ async def test_a_crew_is_left_while_its_workers_are_still_being_hired() -> None:
     with anyio.fail_after(10):
         async with Crew(hire, 4):
             await breathe()
+
+
+async def test_who_takes_much_longer_than_others_is_named() -> None:
+    """By the crew's own record of what such assignments usually take."""
+    release, hired = anyio.Event(), []
+
+    class Patient(Mortal):
+        async def perform(self, run: str, assignment: Assignment, terms: Terms, told: Told) -> None:
+            if assignment.scenario == "s2":
+                await release.wait()
+
+        def _die_perhaps(self) -> None:
+            pass
+
+    async def hire(number: int) -> Mortal:
+        hired.append(Patient(number, random.Random(0), Counter()))
+        return hired[-1]
+
+    async def perform(crew: Crew, number: int) -> None:
+        await crew.perform(NOBODY, assignment(number), Terms, lambda message: None)
+
+    with anyio.fail_after(10):
+        async with Crew(hire, 2) as crew, anyio.create_task_group() as group:
+            group.start_soon(perform, crew, 2)
+            await until(lambda: bool(crew.doing))
+            assert crew.stragglers(least_s=0) == [], "nothing to compare it with"
+            for number in (5, 8, 11):
+                await perform(crew, number)
+            await anyio.sleep(0.05)
+            assert [each.what for each in crew.stragglers(least_s=0)] == ["s2@1d#0"]
+            assert crew.stragglers() == []
+            release.set()

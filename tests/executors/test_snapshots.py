@@ -7,9 +7,9 @@ import pytest
 
 from recall_bench.core.plan import Lifecycle
 from recall_bench.executors.assignments import Ask, Assignment, Feed, Saved, Terms, Told
-from tests.executors.crewing import Beside, Frail, Hired, run_alone, run_spread
+from tests.executors.crewing import Beside, Frail, Hired, outcome, run_alone, run_spread
 from tests.gardener import write_persona
-from tests.killing import done_twice, views
+from tests.killing import done_twice
 
 RANGES = tuple(f"{days}d" for days in range(3, 11))
 
@@ -28,7 +28,8 @@ class Adapter:
     def query(self, question):
         time.sleep(0.01)
         wanted = set(question.lower().strip("?").split())
-        return max(self.lines, key=lambda line: len(wanted & set(line.lower().strip(".").split())))
+        best = max(self.lines, key=lambda line: len(wanted & set(line.lower().strip(".").split())))
+        return f"{best} That is all I know from {len(self.lines)} lines."
 """
 
 
@@ -66,7 +67,7 @@ def test_workers_that_cannot_see_the_folder_feed_for_themselves(
     ended = run_spread(tmp_path / "crew", 3, hired, **given)
 
     assert ended.exit_code == 0
-    assert views(tmp_path / "crew") == views(tmp_path / "one")
+    assert outcome(tmp_path / "crew") == outcome(tmp_path / "one")
     assert done_twice(tmp_path / "crew") == []
     assert not (tmp_path / "crew" / ".exchange").exists()
 
@@ -112,6 +113,7 @@ def test_a_second_feeder_leaves_the_snapshots_of_the_first_alone(
     def make(number: int) -> Beside:
         return DiesFeeding(number, 2) if number <= 2 else Beside(number)
 
+    given["repeats"] = 3
     run_alone(tmp_path / "one", **given)
     hired = Hired(make=make)
 
@@ -119,5 +121,5 @@ def test_a_second_feeder_leaves_the_snapshots_of_the_first_alone(
 
     assert ended.exit_code == 0
     assert len(hired.all) == 4
-    assert views(tmp_path / "crew") == views(tmp_path / "one")
+    assert outcome(tmp_path / "crew") == outcome(tmp_path / "one")
     assert done_twice(tmp_path / "crew") == []

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.errors import BenchError, Problems, UsageError
-from recall_bench.matrix.file import DEFAULT, Limits, read_matrix
+from recall_bench.matrix.file import DEFAULT, Allowance, read_matrix
 from recall_bench.settings import Executor
 
 
@@ -54,7 +54,7 @@ workers: 4
     assert matrix.systems[2].given["adapter"] == str(tmp_path / "./mine.py:Memory")
     assert matrix.settings[0].given == {"sample": 10, "reader": "extractive"}
     assert matrix.settings[1].name == "2"
-    assert matrix.limits == Limits(max_cost_usd=2.0, max_tokens=100, max_calls=3)
+    assert matrix.limits == Allowance(max_cost_usd=2.0, max_tokens=100, max_calls=3)
 
 
 @pytest.mark.parametrize(
@@ -80,6 +80,23 @@ workers: 4
             "systems: [a]\nsettings:\n  - name: s\n    sample: x",
             "line 4: settings.sample: expected int",
         ),
+        *(
+            (
+                f"systems: [a]\nsettings:\n  - name: s\n    {key}",
+                "cannot stand here; say it at the top",
+            )
+            for key in (
+                "executor: ray",
+                "workers: 7",
+                "workerCpus: 1",
+                "workerEnv: [A]",
+                "rayAddress: auto",
+            )
+        ),
+        (
+            "systems:\n  - adapter: a\n    run:\n      workers: 7",
+            "line 4: systems.run.workers: 'workers' cannot stand here; say it at the top",
+        ),
         ("systems: [a]\nseeds: [1, 1]", "line 2: seeds: the same seed stands twice"),
         ("systems: [a]\nseeds: x", "line 2: seeds: 'x' is no list of whole numbers"),
         ("systems: [abc]\nbaseline: abd", "line 2: baseline: 'abd' is none of the systems; did"),
@@ -95,6 +112,14 @@ def test_each_mistake_is_told_with_its_line(tmp_path: Path, text: str, said: str
     assert said in str(error.value)
     assert str(tmp_path / "small.yaml") in str(error.value)
     assert error.value.exit_code == 2
+
+
+def test_where_the_work_is_done_may_be_said_at_the_top_in_either_place(tmp_path: Path) -> None:
+    beside = read_matrix(written(tmp_path, "systems: [a]\nexecutor: processes\nworkers: 2"))
+    within = read_matrix(written(tmp_path, "systems: [a]\nrun: {executor: processes, workers: 2}"))
+
+    assert beside.shared == within.shared
+    assert within.shared["workers"] == 2
 
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.usage import Usage
-from recall_bench.errors import UsageError
+from recall_bench.errors import BenchError, UsageError
 from recall_bench.matrix.budget import Budget
-from recall_bench.matrix.carrying_out import State
-from recall_bench.matrix.file import Limits
+from recall_bench.matrix.file import Allowance
 from recall_bench.matrix.matrix import Done, carried_out, opened
+from recall_bench.matrix.outcome import Stage
 from tests.killing import views
 from tests.matrix.conftest import Write
-from tests.matrix.test_carrying_out import JUDGE, quiet
+from tests.matrix.test_one_by_one import JUDGE, quiet
 
 
 def done(path: Path, **flags: object) -> Done:
@@ -57,7 +57,7 @@ def test_money_is_one_limit_while_they_run_side_by_side(write: Write, tmp_path: 
     found = shared(path, tmp_path / "runs", max_cost_usd=3.0)
 
     folders = [each.cell.folder for each in found.outcomes]
-    spent = Budget.of(Limits(max_cost_usd=0), folders).total.cost_usd
+    spent = Budget.of(Allowance(max_cost_usd=0), folders).total.cost_usd
     assert {each.exit_code for each in found.outcomes} == {8}
     assert 3.0 <= spent <= 3.0 + 2 * 0.25
     assert any(
@@ -68,13 +68,13 @@ def test_money_is_one_limit_while_they_run_side_by_side(write: Write, tmp_path: 
     found = shared(path, tmp_path / "runs", max_cost_usd=100.0)
 
     assert found.exit_code == 0
-    assert Budget.of(Limits(max_cost_usd=0), folders).total.cost_usd == pytest.approx(45 * 0.25)
-    assert [each.state for each in found.outcomes] == [State.DONE] * 3
+    assert Budget.of(Allowance(max_cost_usd=0), folders).total.cost_usd == pytest.approx(45 * 0.25)
+    assert [each.stage for each in found.outcomes] == [Stage.DONE] * 3
 
 
 def test_a_cell_knows_what_the_others_have_spent() -> None:
     one, two = Path("one"), Path("two")
-    budget = Budget(Limits(max_cost_usd=10), {one: Usage(cost_usd=3)})
+    budget = Budget(Allowance(max_cost_usd=10), {one: Usage(cost_usd=3)})
 
     budget.hear(two, Usage(cost_usd=4))
 
@@ -85,3 +85,21 @@ def test_a_cell_knows_what_the_others_have_spent() -> None:
 def test_a_matrix_of_no_systems_is_refused(write: Write, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         shared(write("systems: []"), tmp_path / "runs")
+
+
+@pytest.mark.parametrize("executor", ["processes", "ray"])
+def test_what_an_executor_cannot_do_is_refused_before_any_cell_is_begun(
+    write: Write, tmp_path: Path, executor: str
+) -> None:
+    path = write(
+        f"executor: {executor}\nsystems: [bm25, hybrid]\n"
+        "settings:\n  - {name: kept, lifecycle: growing, skipCatchupIngest: true}"
+    )
+
+    with pytest.raises(BenchError) as refused:
+        done(path)
+
+    assert refused.value.exit_code == 2
+    assert "bm25: --skip-catchup-ingest: a memory that was kept" in str(refused.value)
+    assert "hybrid: --skip-catchup-ingest" in str(refused.value)
+    assert not list((tmp_path / "runs").rglob("journal.jsonl"))

@@ -193,3 +193,20 @@ def test_what_a_killed_merge_left_is_in_nobodys_way(
 
     assert shown.code == 0, shown.err
     assert not list(Path("all").glob(".*.part"))
+
+
+def test_what_cannot_be_merged_leaves_nothing_behind(
+    invoke: Invoke, gardeners: tuple[str, ...]
+) -> None:
+    """That two parts overlap is only known once the new journal is begun."""
+    run(invoke, "whole", *gardeners)
+    run(invoke, "p", *gardeners, "--shard", "1/1")
+    Path("mine").mkdir()
+
+    for into in ("deep/all", "mine"):
+        shown = invoke("merge", "whole", "p", "--into", into)
+
+        assert shown.code == 2
+        assert "was asked in whole and in p" in shown.err
+    assert not Path("deep").exists()
+    assert list(Path("mine").iterdir()) == []

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from recall_bench.core.event import Event
     from recall_bench.core.standing import Standings
-    from recall_bench.matrix.carrying_out import Outcome
     from recall_bench.matrix.cells import Cell
     from recall_bench.matrix.matrix import Done
+    from recall_bench.matrix.outcome import Outcome
     from recall_bench.matrix.progress import Board
 
 _TENTHS = 10
@@ -141,7 +141,7 @@ class _Logged:
     def end(self, outcome: "Outcome") -> None:
         self._board.end(outcome)
         label = outcome.cell.label
-        said = "finished before" if outcome.was_finished else outcome.state.value
+        said = "finished before" if outcome.was_finished else outcome.stage.value
         why = "" if outcome.reason is None else f" ({outcome.reason})"
         click.echo(f"{label}: {said}{why}", err=True)
 
@@ -158,7 +158,7 @@ class _Shown:
         lines = list(self._board.lines.values())
         room = max(1, self._live.console.size.height - 3)
         for state in ("waiting", "done"):
-            over = [line for line in reversed(lines) if line.state == state]
+            over = [line for line in reversed(lines) if line.stage == state]
             for line in over[: max(0, len(lines) - room)]:
                 lines.remove(line)
         hidden = len(self._board.lines) - len(lines)

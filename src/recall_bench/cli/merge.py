@@ -9,7 +9,7 @@ from recall_bench.cli.answer import commentary
 from recall_bench.cli.options import PATH
 
 if TYPE_CHECKING:
-    from recall_bench.merging.carrying_out import Merged
+    from recall_bench.merging.folders import Merged
 
 
 @click.command("merge")
@@ -26,7 +26,7 @@ def merge_command(
     same settings, no --shard and --into the new folder, goes on with the rest.
     """
     from recall_bench.cli.run import conclude, problem_of, show
-    from recall_bench.merging.carrying_out import merge
+    from recall_bench.merging.folders import merge
 
     with commentary():
         done = merge(folders, into, pictures=not no_heatmap_png)

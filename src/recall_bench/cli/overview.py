@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Protocol
 import click
 
 from recall_bench.cli.watch import Watch, display
-from recall_bench.core.event import Event, FeedFailed, NotAnswered, NotJudged
+from recall_bench.core.event import Event
 from recall_bench.core.standing import Standings
 from recall_bench.core.usage import Usage
 from recall_bench.executors.crew import Crew, Lane
 from recall_bench.executors.opening import Joined
 from recall_bench.job import Job, Observer
 from recall_bench.reporting.money import dollars
-from recall_bench.reporting.text import duration
+from recall_bench.reporting.text import duration, round_duration
 from recall_bench.settings import Executor
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Overview:
         self._watch = Watch(job, self, is_terse=is_terse)
         self._crew: Crew | None = None
         self._standings: Standings | None = None
-        self._errors = 0
+        self._job = job
         self._progress = Progress(monotonic)
 
     def joined(self, crew: Crew) -> None:
@@ -63,10 +63,9 @@ class Overview:
     def __call__(self, event: Event, standings: Standings) -> None:
         """Take notice of one event."""
         if self._standings is None:
+            self._progress.owed = self._job.owed(standings)
             self._progress.note(standings)
             self._standings = standings
-        if isinstance(event, NotAnswered | NotJudged | FeedFailed):
-            self._errors += 1
         self._watch(event, standings)
 
     def refresh(self) -> None:
@@ -102,7 +101,7 @@ class Overview:
     def lines(self, standings: Standings) -> list[str]:
         """The run, its workers, and what lags behind."""
         cost = standings.usage + standings.reading_usage
-        lines = [self._progress.words(self._errors, cost)]
+        lines = [self._progress.words(cost)]
         if self._crew is not None:
             lines += crew_lines(self._crew, monotonic())
         return lines
@@ -114,13 +113,15 @@ class Progress:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._seen: deque[tuple[float, int]] = deque()
-        self.done = self.owed = 0
+        self.done = self.errors = 0
+        self.owed = 0
+        """What is to be done here, as whoever carries it out says."""
 
     def note(self, standings: Standings) -> None:
         """Count anew."""
         now, known = self._clock(), list(standings.scenarios.values())
         self.done = sum(each.done for each in known)
-        self.owed = sum(each.owed_in_all for each in known)
+        self.errors = sum(each.errors for each in known)
         self._seen.append((now, self.done))
         while now - self._seen[0][0] > _WINDOW_S and len(self._seen) > 2:
             self._seen.popleft()
@@ -131,20 +132,20 @@ class Progress:
         (since, before), (now, done) = self._seen[0], self._seen[-1]
         return (done - before) / (now - since) if done > before and now > since else None
 
-    def words(self, errors: int, cost: Usage) -> str:
+    def words(self, cost: Usage) -> str:
         """How far, how fast, what went wrong, what it cost, and when it will be over."""
         share = 100 * self.done / self.owed if self.owed else 100.0
         words = [f"{self.done:,} of {self.owed:,} trials ({share:.0f} %)"]
         rate = self.rate
         if rate is not None:
             words.append(f"{rate:,.1f} a second" if rate >= 1 else f"{60 * rate:,.1f} a minute")
-        words.append(f"{errors:,} error{'' if errors == 1 else 's'}")
+        words.append(f"{self.errors:,} error{'' if self.errors == 1 else 's'}")
         if cost.cost_usd or cost.tokens:
             words.append(f"{dollars(cost)}, {cost.tokens:,} tokens")
         if rate is not None and self.done < self.owed:
             left_s = (self.owed - self.done) / rate
             end = datetime.now().astimezone() + timedelta(seconds=left_s)
-            words.append(f"{duration(left_s)} left, until {end:%H:%M}")
+            words.append(f"{round_duration(left_s)} left, until {end:%H:%M}")
         return " · ".join(words)
 
 

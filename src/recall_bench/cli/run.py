@@ -82,9 +82,16 @@ def run_command(
         job = assemble(settings, building=building)
         job.warnings += lost_in_retelling(job)
         finished = carried_out(job)
-    show(finished, "grid" if as_grid else "json" if as_json else "text")
+    if as_grid or as_json or has_begun(finished):
+        show(finished, "grid" if as_grid else "json" if as_json else "text")
     conclude(finished, problem_of(finished))
     return finished.exit_code
+
+
+def has_begun(finished: "Finished") -> bool:
+    """Whether there is anything to report: a run may be stopped before its first answer."""
+    overall = finished.summary.overall
+    return finished.stopped_by is None or overall.open < overall.owed
 
 
 def lost_in_retelling(job: "Job") -> "Iterator[str]":

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,6 +12,7 @@ import click
 from recall_bench.core.event import (
     Answered,
     Event,
+    FeedFailed,
     Ingested,
     Judged,
     NotAnswered,
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
 
 _FRESH_S = 30.0
 """How old progress.jsonl may be while checkpoints are being finished."""
-
-_FINAL = (State.NOT_ANSWERED, State.JUDGED, State.MEASURED)
 
 
 class Display(Protocol):
@@ -59,7 +59,7 @@ class Watch:
         """By scenario, a byte a trial: whether its outcome was counted."""
         self._done = self._owed = self._tenths = 0
         self._all = 0
-        """What every scenario owes together, counted once it is of use."""
+        """What is owed here in all, counted once it is of use."""
         self._faults: set[str] = set()
         self._refreshed = monotonic()
         self._pause_s = _FRESH_S
@@ -80,6 +80,8 @@ class Watch:
                 self._first(fault, f"{trial}: put again after a pause, {fault}: {message}")
             case NotJudged(trial=trial, fault=fault, message=message):
                 self._first(fault, f"{trial}: not judged, {fault}: {message}")
+            case FeedFailed(scenario=scenario, stage=stage, fault=fault, message=message):
+                self._first(f"{stage} {fault}", f"{scenario}: {stage} failed, {fault}: {message}")
             case Ingested(scenario=scenario, day=day):
                 self._meet(scenario, standings)
                 self._display.advance(self._done, self._owed, f"{scenario}, day {day}")
@@ -99,13 +101,18 @@ class Watch:
         standing = standings.scenarios[scenario]
         over = self._over[scenario] = bytearray(len(standing.grid))
         for row, sheet in enumerate(standing.sheets):
-            left = 0
-            for repeat, item in standing.owed(row):
-                is_over = standing.standing(row, repeat, item).state in _FINAL
+            label, left = sheet.checkpoint.label, 0
+            ours = [
+                repeat
+                for repeat in range(standing.repeats)
+                if self._job.holds(scenario, label, repeat)
+            ]
+            for repeat, item in product(ours, sheet.asked):
+                is_over = standing.standing(row, repeat, item).state >= State.NOT_ANSWERED
                 over[standing.slot(row, repeat, item)] = is_over
                 left += not is_over
-            owed = len(sheet.asked) * standing.repeats
-            self._left[scenario, sheet.checkpoint.label] = left
+            owed = len(sheet.asked) * len(ours)
+            self._left[scenario, label] = left
             self._owed += owed
             self._done += owed - left
 
@@ -130,11 +137,7 @@ class Watch:
 
     def _say_tenths(self, standings: Standings) -> None:
         """Say how far the whole is, ten times at most."""
-        self._all = self._all or sum(
-            len(sheet.asked) * each.repeats
-            for each in standings.scenarios.values()
-            for sheet in each.sheets
-        )
+        self._all = self._all or self._job.owed(standings)
         tenths = 10 * self._done // self._all
         if tenths > self._tenths:
             self._tenths = tenths

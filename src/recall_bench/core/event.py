@@ -30,12 +30,19 @@ class RunStarted(_Event, frozen=True, kw_only=True, tag="run_started"):
     """What `doctor` last said of this very system; None if it was never asked."""
     part: Part | None = None
     """The part of the plan that this journal is about; None if all of it."""
+    executor: str | None = None
+    """Who does the work, from here on; None is the process that writes this."""
+    workers: int | None = None
+    """How many were asked for, where that was said."""
 
 
 class RunResumed(_Event, frozen=True, kw_only=True, tag="run_resumed"):
     """The run went on in another process."""
 
     code: str
+    executor: str | None = None
+    """As in `run_started`."""
+    workers: int | None = None
 
 
 class Declared(_Event, frozen=True, kw_only=True, tag="declared"):
@@ -154,6 +161,8 @@ class Judged(_Event, frozen=True, kw_only=True, tag="judged"):
     """What was paid for this verdict and its review; None where nothing was to pay."""
     review_usage: Usage | None = None
     """The part of it that the review cost."""
+    seconds: float | None = None
+    """How long the first judge took; None where that is not known."""
 
 
 class NotJudged(_Event, frozen=True, kw_only=True, tag="not_judged"):

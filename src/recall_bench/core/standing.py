@@ -82,6 +82,9 @@ _FAILING = frozenset(
 
 
 _UNFINISHED = bytes(byte for byte in range(256) if byte & 7 < State.NOT_ANSWERED)
+_IN_ORDER = bytes(
+    byte for byte in range(256) if byte & 7 not in (State.NOT_JUDGED, State.NOT_ANSWERED)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,11 @@ class ScenarioStanding:
     def done(self) -> int:
         """How many of them have their final outcome; asked for often, so it counts at once."""
         return len(self.grid.translate(None, _UNFINISHED))
+
+    @property
+    def errors(self) -> int:
+        """How many of them were not answered, or not judged, as things stand."""
+        return len(self.grid.translate(None, _IN_ORDER))
 
     def slot(self, row: int, repeat: int, item: int) -> int:
         """The trial's place in the grid."""

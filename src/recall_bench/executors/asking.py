@@ -87,7 +87,8 @@ class Asking:
                 saved = None
             except WorkerLost as lost:
                 deaths = deaths + lost.has_begun if self._left(shard) == papers else 0
-                if office.gives_up(deaths, f"at {shard}", lost):
+                item = office.standings.scenarios[shard.scenario].items[papers[0].items[0]].id
+                if office.gives_up(deaths, f"at {shard}, at or after question {item}", lost):
                     return
 
     async def _ask_copies(self, scenario: str, docket: Docket) -> None:

@@ -127,7 +127,8 @@ class Office:
         if deaths < ATTEMPTS:
             return False
         self.given_up = self.given_up or SystemGone(
-            f"{deaths} workers died {where} ({lost}); the same command tries again"
+            f"{deaths} workers died {where} ({lost}): the system may end the process it is in, or "
+            "use up its memory; the same command tries again"
         )
         return True
 

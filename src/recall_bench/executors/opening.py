@@ -16,6 +16,7 @@ from recall_bench.executors.spread import Spread
 from recall_bench.job import Conduct, Job
 from recall_bench.running.company import Company
 from recall_bench.running.conduct import conduct
+from recall_bench.running.owing import WITHOUT_VERDICT, Owing
 from recall_bench.settings import Executor, Settings
 from recall_bench.staff import Hiring
 
@@ -45,7 +46,8 @@ def conduct_of(job: Job, joined: Joined = lambda _: None) -> Conduct:
         return alone
 
     async def spread(plan: Plan, standings: Standings, company: Company) -> None:
-        async with team(settings) as hired:
+        most = _at_a_time(plan, standings, company)
+        async with team(settings, most) as hired:
             if hired.crew is not None:
                 joined(hired.crew)
             await hired.conduct(job)(plan, standings, company)
@@ -107,31 +109,46 @@ def _exchange(job: Job) -> Path:
 
 
 @asynccontextmanager
-async def team(settings: Settings) -> AsyncIterator[Team]:
-    """Those who carry out runs with these settings: hired now, let go when the block is left."""
+async def team(settings: Settings, most: int | None = None) -> AsyncIterator[Team]:
+    """Those who carry out runs with these settings: hired now, let go when the block is left.
+
+    No more are hired than can have something to do at a time, where that is known.
+    """
     limits = Limits(settings.max_calls)
     if settings.executor is Executor.LOCAL:
         yield Team(None, limits)
     elif settings.executor is Executor.PROCESSES:
         from recall_bench.executors.processes import hire_process
 
-        async with Crew(hire_process, settings.workers or cores()) as crew:
+        async with Crew(hire_process, _bounded(settings.workers or cores(), most)) as crew:
             yield Team(crew, limits)
     else:
-        async with _on_ray(settings) as crew:
+        async with _on_ray(settings, most) as crew:
             yield Team(crew, limits)
 
 
 @asynccontextmanager
-async def _on_ray(settings: Settings) -> AsyncIterator[Crew]:
+async def _on_ray(settings: Settings, most: int | None) -> AsyncIterator[Crew]:
     from recall_bench.executors.ray_cluster import hiring, ray_cluster
 
     with ray_cluster(settings.ray_address) as cpus:
-        workers = settings.workers or cpus
+        workers = _bounded(settings.workers or cpus, most)
         share = min(1.0, cpus / workers) if settings.worker_cpus is None else settings.worker_cpus
         hire = hiring(cpus=share, environ=passed_on(settings))
         async with Crew(hire, workers) as crew:
             yield crew
+
+
+def _bounded(workers: int, most: int | None) -> int:
+    return workers if most is None else max(1, min(workers, most))
+
+
+def _at_a_time(plan: Plan, standings: Standings, company: Company) -> int:
+    """About how many workers could have something to do: a shard, or a verdict, each."""
+    owing = Owing(plan, standings, company)
+    asked = sum(len(owing.papers(scenario)) for scenario in standings.scenarios)
+    left = sum(each.count(*WITHOUT_VERDICT) for each in standings.scenarios.values())
+    return (asked if company.asks else 0) + left
 
 
 def passed_on(settings: Settings) -> dict[str, str]:

@@ -91,7 +91,8 @@ def ray_cluster(address: str | None) -> Iterator[int]:
         if address is not None:
             _knock(address)
         with _own_signals():
-            ray.init(address=address, ignore_reinit_error=False, **settings)
+            # Without an address Ray would take any cluster that was started on this machine.
+            ray.init(address=address or "local", ignore_reinit_error=False, **settings)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         where = "cannot be started here" if is_own else f"is not reached at {address}"
         said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

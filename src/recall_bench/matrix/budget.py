@@ -8,7 +8,7 @@ from pathlib import Path
 from recall_bench.core.usage import Usage
 from recall_bench.job import Job
 from recall_bench.journal import JOURNAL
-from recall_bench.matrix.file import Limits
+from recall_bench.matrix.file import Allowance
 from recall_bench.reporting.folder import RunFolder
 
 
@@ -24,11 +24,11 @@ def spent_in(folder: Path) -> Usage:
 class Budget:
     """What all cells may spend, and what each has spent so far."""
 
-    limits: Limits
+    limits: Allowance
     spent: dict[Path, Usage]
 
     @classmethod
-    def of(cls, limits: Limits, folders: Iterable[Path]) -> "Budget":
+    def of(cls, limits: Allowance, folders: Iterable[Path]) -> "Budget":
         """With what the journals in these folders say was spent before.
 
         Journals may be large: without a limit none of them is read.

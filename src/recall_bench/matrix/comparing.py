@@ -14,7 +14,6 @@ from recall_bench.analysis.trials import Table, TrialRow
 from recall_bench.core.plan import Trial
 from recall_bench.core.usage import Usage
 from recall_bench.errors import BenchError, UsageError
-from recall_bench.matrix.carrying_out import Outcome
 from recall_bench.matrix.cells import Cell
 from recall_bench.matrix.file import Matrix
 from recall_bench.matrix.findings import (
@@ -29,6 +28,7 @@ from recall_bench.matrix.findings import (
     SettingReport,
     Widest,
 )
+from recall_bench.matrix.outcome import Outcome
 from recall_bench.matrix.pooling import Run, latency_s, pooled
 from recall_bench.metrics.marks import total
 from recall_bench.reporting.estimates import CELL_RESAMPLES, POINTS, RATE, SEED
@@ -86,7 +86,7 @@ def report_on(
         baseline=matrix.baseline,
         seeds=seeds,
         personas=() if some is None else tuple(card.id for card in some.plan.scenarios),
-        judge="" if some is None else f"{some.plan.judge.name} {some.plan.judge.version}",
+        judge=None if some is None else f"{some.plan.judge.name} {some.plan.judge.version}",
         missing=tuple(missing),
         settings=tuple(compared.setting(name) for name in names),
         between=compared.between(names),

@@ -51,7 +51,7 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Allowance:
     """What all cells together may spend, and how many calls may be under way."""
 
     max_cost_usd: float | None = None
@@ -71,7 +71,7 @@ class Matrix:
     baseline: str
     seeds: tuple[int, ...] = (DEFAULT_SEED,)
     settings: tuple[Variant, ...] = (Variant(name=DEFAULT, given={}),)
-    limits: Limits = field(default_factory=Limits)
+    limits: Allowance = field(default_factory=Allowance)
 
 
 def read_matrix(path: Path) -> Matrix:
@@ -234,11 +234,11 @@ class _Reader:
             self._fault(f"{said!r} is none of the systems{_near(said, names)}", "baseline")
         return str(said)
 
-    def _limits(self, raw: Mapping[str, Any]) -> Limits:
+    def _limits(self, raw: Mapping[str, Any]) -> Allowance:
         limits = raw.get("limits") or {}
         if not isinstance(limits, dict):
             self._fault(f"is a mapping with {', '.join(_LIMITS)}", "limits")
-            return Limits()
+            return Allowance()
         self._refuse_unknown(limits, tuple(_LIMITS), "limits")
         found: dict[str, Any] = {}
         for key, kind in (("maxCost", float), ("maxTokens", int), ("maxCalls", int)):
@@ -248,7 +248,7 @@ class _Reader:
                 self._fault(f"{value!r} is no limit; say a number", "limits", key)
             elif value is not None:
                 found["max_cost_usd" if key == "maxCost" else _LIMITS[key]] = kind(value)
-        return Limits(**found)
+        return Allowance(**found)
 
     def _name(self, said: object, *at: Key) -> str:
         if isinstance(said, int) and not isinstance(said, bool):
@@ -289,7 +289,7 @@ def _short(adapter: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.,=+-]+", "-", target).strip("-.") or "system"
 
 
-def overlaid_limits(limits: Limits, given: Mapping[str, Any]) -> Limits:
+def overlaid_limits(limits: Allowance, given: Mapping[str, Any]) -> Allowance:
     """The limits with those that flags gave in their place."""
-    names: Iterator[str] = (name for name in Limits.__dataclass_fields__ if name in given)
+    names: Iterator[str] = (name for name in Allowance.__dataclass_fields__ if name in given)
     return replace(limits, **{name: given[name] for name in names})

@@ -127,7 +127,8 @@ class MatrixReport(Record, frozen=True, kw_only=True):
     baseline: str
     seeds: tuple[int, ...]
     personas: tuple[str, ...]
-    judge: str
+    judge: str | None
+    """None where no cell may be quoted."""
     missing: tuple[Missing, ...]
     settings: tuple[SettingReport, ...]
     between: tuple[Between, ...]

@@ -9,10 +9,11 @@ import msgspec
 
 from recall_bench.ending import carry_out
 from recall_bench.matrix.budget import Budget
-from recall_bench.matrix.carrying_out import CarryOut, Outcome, Watcher, carry_out_all, worst
 from recall_bench.matrix.cells import Cell, assembled, cells_of, selected
 from recall_bench.matrix.file import Matrix, overlaid_limits, read_matrix
 from recall_bench.matrix.findings import MatrixReport
+from recall_bench.matrix.one_by_one import CarryOut, carry_out_one_by_one
+from recall_bench.matrix.outcome import Outcome, Watcher, worst
 from recall_bench.matrix.together import carry_out_together
 from recall_bench.replacement import replace_file
 from recall_bench.settings import Executor
@@ -69,7 +70,7 @@ def carried_out(
     if carry is None and all(cell.settings.executor is not Executor.LOCAL for cell in wanted):
         outcomes = carry_out_together(found, watching, budget)
     else:
-        outcomes = carry_out_all(found, watching, budget, carry or carry_out)
+        outcomes = carry_out_one_by_one(found, watching, budget, carry or carry_out)
     report, files = reported(matrix, cells, outcomes)
     return Done(matrix=matrix, outcomes=outcomes, report=report, files=files)
 

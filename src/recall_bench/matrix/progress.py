@@ -3,15 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from recall_bench.core.event import Answered, Event, Judged, NotAnswered
-from recall_bench.core.standing import Standings
-from recall_bench.core.standing import State as Trial
+from recall_bench.core.event import Answered, Event, Judged, NotAnswered, NotJudged
+from recall_bench.core.standing import ScenarioStanding, Standings
 from recall_bench.core.usage import Usage
-from recall_bench.matrix.carrying_out import Outcome, State
 from recall_bench.matrix.cells import Cell
+from recall_bench.matrix.outcome import Outcome, Stage
 from recall_bench.reporting.money import dollars
-
-_FINAL = (Trial.NOT_ANSWERED, Trial.JUDGED, Trial.MEASURED)
+from recall_bench.reporting.text import round_duration
 
 
 @dataclass(slots=True)
@@ -19,17 +17,25 @@ class Line:
     """One cell."""
 
     label: str
-    state: State = State.WAITING
+    stage: Stage = Stage.WAITING
     owed: int | None = None
     """None before the cell is begun."""
     done: int = 0
     fresh: int = 0
-    """Trials that came to their end since this command was started."""
+    """Trials that came to their end since the cell was first heard of."""
     errors: int = 0
     cost: Usage = field(default_factory=Usage)
     since: float = 0.0
     until: float = 0.0
     reason: str | None = None
+    _counted: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def count(self, scenario: str, standing: ScenarioStanding) -> None:
+        """Count one scenario anew: a trial may be spoken of more than once."""
+        done, errors = self._counted.get(scenario, (0, 0))
+        self._counted[scenario] = now = (standing.done, standing.errors)
+        self.done += now[0] - done
+        self.errors += now[1] - errors
 
     @property
     def rate(self) -> float | None:
@@ -44,7 +50,7 @@ class Line:
         cost = dollars(self.cost) if self.cost.cost_usd else NOTHING
         return (
             f"{self.label:<32} {counts:>15} {rate:>9} {self.errors:>5} errors {cost:>9} "
-            f" {self.state.value}"
+            f" {self.stage.value}"
         )
 
 
@@ -62,35 +68,29 @@ class Board:
     def begin(self, cell: Cell) -> None:
         """A cell is started or continued."""
         line = self.lines[cell.label]
-        line.state, line.since, line.until = State.RUNNING, self._clock(), self._clock()
+        line.stage, line.since, line.until = Stage.RUNNING, self._clock(), self._clock()
 
     def note(self, cell: Cell, event: Event, standings: Standings) -> None:
-        """Count what came of the event."""
+        """Count what came of the event, which the standings know already."""
         line = self.lines[cell.label]
         if line.owed is None:
             self._meet(line, standings)
-        ends = isinstance(event, Judged) and event.primary is None
-        ends = ends or (isinstance(event, Answered) and standings.plan.unjudged)
-        if isinstance(event, NotAnswered):
-            line.errors += 1
-            ends = True
-        # The event that made us count the cell was in the count already.
-        if ends and line.done < (line.owed or 0):
-            line.done += 1
-            line.fresh += 1
+        elif isinstance(event, Answered | NotAnswered | Judged | NotJudged):
+            scenario, done = event.trial.scenario, line.done
+            line.count(scenario, standings.scenarios[scenario])
+            line.fresh += line.done - done
         line.cost = standings.usage + standings.reading_usage
         line.until = self._clock()
 
     def end(self, outcome: Outcome) -> None:
         """A cell came to a stop."""
         line = self.lines[outcome.cell.label]
-        line.state, line.reason = outcome.state, outcome.reason
+        line.stage, line.reason = outcome.stage, outcome.reason
 
     def _meet(self, line: Line, standings: Standings) -> None:
-        scenarios = standings.scenarios.values()
-        line.owed = sum(len(s.asked) * each.repeats for each in scenarios for s in each.sheets)
-        line.done = sum(each.count(*_FINAL) for each in scenarios)
-        line.errors = sum(each.count(Trial.NOT_ANSWERED) for each in scenarios)
+        line.owed = sum(each.owed_in_all for each in standings.scenarios.values())
+        for scenario, standing in standings.scenarios.items():
+            line.count(scenario, standing)
 
     @property
     def left_s(self) -> float | None:
@@ -107,14 +107,14 @@ class Board:
         left = sum(
             (mean if line.owed is None else line.owed) - line.done
             for line in self.lines.values()
-            if line.state in (State.WAITING, State.RUNNING)
+            if line.stage in (Stage.WAITING, Stage.RUNNING)
         )
         return max(0.0, left * took / fresh)
 
     def whole(self) -> str:
         """All cells together."""
         lines = self.lines.values()
-        over = sum(line.state in (State.DONE, State.FAILED) for line in lines)
+        over = sum(line.stage in (Stage.DONE, Stage.FAILED) for line in lines)
         done = sum(line.done for line in lines)
         words = [f"{over} of {len(self.lines)} cells", f"{done:,} trials"]
         if errors := sum(line.errors for line in lines):
@@ -124,11 +124,5 @@ class Board:
             words.append(dollars(cost))
         left = self.left_s
         if left is not None and over < len(self.lines):
-            words.append(f"about {_duration(left)} left")
+            words.append(f"about {round_duration(left)} left")
         return " · ".join(words)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

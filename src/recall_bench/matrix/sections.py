@@ -43,7 +43,7 @@ class Section:
 
 def sections(report: MatrixReport) -> Iterator[Section]:
     """What is missing first, then every setting, then settings against each other."""
-    if report.judge.partition(" ")[0] == STUB:
+    if report.judge is not None and report.judge.partition(" ")[0] == STUB:
         yield Section(title="Not graded", said=(STUB_WARNING,))
     if report.missing:
         yield _missing(report)
@@ -68,6 +68,7 @@ def headline(report: MatrixReport) -> str:
     ]
     if report.personas:
         words.append(", ".join(report.personas))
+    if report.judge is not None:
         words.append(f"judge {report.judge}")
     return f"{' · '.join(words)} · baseline {report.baseline}"
 

@@ -11,7 +11,8 @@ from recall_bench.errors import BenchError, Interrupted
 from recall_bench.executors.opening import Team, team
 from recall_bench.interruption import cancelled_by_signals
 from recall_bench.matrix.budget import Budget
-from recall_bench.matrix.carrying_out import (
+from recall_bench.matrix.cells import Assembled, Cell
+from recall_bench.matrix.outcome import (
     Outcome,
     Watcher,
     ended,
@@ -19,7 +20,6 @@ from recall_bench.matrix.carrying_out import (
     not_begun,
     unreachable,
 )
-from recall_bench.matrix.cells import Assembled, Cell
 
 
 def carry_out_together(

@@ -1,6 +1,5 @@
 """What a run will take, put together: calls, tokens, money, hours, and what less would show."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,17 +8,17 @@ from recall_bench.core.memory import Portable, shards_stood
 from recall_bench.core.plan import Plan
 from recall_bench.core.ranges import NAMED
 from recall_bench.core.record import Record
+from recall_bench.executors.opening import cores
 from recall_bench.job import Job
 from recall_bench.planning.earlier import Earlier, earlier_runs
-from recall_bench.planning.looking_back import opening_of, rest_of
 from recall_bench.planning.measured import ASK, FEED, JUDGE, READ, REST, SETTLE, together
 from recall_bench.planning.outline import Outline, outline_of, workers_of
 from recall_bench.planning.pace import Pace, stated
 from recall_bench.planning.precision import Known, Precision, assumed, known_from, precision_of
-from recall_bench.planning.spending import Rate, Sampled, Spending, rates_of, sample_of, spent
-from recall_bench.planning.spreading import (
+from recall_bench.planning.rest import opening_of, rest_of
+from recall_bench.planning.schedule import (
     NOTHING,
-    Crew,
+    Manner,
     Paces,
     Task,
     critical,
@@ -27,10 +26,12 @@ from recall_bench.planning.spreading import (
     most_useful,
     tasks_of,
 )
-from recall_bench.planning.workload import Story, calls_of, stories_of
+from recall_bench.planning.spending import Rate, Sampled, Spending, rates_of, sample_of, spent
+from recall_bench.planning.workload import Story, stories_of, workload_of
 from recall_bench.settings import Executor
 
 SAMPLES = (100, 50, 25, 10, 0)
+"""About halves: each step saves half of what is drawn, down to none, and all fit on a screen."""
 ONE_SECOND = stated(1.0)
 
 _NOBODY = Sampled(exhibits=(), are_real=False)
@@ -45,7 +46,7 @@ class Stated:
     verdict_s: float | None = None
 
 
-class Stage(Record, frozen=True, kw_only=True):
+class StepTime(Record, frozen=True, kw_only=True):
     """How long one step takes, and how that is known."""
 
     step: str
@@ -59,7 +60,7 @@ class Stage(Record, frozen=True, kw_only=True):
     """Whether the story goes on after the last day that was measured."""
 
 
-class Spread(Record, frozen=True, kw_only=True):
+class HoursWith(Record, frozen=True, kw_only=True):
     """The hours with so many workers."""
 
     workers: int
@@ -78,7 +79,7 @@ class Hours(Record, frozen=True, kw_only=True):
     longest_hours: float
     enough: int
     """More workers than these save nothing."""
-    spread: tuple[Spread, ...]
+    spread: tuple[HoursWith, ...]
     """One worker, two, four, and so on to what is enough."""
 
 
@@ -100,13 +101,13 @@ class Less(Record, frozen=True, kw_only=True):
     precision: Precision
 
 
-class Estimate(Record, frozen=True, kw_only=True):
+class Forecast(Record, frozen=True, kw_only=True):
     """All that can be said before anything is spent."""
 
     outline: Outline
     sources: tuple[str, ...]
     """The runs it is from."""
-    stages: tuple[Stage, ...]
+    stages: tuple[StepTime, ...]
     untimed: tuple[str, ...]
     """Steps that nobody has timed, and that the hours leave out."""
     hours: Hours | None
@@ -127,7 +128,7 @@ def outline(job: Job) -> Outline:
     return estimator.outline
 
 
-def estimate(job: Job, *, earlier: Sequence[Path] = (), stated_s: Stated | None = None) -> Estimate:
+def estimate(job: Job, *, earlier: Sequence[Path] = (), stated_s: Stated | None = None) -> Forecast:
     """What the job will take, from the runs named, or from the newest of its system."""
     found = earlier_runs(job.plan, job.folder, earlier)
     return _Estimator(job, found, stated_s or Stated()).estimate()
@@ -137,10 +138,10 @@ class _Estimator:
     def __init__(self, job: Job, earlier: Earlier, said: Stated) -> None:
         self._job, self._earlier, self._said = job, earlier, said
         self._stories = stories_of(job.plan, job.questions)
-        self._cores = os.cpu_count() or 1
+        self._cores = cores()
         settings = job.settings
         self._max_shards = shards_stood(job.staff.system)
-        self._can_carry = isinstance(job.staff.system.snapshots, Portable)
+        self._can_carry = _can_carry(job, self._max_shards)
         self._portable = self._can_carry and settings.executor is not Executor.LOCAL
         self.outline = outline_of(
             job.plan,
@@ -152,7 +153,7 @@ class _Estimator:
             max_shards=self._max_shards,
         )
 
-    def estimate(self) -> Estimate:
+    def estimate(self) -> Forecast:
         measured = self._measured()
         known_paces = {step: pace for step, pace in measured.items() if pace is not None}
         opening = opening_of(self._earlier.of_system) or NOTHING
@@ -160,8 +161,8 @@ class _Estimator:
         untimed = [step for step in self._steps() if measured[step] is None]
         is_timed = not {ASK, FEED}.intersection(untimed)
         rates, known = self._rates(), self._known()
-        spending = tuple(spent(rate, calls_of(self._stories, self._job.plan)) for rate in rates)
-        return Estimate(
+        spending = tuple(spent(rate, workload_of(self._stories, self._job.plan)) for rate in rates)
+        return Forecast(
             outline=self.outline,
             sources=tuple(
                 dict.fromkeys(
@@ -203,12 +204,12 @@ class _Estimator:
                 found[step] = stated(seconds)
         return found
 
-    def _stages(self, measured: dict[str, Pace | None]) -> Iterator[Stage]:
+    def _stages(self, measured: dict[str, Pace | None]) -> Iterator[StepTime]:
         last = max(sheet.cutoff for story in self._stories for sheet in story.sheets)
         for step in (*self._steps(), REST):
             pace = measured[step]
             if pace is not None:
-                yield Stage(
+                yield StepTime(
                     step=step,
                     first_s=pace.at(1),
                     last_s=pace.at(last),
@@ -219,13 +220,13 @@ class _Estimator:
     def _tasks(
         self, stories: Sequence[Story], plan: Plan, paces: Paces, *, portable: bool
     ) -> list[Task]:
-        crew = Crew(
+        manner = Manner(
             plan=plan,
             paces=paces,
             parallelism=self._job.settings.parallelism,
             portable=portable,
         )
-        return [task for story in stories for task in tasks_of(story, crew)]
+        return [task for story in stories for task in tasks_of(story, manner)]
 
     def _taken(self, stories: Sequence[Story], plan: Plan, paces: Paces) -> float:
         """The hours as the settings have it."""
@@ -252,7 +253,7 @@ class _Estimator:
             longest_hours=seconds / 3600,
             enough=enough,
             spread=tuple(
-                Spread(workers=each, hours=makespan(tasks, each, max_calls=limit) / 3600)
+                HoursWith(workers=each, hours=makespan(tasks, each, max_calls=limit) / 3600)
                 for each in (*counts, enough)
             ),
         )
@@ -275,7 +276,7 @@ class _Estimator:
         if not pays and (plan.appellate is None or plan.appellate.computes):
             return rates_of(plan, job.settings, self._earlier, _NOBODY)
         scenario = job.staff.load(first.scenario)
-        sampled = sample_of(scenario, first.items, specimens, plan.judge_memory_window)
+        sampled = sample_of(scenario, first, plan, specimens)
         return rates_of(plan, job.settings, self._earlier, sampled)
 
     def _known(self) -> Known:
@@ -293,18 +294,29 @@ class _Estimator:
         seen: set[int] = set()
         for change, plan in _variants(self._job.plan):
             stories = stories_of(plan, self._job.questions)
-            calls = calls_of(stories, plan)
-            if calls.trials in seen or not calls.trials:
+            work = workload_of(stories, plan)
+            if work.trials in seen or not work.trials:
                 continue
-            seen.add(calls.trials)
+            seen.add(work.trials)
             yield Less(
                 change=change,
-                trials=calls.trials,
-                questions=calls.questions,
+                trials=work.trials,
+                questions=work.questions,
                 hours=None if paces is None else self._taken(stories, plan, paces),
-                cost_usd=_total([spent(rate, calls) for rate in rates]),
+                cost_usd=_total([spent(rate, work) for rate in rates]),
                 precision=precision_of(stories, plan, known),
             )
+
+
+def _can_carry(job: Job, stood: int | None) -> bool:
+    """Whether several workers may share a scenario whose memory is copied.
+
+    As executors have it: not where one meter has to tell feeding from asking, nor where feeding
+    and asking cannot go on at a time.
+    """
+    has_room = 1 not in (stood, job.settings.max_calls)
+    travels = isinstance(job.staff.system.snapshots, Portable)
+    return travels and has_room and job.staff.meter is None
 
 
 def _variants(plan: Plan) -> Iterator[tuple[str, Plan]]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from recall_bench.core.plan import Plan
 from recall_bench.core.record import Record
 from recall_bench.core.shard import shards_of
-from recall_bench.planning.workload import Story, calls_of
+from recall_bench.planning.workload import Story, workload_of
 from recall_bench.settings import Executor, Settings
 
 
@@ -69,7 +69,7 @@ def outline_of(
     max_shards: int | None = None,
 ) -> Outline:
     """The plan as the settings have it carried out."""
-    calls = calls_of(tuple(stories), plan)
+    work = workload_of(tuple(stories), plan)
     shards = sum(
         len(shards_of(story.scenario, story.sheets, plan, portable=portable)) for story in stories
     )
@@ -89,10 +89,10 @@ def outline_of(
         repeats=plan.repeats,
         sample=plan.sample,
         personas=tuple(_persona(story, plan) for story in stories),
-        trials=calls.trials,
-        questions=calls.questions,
-        ingest_calls=calls.ingests,
-        settle_calls=calls.settles,
+        trials=work.trials,
+        questions=work.questions,
+        ingest_calls=work.ingests,
+        settle_calls=work.settles,
         shards=shards,
         executor=str(settings.executor),
         workers=workers_of(settings, shards=shards, cores=cores, max_shards=max_shards),

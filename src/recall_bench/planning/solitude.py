@@ -27,10 +27,8 @@ class _Latest:
         before = self.others if group == self.group else self.end
         if group == self.group:
             self.end = max(self.end, end)
-        elif end >= self.end:
-            self.group, self.end, self.others = group, end, self.end
         else:
-            self.others = max(self.others, end)
+            self.group, self.end, self.others = group, end, self.end
         return before > start + _SAME_S
 
 

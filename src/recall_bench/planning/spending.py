@@ -6,24 +6,32 @@ as long as they may be.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from statistics import fmean
+from typing import TypeVar
 
 from recall_bench.core.event import Answered
-from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer
-from recall_bench.core.plan import Plan, Review
-from recall_bench.core.question import Item, Scenario
+from recall_bench.core.plan import Plan, Review, Trial
+from recall_bench.core.question import Scenario
 from recall_bench.core.record import Record
+from recall_bench.core.standing import ScenarioStanding
 from recall_bench.core.tokens import tokens
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import SCALES, Exhibit
 from recall_bench.planning.earlier import Earlier
-from recall_bench.planning.workload import Calls
+from recall_bench.planning.workload import Story, Workload
+from recall_bench.running.exhibits import Exhibits
 from recall_bench.settings import Settings
 
+T = TypeVar("T")
+
 _SAMPLED = 24
+"""Prompts that are built to see how long they are: enough for a mean, and built in a moment."""
+_NO_TIME = datetime.min.replace(tzinfo=UTC)
 _REASON = 400
 """The characters that the schema of a verdict leaves for its reason."""
 
@@ -67,18 +75,18 @@ class Sampled:
     """Whether a system gave them; else they are the reference answers."""
 
 
-def spent(rate: Rate, calls: Calls) -> Spending:
+def spent(rate: Rate, work: Workload) -> Spending:
     """The rate for so many trials and days."""
     costs = (rate.cost_usd, rate.day_cost_usd)
     known = None
     if costs[0] is not None and costs[1] is not None:
-        known = calls.trials * costs[0] + calls.ingests * costs[1]
+        known = work.trials * costs[0] + work.ingests * costs[1]
     return Spending(
         role=rate.role,
         who=rate.who,
-        calls=round(calls.trials * rate.calls),
-        input_tokens=round(calls.trials * rate.input_tokens + calls.ingests * rate.day_tokens),
-        output_tokens=round(calls.trials * rate.output_tokens),
+        calls=round(work.trials * rate.calls),
+        input_tokens=round(work.trials * rate.input_tokens + work.ingests * rate.day_tokens),
+        output_tokens=round(work.trials * rate.output_tokens),
         cost_usd=known,
         source=rate.source,
         is_limit=rate.is_limit,
@@ -240,39 +248,51 @@ def _priced(role: str, who: str, target: str, size: tuple[float, float], source:
 
 
 def sample_of(
-    scenario: Scenario, items: Sequence[Item], answered: Sequence[Answered], window: int
+    scenario: Scenario, story: Story, plan: Plan, answered: Sequence[Answered]
 ) -> Sampled:
-    """Some answers to the scenario's questions, with what a judge is shown beside them."""
-    by_id: Mapping[str, Item] = {item.id: item for item in items}
-    real = [each for each in answered if each.trial.item in by_id][:_SAMPLED]
-    pairs = [(by_id[each.trial.item], each.answer) for each in real]
-    if not pairs:
-        step = max(1, len(items) // _SAMPLED)
-        pairs = [(item, Answer(text=item.truth.reference)) for item in items[::step]][:_SAMPLED]
-    last = scenario.episodes[-1].day
+    """Some answers to the scenario's questions, as this plan would put them before a judge."""
+    asked = {
+        story.items[place].id: sheet.checkpoint.label
+        for sheet in story.sheets
+        for place in sheet.asked
+    }
+    labels = {sheet.checkpoint.label for sheet in story.sheets}
+    real = [
+        each
+        if each.trial.checkpoint in labels
+        else each.but(trial=each.trial.but(checkpoint=asked[each.trial.item]))
+        for each in _spread([each for each in answered if each.trial.item in asked])
+    ]
+    standing = ScenarioStanding(story.items, story.sheets, plan.repeats)
+    exhibits = Exhibits(scenario, standing, window=plan.judge_memory_window)
     return Sampled(
-        exhibits=tuple(
-            Exhibit(
-                scenario=scenario.id,
-                item=item,
-                answer=answer,
-                asked_at=item.asked_at or scenario.date_of(last),
-                days=last,
-                excerpts=_shown(scenario, item, window),
-            )
-            for item, answer in pairs
-        ),
+        exhibits=tuple(exhibits.of(each, _nobody) for each in real or _references(story)),
         are_real=bool(real),
     )
 
 
-def _shown(scenario: Scenario, item: Item, window: int) -> tuple[Episode, ...]:
-    if not window:
-        return ()
-    cited = [each.day for each in item.truth.evidence]
-    return tuple(
-        each for each in scenario.episodes if any(abs(each.day - day) <= window for day in cited)
-    )
+def _references(story: Story) -> list[Answered]:
+    """The reference answers of some trials, as if a system had given them."""
+    trials = [(sheet.checkpoint.label, place) for sheet in story.sheets for place in sheet.asked]
+    return [
+        Answered(
+            at=_NO_TIME,
+            trial=Trial(scenario=story.scenario, item=story.items[place].id, checkpoint=label),
+            answer=Answer(text=story.items[place].truth.reference),
+            seconds=0.0,
+        )
+        for label, place in _spread(trials)
+    ]
+
+
+def _spread(found: Sequence[T]) -> Sequence[T]:
+    """At most so many as are sampled, evenly spread."""
+    step = max(1, math.ceil(len(found) / _SAMPLED))
+    return found[::step]
+
+
+def _nobody(usage: Usage) -> None:
+    """Nobody is paid for a prompt that is only counted."""
 
 
 def _less(total: Usage, part: Usage) -> Usage:

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.planning.estimating import Estimate, Hours, Less, Stage
+from recall_bench.planning.estimating import Forecast, Hours, Less, StepTime
 from recall_bench.planning.outline import Outline
 from recall_bench.planning.spending import Spending
 from recall_bench.reporting.lines import LABEL, NO_DATA, fact, heading, plain, selection
+from recall_bench.reporting.money import round_dollars
+from recall_bench.reporting.text import round_duration
 
 WIDTH = 80
 
@@ -28,7 +30,7 @@ def outline_text(outline: Outline) -> str:
     return "\n".join([*title, *_who(outline), "", *_trials(outline)])
 
 
-def estimate_text(found: Estimate) -> str:
+def estimate_text(found: Forecast) -> str:
     """What it would do, take and show."""
     title = heading("Recall Bench · plan and estimate", rule="═", width=WIDTH)
     return "\n".join(
@@ -89,13 +91,13 @@ def _trials(outline: Outline) -> Iterator[str]:
         yield f"({len(shown)} of {len(labels)} checkpoints shown)"
 
 
-def _sources(found: Estimate) -> str:
+def _sources(found: Forecast) -> str:
     if not found.sources:
         return "no earlier run of this system or judge; name one with --from"
     return ", ".join(found.sources)
 
 
-def _times(found: Estimate) -> Iterator[str]:
+def _times(found: Forecast) -> Iterator[str]:
     stages = "; ".join(_stage(each) for each in found.stages)
     if stages:
         yield from fact("Steps", stages, width=WIDTH)
@@ -107,10 +109,10 @@ def _times(found: Estimate) -> Iterator[str]:
     if len(spread) > 1:
         chosen = [spread[place] for place in selection(len(spread), 8)]
         yield f"{'  workers':{LABEL}}" + "".join(f"{each.workers:>8,}" for each in chosen)
-        yield f"{'  time':{LABEL}}" + "".join(f"{duration(each.hours):>8}" for each in chosen)
+        yield f"{'  time':{LABEL}}" + "".join(f"{_took(each.hours):>8}" for each in chosen)
 
 
-def _stage(stage: Stage) -> str:
+def _stage(stage: StepTime) -> str:
     words = f"{_STEPS[stage.step]} {seconds(stage.first_s)}"
     if stage.last_s > stage.first_s:
         words += f" on day 1 to {seconds(stage.last_s)} at the end"
@@ -119,12 +121,12 @@ def _stage(stage: Stage) -> str:
 
 
 def _hours(hours: Hours, untimed: tuple[str, ...]) -> str:
-    words = f"about {duration(hours.expected)}"
-    low, high = duration(hours.low), duration(hours.high)
+    words = f"about {_took(hours.expected)}"
+    low, high = _took(hours.low), _took(hours.high)
     if low != high:
         words += f" ({low} to {high} as checkpoints varied)"
     words += (
-        f"; {plain(hours.longest)} alone takes {duration(hours.longest_hours)}, so more than "
+        f"; {plain(hours.longest)} alone takes {_took(hours.longest_hours)}, so more than "
         f"{hours.enough:,} worker{'' if hours.enough == 1 else 's'} save nothing"
     )
     if untimed:
@@ -132,29 +134,31 @@ def _hours(hours: Hours, untimed: tuple[str, ...]) -> str:
     return words
 
 
-def _formula(found: Estimate) -> str:
+def _formula(found: Forecast) -> str:
     known = found.unmeasured
     if known is None:
         return NO_DATA
     return (
-        f"not measured yet. At 1 s an answer: {duration(known.answering)}; at 1 s a day fed: "
-        f"{duration(known.feeding)}, and so in proportion. Say --seconds-per-answer and "
+        f"not measured yet. At 1 s an answer: {_took(known.answering)}; at 1 s a day fed: "
+        f"{_took(known.feeding)}, and so in proportion. Say --seconds-per-answer and "
         "--seconds-per-day, or run a part of it first"
     )
 
 
-def _money(found: Estimate) -> Iterator[str]:
+def _money(found: Forecast) -> Iterator[str]:
     if not found.spending:
         yield from fact("Money", "nothing that is known of: whoever judges computes", width=WIDTH)
         return
     for each in found.spending:
         yield from fact(each.role.capitalize(), _spent(each), width=WIDTH)
-    total = "at prices that nobody knows" if found.cost_usd is None else dollars(found.cost_usd)
+    total = (
+        "at prices that nobody knows" if found.cost_usd is None else round_dollars(found.cost_usd)
+    )
     yield from fact("Money", total, width=WIDTH)
 
 
 def _spent(each: Spending) -> str:
-    price = "price unknown" if each.cost_usd is None else dollars(each.cost_usd)
+    price = "price unknown" if each.cost_usd is None else round_dollars(each.cost_usd)
     most = "at most " if each.is_limit else ""
     return (
         f"{most}{each.calls:,} calls, {big(each.input_tokens)} tokens in and "
@@ -162,7 +166,7 @@ def _spent(each: Spending) -> str:
     )
 
 
-def _less(found: Estimate) -> Iterator[str]:
+def _less(found: Forecast) -> Iterator[str]:
     yield (
         f"{'What less would save':<23}{'trials':>9}{'questions':>10}{'time':>8}{'money':>8}"
         f"{'overall':>8}{'cell':>7}{'shows':>7}"
@@ -184,8 +188,8 @@ def _less(found: Estimate) -> Iterator[str]:
 
 
 def _less_line(each: Less) -> str:
-    took = NO_DATA if each.hours is None else duration(each.hours)
-    cost = NO_DATA if each.cost_usd is None else dollars(each.cost_usd)
+    took = NO_DATA if each.hours is None else _took(each.hours)
+    cost = NO_DATA if each.cost_usd is None else round_dollars(each.cost_usd)
     precise = each.precision
     known = "".join(
         f"{NO_DATA if width is None else f'±{width:.2f}':>{room}}"
@@ -198,13 +202,8 @@ def _less_line(each: Less) -> str:
     )
 
 
-def duration(hours: float) -> str:
-    """To two figures, in the unit that fits: `48 s`, `3.2 h`, `12 d`."""
-    for size, unit in ((24 * 3, "d"), (1.0, "h"), (1 / 60, "min"), (1 / 3600, "s")):
-        if hours >= size:
-            count = hours / (24 if unit == "d" else size)
-            return f"{count:.1f} {unit}" if count < 9.95 else f"{count:,.0f} {unit}"
-    return "< 1 s" if hours > 0 else "0 s"
+def _took(hours: float) -> str:
+    return round_duration(3600 * hours)
 
 
 def seconds(count: float) -> str:
@@ -212,11 +211,6 @@ def seconds(count: float) -> str:
     if count >= 0.9995:
         return f"{count:.1f} s" if count < 9.95 else f"{count:,.0f} s"
     return f"{1000 * count:.2g} ms" if count < 0.0995 else f"{1000 * count:.0f} ms"
-
-
-def dollars(usd: float) -> str:
-    """Whole dollars from ten on: an estimate knows no cents."""
-    return f"${usd:,.0f}" if usd >= 9.995 or usd == 0 else f"${usd:.2f}"
 
 
 def big(count: int) -> str:

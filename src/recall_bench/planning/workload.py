@@ -26,7 +26,7 @@ class Story:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calls:
+class Workload:
     """How often somebody is called, all scenarios together."""
 
     trials: int
@@ -53,11 +53,11 @@ def stories_of(plan: Plan, declared: Mapping[str, Declared]) -> tuple[Story, ...
     )
 
 
-def calls_of(stories: tuple[Story, ...], plan: Plan) -> Calls:
+def workload_of(stories: tuple[Story, ...], plan: Plan) -> Workload:
     """What all of it comes to, by the plan's lifecycle."""
     asked = [(story.scenario, sheet.asked) for story in stories for sheet in story.sheets]
     lives = [life for story in stories for life in lives_of(story, plan)]
-    return Calls(
+    return Workload(
         trials=plan.repeats * sum(len(each) for _, each in asked),
         questions=len({(scenario, item) for scenario, each in asked for item in each}),
         ingests=sum(len(days) for days, _ in lives),

@@ -19,7 +19,7 @@ from recall_bench.core.event import RunStarted, encode
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.standing import ScenarioStanding, State
 from recall_bench.errors import FolderBusy, JournalLost, UsageError
-from recall_bench.journal import JOURNAL, lines, read
+from recall_bench.journal import JOURNAL, lines, lock_of, read
 from recall_bench.reporting.folder import RunFolder
 
 _COURSE = tuple(
@@ -150,11 +150,11 @@ def _answers(standing: ScenarioStanding) -> list[State]:
 @contextmanager
 def _alone(journal: Path) -> Iterator[None]:
     """Hold the lock that every writer of this journal holds."""
-    from filelock import FileLock, Timeout
+    from filelock import Timeout
 
     try:
         journal.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(journal.with_name(f".{journal.name}.lock"), timeout=0)
+        lock = lock_of(journal)
         lock.acquire()
     except Timeout as error:
         raise FolderBusy(

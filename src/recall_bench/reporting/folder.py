@@ -78,6 +78,7 @@ class RunFolder:
         """Scenarios whose feeding failed since the run was last started or continued."""
         self._paused = timedelta()
         self._codes = [first.code]
+        self._work = [_worked(first)]
         self.examples: dict[str, str] = {}
         """The first message heard of each kind of fault, and where."""
         imported = first.plan.imported
@@ -126,6 +127,11 @@ class RunFolder:
     def active_s(self) -> float:
         """Seconds of work: pauses between an interruption and its continuation do not count."""
         return max(0.0, (self.ended - self.started - self._paused).total_seconds())
+
+    @property
+    def work(self) -> tuple[str, ...]:
+        """Who did the work, each once, first to last, in words."""
+        return tuple(dict.fromkeys(self._work))
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -296,6 +302,7 @@ class RunFolder:
                     self.stopped.add(event.scenario)
             case RunResumed(code=code):
                 self._codes.append(code)
+                self._work.append(_worked(event))
                 self.stopped.clear()
                 self._paused += event.at - self.ended
             case Declared(scenario=scenario, items=items, asked=asked):
@@ -318,6 +325,12 @@ class RunFolder:
         if name not in self._faults:
             self._faults.append(name)
         return self._faults.index(name)
+
+
+def _worked(event: RunStarted | RunResumed) -> str:
+    if event.executor is None:
+        return "one process"
+    return event.executor if event.workers is None else f"{event.workers} × {event.executor}"
 
 
 def _first(event: Event) -> RunStarted:

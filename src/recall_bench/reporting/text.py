@@ -92,6 +92,19 @@ def duration(seconds: float) -> str:
     return f"{minutes}m {rest:02}s" if minutes else f"{rest}s"
 
 
+_UNITS = ((3 * 86_400, 86_400, "d"), (3600, 3600, "h"), (60, 60, "min"), (1, 1, "s"))
+"""From so many seconds on, in units of so many."""
+
+
+def round_duration(seconds: float) -> str:
+    """To two figures, as an estimate is known, in the unit that fits: `48 s`, `3.2 h`, `12 d`."""
+    for least, size, unit in _UNITS:
+        if seconds >= least:
+            count = seconds / size
+            return f"{count:.1f} {unit}" if count < 9.95 else f"{count:,.0f} {unit}"
+    return "< 1 s" if seconds > 0 else "0 s"
+
+
 def verdict_on(
     summary: Summary,
     overall: "Estimate | None" = None,
@@ -157,6 +170,8 @@ def run_facts(folder: RunFolder, summary: Summary, means: "Estimates") -> Iterat
     yield "Trials", _counts(summary.overall)
     yield "Lifecycle", _lifecycle(plan)
     yield "Started", f"{folder.started:%Y-%m-%d %H:%M:%S} UTC, took {duration(folder.active_s)}"
+    if folder.work != ("one process",):
+        yield "Executor", ", then ".join(folder.work)
     if summary.faults:
         yield (
             "Failures",

@@ -1,5 +1,6 @@
 """Puts recorded answers before a judge. Needs the journal and the dataset, never the system."""
 
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -61,21 +62,28 @@ class _Chair:
     def of(cls, judge: Judge, plan: Plan, court: Court) -> Self:
         return cls(judge, None if judge.card.computes else plan.judge_timeout_s, court)
 
-    async def rule(self, exhibit: Exhibit, told: Callable[[Busy], None]) -> Verdict:
-        """The verdict, asked for again while the judge is busy.
+    async def rule(self, exhibit: Exhibit, told: Callable[[Busy], None]) -> tuple[Verdict, float]:
+        """The verdict, asked for again while the judge is busy, and how many seconds it took.
 
         A JudgeFault if there is none; BudgetSpent or JudgeGone if there can be none.
         """
         if self.timeout_s is None:
-            return await persistently(partial(self.judge.judge, exhibit), told)
+            return await persistently(partial(self._computed, exhibit), told)
         async with self.court.place():
             return await persistently(partial(self._within, self.timeout_s, exhibit), told)
 
-    async def _within(self, timeout_s: float, exhibit: Exhibit) -> Verdict:
+    async def _computed(self, exhibit: Exhibit) -> tuple[Verdict, float]:
+        started = time.perf_counter()
+        verdict = await self.judge.judge(exhibit)
+        return verdict, time.perf_counter() - started
+
+    async def _within(self, timeout_s: float, exhibit: Exhibit) -> tuple[Verdict, float]:
         overrun = JudgeTimeout(f"no verdict within {timeout_s:g} s")
         card = self.judge.card
         async with self.court.calls.to(provider(card.model or card.name)):
-            return await within(timeout_s, self.judge.judge(exhibit), overrun)
+            started = time.perf_counter()
+            verdict = await within(timeout_s, self.judge.judge(exhibit), overrun)
+            return verdict, time.perf_counter() - started
 
 
 class Grading:
@@ -122,24 +130,26 @@ class Grading:
     async def _judge(self, answered: Answered) -> bool:
         """Judge one answer and record it; False if the court has adjourned."""
         bill = Bill(self._court)
-        first = await self._first_verdict(answered, bill)
-        if isinstance(first, Verdict):
-            judged = Judged(
-                at=datetime.now(UTC), trial=answered.trial, verdict=first, usage=bill.total
-            )
-            if self._second is not None and first.is_failure:
-                judged = await self._appealed(answered, judged, self._second)
-            self._record(judged)
-        elif first is not None:
-            self._record(first)
+        outcome = await self._first_verdict(answered, bill)
+        if isinstance(outcome, Judged) and self._second is not None and outcome.verdict.is_failure:
+            outcome = await self._appealed(answered, outcome, self._second)
+        if outcome is not None:
+            self._record(outcome)
         await self._breathe()
-        return first is not None
+        return outcome is not None
 
-    async def _first_verdict(self, answered: Answered, bill: Bill) -> Verdict | NotJudged | None:
+    async def _first_verdict(self, answered: Answered, bill: Bill) -> Judged | NotJudged | None:
         trial = answered.trial
         exhibit = self._exhibits.of(answered, bill)
         try:
-            return await self._first.rule(exhibit, partial(self._postponed, trial))
+            verdict, seconds = await self._first.rule(exhibit, partial(self._postponed, trial))
+            return Judged(
+                at=datetime.now(UTC),
+                trial=trial,
+                verdict=verdict,
+                usage=bill.total,
+                seconds=seconds,
+            )
         except (BudgetSpent, JudgeGone) as reason:
             self._court.adjourn(reason)
             self._paid_in_vain(trial, bill.total)
@@ -182,7 +192,7 @@ class Grading:
         trial, bill = answered.trial, Bill(self._court)
         exhibit = self._exhibits.of(answered, bill)
         try:
-            final = await chair.rule(exhibit, partial(self._postponed, trial))
+            final, _ = await chair.rule(exhibit, partial(self._postponed, trial))
         except (BudgetSpent, JudgeGone) as reason:
             self._court.adjourn(reason)
             self._paid_in_vain(trial, bill.total, bill.total)

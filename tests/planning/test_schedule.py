@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.planning.spreading import Task, critical, makespan, most_useful
+from recall_bench.planning.schedule import Task, critical, makespan, most_useful
 
 
 def task(name: str, seconds: float, **more: object) -> Task:

@@ -5,8 +5,8 @@ from statistics import fmean
 
 from recall_bench.planning.measured import ASK, FEED, JUDGE, READ, SETTLE, Measured
 from recall_bench.planning.pace import Pace, stated
-from recall_bench.planning.spreading import NOTHING, Crew, Paces, makespan, tasks_of
-from recall_bench.planning.workload import calls_of, stories_of
+from recall_bench.planning.schedule import NOTHING, Manner, Paces, makespan, tasks_of
+from recall_bench.planning.workload import stories_of, workload_of
 
 
 def opening_of(runs: Sequence[Measured]) -> Pace | None:
@@ -25,9 +25,9 @@ def explained_s(run: Measured) -> float:
         read=run.timing(READ).pace() or NOTHING,
         judge=run.timing(JUDGE).pace() or NOTHING,
     )
-    crew = Crew(plan=run.plan, paces=paces, parallelism=run.at_a_time)
+    manner = Manner(plan=run.plan, paces=paces, parallelism=run.at_a_time)
     stories = stories_of(run.plan, run.declared)
-    return makespan([task for story in stories for task in tasks_of(story, crew)], 1)
+    return makespan([task for story in stories for task in tasks_of(story, manner)], 1)
 
 
 def rest_of(runs: Sequence[Measured]) -> Pace | None:
@@ -40,5 +40,5 @@ def rest_of(runs: Sequence[Measured]) -> Pace | None:
     if not done:
         return None
     left = sum(max(0.0, run.wall_s - explained_s(run)) for run in done)
-    trials = sum(calls_of(stories_of(run.plan, run.declared), run.plan).trials for run in done)
+    trials = sum(workload_of(stories_of(run.plan, run.declared), run.plan).trials for run in done)
     return stated(left / trials).but(times=trials)

@@ -8,10 +8,12 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from recall_bench.core.event import Answered, Event, NotAnswered
+from recall_bench.core.plan import Plan
 from recall_bench.core.standing import Standings
 from recall_bench.core.usage import Usage
 from recall_bench.ending import Finished, carry_out
@@ -19,10 +21,11 @@ from recall_bench.errors import Interrupted
 from recall_bench.job import Job, Observer
 from recall_bench.journal import read
 from recall_bench.matrix.budget import Budget
-from recall_bench.matrix.carrying_out import CarryOut, Outcome, State
 from recall_bench.matrix.cells import Cell
-from recall_bench.matrix.file import Limits
+from recall_bench.matrix.file import Allowance
 from recall_bench.matrix.matrix import Done, carried_out, opened
+from recall_bench.matrix.one_by_one import CarryOut
+from recall_bench.matrix.outcome import Outcome, Stage
 from recall_bench.matrix.progress import Board
 from recall_bench.settings import Settings
 from tests.commands import Invoke
@@ -108,7 +111,7 @@ def test_an_interruption_ends_it_all(write: Write) -> None:
 
     assert carried == ["bm25"]
     assert found.exit_code == 143
-    assert [each.state for each in found.outcomes] == [State.FAILED, State.FAILED]
+    assert [each.stage for each in found.outcomes] == [Stage.FAILED, Stage.FAILED]
 
 
 def test_money_is_one_limit_for_all_cells(write: Write, tmp_path: Path) -> None:
@@ -121,24 +124,27 @@ def test_money_is_one_limit_for_all_cells(write: Write, tmp_path: Path) -> None:
     assert [each.exit_code for each in found.outcomes] == [0, 8, 8]
     assert "not begun" in (found.outcomes[2].reason or "")
     folders = [each.cell.folder for each in found.outcomes]
-    assert Budget.of(Limits(max_cost_usd=0), folders).total.cost_usd == pytest.approx(5.0)
+    assert Budget.of(Allowance(max_cost_usd=0), folders).total.cost_usd == pytest.approx(5.0)
 
     found = done(path, max_cost_usd=100.0)
 
     assert found.exit_code == 0
-    assert Budget.of(Limits(max_cost_usd=0), folders).total.cost_usd == pytest.approx(45 * 0.25)
+    assert Budget.of(Allowance(max_cost_usd=0), folders).total.cost_usd == pytest.approx(45 * 0.25)
 
 
-def test_a_cell_may_spend_what_is_left_beside_its_own() -> None:
+def test_a_cell_keeps_to_the_limit_of_all_and_counts_what_others_spend(plan: Plan) -> None:
     one, two = Path("one"), Path("two")
     spent = {one: Usage(cost_usd=3, input_tokens=30), two: Usage(cost_usd=1, input_tokens=10)}
-    budget = Budget(Limits(max_cost_usd=10, max_tokens=50), spent)
+    budget = Budget(Allowance(max_cost_usd=10, max_tokens=50), spent)
+    job = Job(settings=Settings(), plan=plan, folder=two, staff=cast("Any", None), questions={})
 
-    assert budget.share(Settings(), two) == (7.0, 20)
-    assert budget.share(Settings(), Path("three")) == (6.0, 10)
-    assert budget.share(Settings(max_cost_usd=2.0), two) == (2.0, 20)
+    budget.bind(job)
+
+    assert (job.settings.max_cost_usd, job.settings.max_tokens) == (10, 50)
+    assert job.elsewhere() == Usage(cost_usd=3, input_tokens=30)
     assert budget.exhausted is None
-    spent[two] = Usage(cost_usd=7)
+    spent[one] = Usage(cost_usd=9)
+    assert job.elsewhere().cost_usd == 9
     assert "$10.0000 of $10.0000" in (budget.exhausted or "")
 
 
@@ -161,7 +167,7 @@ def test_the_board_counts_what_is_done(write: Write) -> None:
     carried_out(matrix, cells, watcher=watcher, carry=carry)
 
     lines = list(boards[0].lines.values())
-    assert [(line.done, line.owed, line.state) for line in lines] == [(15, 15, State.DONE)] * 2
+    assert [(line.done, line.owed, line.stage) for line in lines] == [(15, 15, Stage.DONE)] * 2
     assert "15/15" in lines[0].words()
     assert boards[0].whole().startswith("2 of 2 cells · 30 trials")
 

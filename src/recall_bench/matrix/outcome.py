@@ -1,25 +1,20 @@
-"""All cells of a matrix carried out; what stops one of them does not stop the others."""
+"""What became of a cell, and who hears of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 from recall_bench.core.event import Event
 from recall_bench.core.standing import Standings
-from recall_bench.ending import Finished, carry_out
-from recall_bench.errors import BenchError, BudgetSpent, Interrupted
-from recall_bench.job import Job, Observer
+from recall_bench.ending import Finished
+from recall_bench.errors import BenchError, BudgetSpent
+from recall_bench.job import Job
 from recall_bench.matrix.budget import Budget
-from recall_bench.matrix.cells import Assembled, Cell, close_all, is_finished
-
-CarryOut = Callable[[Job, Observer], Finished]
-"""Carries out the job of ONE cell to its end, or to what stops it."""
-
-_SIGNALS = 128
+from recall_bench.matrix.cells import Cell, is_finished
 
 
-class State(StrEnum):
+class Stage(StrEnum):
     """How far a cell has come."""
 
     WAITING = "waiting"
@@ -41,9 +36,9 @@ class Outcome:
     """Whether it was done before, so that nobody was asked anything."""
 
     @property
-    def state(self) -> State:
+    def stage(self) -> Stage:
         """Whether it may be reported as done."""
-        return State.DONE if self.exit_code == 0 else State.FAILED
+        return Stage.DONE if self.exit_code == 0 else Stage.FAILED
 
 
 class Watcher(Protocol):
@@ -57,32 +52,6 @@ class Watcher(Protocol):
 
     def end(self, outcome: Outcome) -> None:
         """It came to a stop."""
-
-
-def carry_out_all(
-    cells: Sequence[Assembled],
-    watcher: Watcher,
-    budget: Budget,
-    carry: CarryOut = carry_out,
-) -> tuple[Outcome, ...]:
-    """Every cell in turn; a finished one is not touched.
-
-    An interruption ends it all. Once the money of all is spent, no cell that is unfinished is
-    begun any more.
-    """
-    outcomes: list[Outcome] = []
-    stopped: BenchError | None = None
-    for each in cells:
-        if stopped is not None:
-            close_all([each])
-            outcome = not_begun(each.cell, stopped)
-        else:
-            outcome = _carried_out(each, watcher, budget, carry)
-            if outcome.exit_code > _SIGNALS:
-                stopped = Interrupted(outcome.exit_code - _SIGNALS)
-        watcher.end(outcome)
-        outcomes.append(outcome)
-    return tuple(outcomes)
 
 
 def worst(outcomes: Sequence[Outcome]) -> int:
@@ -100,29 +69,6 @@ def not_begun(cell: Cell, why: BenchError) -> Outcome:
 def unreachable(cell: Cell, why: BenchError) -> Outcome:
     """A cell whose system cannot be reached."""
     return Outcome(cell=cell, exit_code=why.exit_code, reason=str(why))
-
-
-def _carried_out(each: Assembled, watcher: Watcher, budget: Budget, carry: CarryOut) -> Outcome:
-    cell, job = each.cell, each.job
-    if isinstance(job, BenchError):
-        return unreachable(cell, job)
-    known = known_before(cell, job, budget)
-    if known is not None:
-        close_all([each])
-        return known
-    budget.bind(job)
-    watcher.begin(cell)
-
-    def observe(event: Event, standings: Standings) -> None:
-        watcher.note(cell, event, standings)
-
-    try:
-        finished = carry(job, observe)
-    except BenchError as error:
-        return Outcome(cell=cell, exit_code=error.exit_code, reason=str(error))
-    finally:
-        budget.note(cell.folder)
-    return ended(cell, finished)
 
 
 def known_before(cell: Cell, job: Job, budget: Budget) -> Outcome | None:

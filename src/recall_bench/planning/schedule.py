@@ -77,7 +77,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Crew:
+class Manner:
     """How a worker goes about a shard."""
 
     plan: Plan
@@ -93,35 +93,35 @@ class Crew:
         return 1 if card.computes else min(self.parallelism, card.max_concurrency)
 
 
-def tasks_of(story: Story, crew: Crew) -> Iterator[Task]:
+def tasks_of(story: Story, manner: Manner) -> Iterator[Task]:
     """What workers are handed for one scenario."""
-    plan = crew.plan
-    shards = shards_of(story.scenario, story.sheets, plan, portable=crew.portable)
+    plan = manner.plan
+    shards = shards_of(story.scenario, story.sheets, plan, portable=manner.portable)
     if not shards:
         return
-    if not is_divisible(plan, portable=crew.portable):
-        yield _whole(story, crew, shards[0])
+    if not is_divisible(plan, portable=manner.portable):
+        yield _whole(story, manner, shards[0])
         return
     at = {sheet.checkpoint.label: sheet for sheet in story.sheets}
     if plan.lifecycle is Lifecycle.FRESH:
         for shard in shards:
-            yield _fresh(story, crew, shard, at[str(shard.checkpoint)])
+            yield _fresh(story, manner, shard, at[str(shard.checkpoint)])
         return
-    yield from _after_one_pass(story, crew, shards)
+    yield from _after_one_pass(story, manner, shards)
 
 
-def _fresh(story: Story, crew: Crew, shard: Shard, sheet: Sheet) -> Task:
-    feeding = crew.paces.opening.at(0) + _feeding(story, crew, 0, sheet)
-    asking, judging, calls = _asking(crew, sheet)
+def _fresh(story: Story, manner: Manner, shard: Shard, sheet: Sheet) -> Task:
+    feeding = manner.paces.opening.at(0) + _feeding(story, manner, 0, sheet)
+    asking, judging, calls = _asking(manner, sheet)
     return Task(name=str(shard), seconds=feeding + max(asking, judging), calls_s=feeding + calls)
 
 
-def _after_one_pass(story: Story, crew: Crew, shards: Sequence[Shard]) -> Iterator[Task]:
+def _after_one_pass(story: Story, manner: Manner, shards: Sequence[Shard]) -> Iterator[Task]:
     """One worker feeds and saves; the shard of a checkpoint can begin once that is saved."""
     saved: dict[str, float] = {}
-    told, clock = 0, crew.paces.opening.at(0)
+    told, clock = 0, manner.paces.opening.at(0)
     for sheet in story.sheets:
-        clock += _feeding(story, crew, told, sheet)
+        clock += _feeding(story, manner, told, sheet)
         told = sheet.cutoff
         saved[sheet.checkpoint.label] = clock
     name = f"{story.scenario} (feeding)"
@@ -129,30 +129,30 @@ def _after_one_pass(story: Story, crew: Crew, shards: Sequence[Shard]) -> Iterat
     at = {sheet.checkpoint.label: sheet for sheet in story.sheets}
     for shard in shards:
         label = str(shard.checkpoint)
-        asking, judging, calls = _asking(crew, at[label])
+        asking, judging, calls = _asking(manner, at[label])
         yield Task(
             name=str(shard),
-            seconds=crew.paces.opening.at(0) + max(asking, judging),
+            seconds=manner.paces.opening.at(0) + max(asking, judging),
             calls_s=calls,
             after=name,
             offset_s=saved[label],
         )
 
 
-def _whole(story: Story, crew: Crew, shard: Shard) -> Task:
+def _whole(story: Story, manner: Manner, shard: Shard) -> Task:
     """A scenario that stays with one worker, step by step; verdicts come while it goes on."""
-    plan, sheets = crew.plan, story.sheets
+    plan, sheets = manner.plan, story.sheets
     starts = [0, *(sheet.cutoff for sheet in sheets)]
     feeding = [
-        _feeding(story, crew, told, sheet) for told, sheet in zip(starts, sheets, strict=False)
+        _feeding(story, manner, told, sheet) for told, sheet in zip(starts, sheets, strict=False)
     ]
     # A memory that computes cannot be asked and fed at once, in one process.
     overlaps = plan.lifecycle is Lifecycle.FORKED and not plan.system.computes
-    clock, judged, calls = crew.paces.opening.at(0), 0.0, 0.0
+    clock, judged, calls = manner.paces.opening.at(0), 0.0, 0.0
     for place, sheet in enumerate(sheets):
         if place == 0 or not overlaps:
             clock += feeding[place]
-        asking, judging, called = _asking(crew, sheet)
+        asking, judging, called = _asking(manner, sheet)
         asking, judging = plan.repeats * asking, plan.repeats * judging
         calls += feeding[place] + plan.repeats * called
         judged = max(max(judged, clock) + judging, clock + asking)
@@ -161,26 +161,26 @@ def _whole(story: Story, crew: Crew, shard: Shard) -> Task:
     return Task(name=str(shard), seconds=max(clock, judged), calls_s=calls)
 
 
-def _feeding(story: Story, crew: Crew, told: int, sheet: Sheet) -> float:
-    paces = crew.paces
+def _feeding(story: Story, manner: Manner, told: int, sheet: Sheet) -> float:
+    paces = manner.paces
     days = story.fed_between(told, sheet.cutoff)
     return sum(map(paces.feed.at, days)) + paces.settle.at(sheet.cutoff)
 
 
-def _asking(crew: Crew, sheet: Sheet) -> tuple[float, float, float]:
+def _asking(manner: Manner, sheet: Sheet) -> tuple[float, float, float]:
     """Seconds until all of a sheet is answered, seconds of judging beside it, and of all calls."""
-    paces, day, asked = crew.paces, sheet.cutoff, len(sheet.asked)
+    paces, day, asked = manner.paces, sheet.cutoff, len(sheet.asked)
     put, verdict = paces.ask.at(day) + paces.read.at(day), paces.judge.at(day)
-    asking = put * max(1.0, asked / crew.at_a_time) + asked * paces.rest.at(day)
-    if crew.plan.judge.computes:
+    asking = put * max(1.0, asked / manner.at_a_time) + asked * paces.rest.at(day)
+    if manner.plan.judge.computes:
         # Beside a system that waits it computes meanwhile; beside one that computes, in its turn.
-        is_alone = crew.plan.system.computes
+        is_alone = manner.plan.system.computes
         return (
             asking + asked * verdict if is_alone else asking,
             0.0 if is_alone else asked * verdict,
             asked * put,
         )
-    judging = verdict * max(1.0, asked / crew.parallelism)
+    judging = verdict * max(1.0, asked / manner.parallelism)
     return asking, judging, asked * (put + verdict)
 
 

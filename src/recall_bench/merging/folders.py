@@ -1,18 +1,17 @@
 """Run folders of one plan become one run folder, whole or not at all."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
-from recall_bench.core.event import Declared, Event, RunStarted, decode, encode
+from recall_bench.core.event import Declared, Event, RunStarted, encode
 from recall_bench.core.part import Part
 from recall_bench.ending import Finished, write_views
 from recall_bench.errors import DataError, FolderBusy, UsageError
-from recall_bench.journal import JOURNAL, lines, read
+from recall_bench.journal import JOURNAL, is_busy, read, read_kind
 from recall_bench.merging.fold import Source, merged, refuse_strangers
 from recall_bench.replacement import Replacement, sweep
 from recall_bench.reporting.folder import RunFolder
@@ -52,7 +51,7 @@ def merge(folders: Sequence[Path], into: Path, *, pictures: bool = True) -> Merg
     _refuse_taken(into)
     sources = [_source(folder) for folder in folders]
     refuse_strangers(sources)
-    with Replacement(into / JOURNAL) as journal:
+    with _traceless(into), Replacement(into / JOURNAL) as journal:
         for event in merged(sources):
             journal.write(encode(event) + b"\n")
         journal.commit()
@@ -63,6 +62,19 @@ def merge(folders: Sequence[Path], into: Path, *, pictures: bool = True) -> Merg
     return Merged(
         finished=Finished(folder=folder, summary=summary, warnings=()), parts=tuple(named)
     )
+
+
+@contextmanager
+def _traceless(into: Path) -> Iterator[None]:
+    """Where the block raises, remove the folders that were made for it."""
+    made = [place for place in (into, *into.parents) if not place.exists()]
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for place in made:
+                place.rmdir()
+        raise
 
 
 def _refuse_twice(folders: Sequence[Path]) -> None:
@@ -97,35 +109,17 @@ def _source(folder: Path) -> Source:
     return Source(
         place=str(folder),
         started=first,
-        declared=partial(_declared, path),
+        declared=partial(read_kind, path, Declared),
         events=partial(_rest, path),
     )
 
 
 def _refuse_busy(folder: Path) -> None:
     """Answers that come after a part was merged would be asked for again."""
-    lock = folder / f".{JOURNAL}.lock"
-    if not lock.exists():
-        return
-    try:
-        with FileLock(lock, timeout=0):
-            return
-    except Timeout as error:
+    if is_busy(folder / JOURNAL):
         raise FolderBusy(
             f"{folder}: a run is still writing to this folder; wait for it, then merge"
-        ) from error
-    except OSError:
-        # A folder that cannot be written to is written to by nobody.
-        return
-
-
-def _declared(path: Path) -> Iterator[Declared]:
-    """The declarations alone, which are few lines of many."""
-    for _, line in lines(path):
-        if line.startswith(b'{"type":"declared"'):
-            event = decode(line)
-            if isinstance(event, Declared):
-                yield event
+        )
 
 
 def _rest(path: Path) -> Iterator[Event]:

@@ -1,0 +1,70 @@
+"""The board counts each trial once, however often it is spoken of, and says how it stands."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from recall_bench.core.event import Declared, Event, NotAnswered, NotJudged
+from recall_bench.core.plan import Plan
+from recall_bench.core.question import Scenario
+from recall_bench.core.standing import Standings
+from recall_bench.matrix.cells import Cell
+from recall_bench.matrix.progress import Board, Line
+from recall_bench.settings import Settings
+from tests.cli.test_watch import NEW, NOW, OLD, RIGHT, WRONG, answered, judged
+
+CELL = Cell(setting="default", seed=1, system="a", settings=Settings(into=Path("there")))
+
+
+@pytest.fixture
+def standings(plan: Plan, scenario: Scenario) -> Standings:
+    standings = Standings(plan)
+    standings.note(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
+    return standings
+
+
+def followed(standings: Standings, events: Sequence[Event]) -> Line:
+    """The line of the cell after these, one a second."""
+    now = [0.0]
+    board = Board([CELL.label], lambda: now[0])
+    board.begin(CELL)
+    for event in events:
+        now[0] += 1
+        standings.note(event)
+        board.note(CELL, event, standings)
+    return board.lines[CELL.label]
+
+
+def test_a_failure_that_is_reviewed_at_once_is_done(standings: Standings) -> None:
+    line = followed(standings, [answered(OLD), judged(OLD, RIGHT, primary=WRONG)])
+
+    assert (line.done, line.owed, line.fresh) == (1, 2, 1)
+
+
+def test_a_second_word_on_a_trial_is_no_second_trial(standings: Standings) -> None:
+    verdicts = [judged(OLD, WRONG), judged(OLD, WRONG, review_fault="JudgeBusy: later")]
+
+    line = followed(standings, [answered(OLD), *verdicts])
+
+    assert (line.done, line.fresh) == (1, 1)
+
+
+def test_a_first_event_that_ends_a_trial_is_counted_once(standings: Standings) -> None:
+    """As where a run that goes on judges an answer of an earlier process."""
+    standings.note(answered(OLD))
+
+    line = followed(standings, [judged(OLD)])
+
+    assert (line.done, line.owed) == (1, 2)
+
+
+def test_errors_are_trials_without_answer_or_verdict_until_they_are_mended(
+    standings: Standings,
+) -> None:
+    unjudged = NotJudged(at=NOW, trial=OLD, fault="JudgeBusy", message="later")
+    unanswered = NotAnswered(at=NOW, trial=NEW, fault="SystemFault", message="", seconds=1.0)
+    standings.note(answered(OLD))
+
+    assert followed(standings, [unjudged, unanswered]).errors == 2
+    assert followed(standings, [judged(OLD)]).errors == 1
