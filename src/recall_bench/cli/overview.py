@@ -74,6 +74,16 @@ class Overview:
             self._progress.note(self._standings)
             self._screen.show(self.lines(self._standings))
 
+    def part(self) -> None:
+        """Say of the crew what should not go unnoticed."""
+        if self._crew is None:
+            return
+        if self._crew.lost:
+            many = "workers" if self._crew.lost > 1 else "worker"
+            self._screen.say(f"  [bench] {self._crew.lost} {many} died, and others took over")
+        if self._crew.why_fewer is not None:
+            self._screen.say(f"  [bench] fewer workers than asked for: {self._crew.why_fewer}")
+
     @contextmanager
     def ticking(self, every_s: float) -> Iterator[None]:
         """Refresh so often while the block lasts."""
@@ -183,6 +193,7 @@ def watching(job: Job, *, is_terse: bool = False) -> Iterator[tuple[Observer, Jo
         overview = Overview(job, screen, is_terse=is_terse)
         with overview.ticking(every_s):
             yield overview, overview.joined
+        overview.part()
 
 
 @contextmanager

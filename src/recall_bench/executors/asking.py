@@ -33,9 +33,11 @@ class Asking:
         self._exchange = exchange
         self._numbers = {card.id: number for number, card in enumerate(plan.scenarios)}
         stood = shards_stood(company.system)
-        self._stood = None if stood is None else anyio.CapacityLimiter(stood)
+        name = f"system {plan.system.name}"
+        self._stood = None if stood is None else office.limits.shards(name, stood)
         # Feeding pauses for as long as its copies are not asked, so a place is kept for those.
-        self._feeders = None if stood is None else anyio.CapacityLimiter(max(1, stood - 1))
+        few = None if stood is None else max(1, stood - 1)
+        self._feeders = None if few is None else office.limits.shards(f"feeding {name}", few)
         # A worker's one meter cannot tell what is spent on asking from what is spent on feeding.
         travels = company.meter is None and isinstance(company.system.snapshots, Portable)
         has_room = 1 not in (stood, office.limits.max_calls)
@@ -43,7 +45,7 @@ class Asking:
         self._unshared: set[str] = set()
         """Scenarios whose snapshots cannot be handed on."""
         self._at_once = min(company.parallelism, plan.system.max_concurrency)
-        self._whom = [f"system {plan.system.name}"]
+        self._whom = [name]
         reader = company.reader
         if reader is not None and is_paid(reader):
             self._whom.append(provider(reader.card.model or reader.card.name))

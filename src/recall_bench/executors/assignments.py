@@ -81,7 +81,9 @@ class Terms(Record, frozen=True, kw_only=True):
     """Within what an assignment has to keep."""
 
     at_once: int = 1
-    """How many calls it may have under way."""
+    """How many questions, or verdicts, it may have under way."""
+    max_calls: int | None = None
+    """How many calls in all, feeding among them; None is no limit."""
     spent: Usage = Usage()
     """What the whole run has cost so far,"""
     allowed_usd: float | None = None

@@ -65,6 +65,11 @@ class Limits:
     def __init__(self, max_calls: int | None) -> None:
         self.max_calls = max_calls
         self._pools: dict[str, Pool] = {}
+        self._shards: dict[str, anyio.CapacityLimiter] = {}
+
+    def shards(self, whom: str, most: int) -> anyio.CapacityLimiter:
+        """The places for shards that a system stands, whichever of several runs they belong to."""
+        return self._shards.setdefault(whom, anyio.CapacityLimiter(most))
 
     @asynccontextmanager
     async def feeding(self, whom: str) -> AsyncIterator[None]:

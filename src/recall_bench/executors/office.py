@@ -103,6 +103,7 @@ class Office:
             raise why
         return Terms(
             at_once=granted,
+            max_calls=None if self.limits.max_calls is None else granted,
             spent=self.court.total,
             allowed_usd=self.company.max_cost_usd,
             allowed_tokens=self.company.max_tokens,

@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -103,8 +104,20 @@ def ray_cluster(address: str | None) -> Iterator[int]:
         ray.shutdown()
 
 
+def _current() -> str | None:
+    """The cluster of this machine, as Ray left word of it; None if it did not.
+
+    The word stays when the cluster is gone.
+    """
+    told = os.environ.get("RAY_ADDRESS")
+    place = Path(gettempdir(), "ray", "ray_current_cluster")
+    return told or (place.read_text().strip() if place.is_file() else None)
+
+
 def _knock(address: str) -> None:
     """Raise OSError if nobody listens there: Ray itself would keep trying for minutes."""
+    if address == "auto":
+        address = _current() or address
     host, _, port = address.rpartition(":")
     if host and port.isdecimal() and "/" not in host:
         socket.create_connection((host.strip("[]"), int(port)), _KNOCKING_S).close()

@@ -138,6 +138,7 @@ class Worker:
             spent=terms.spent,
             allowed_usd=terms.allowed_usd,
             allowed_tokens=terms.allowed_tokens,
+            max_calls=terms.max_calls,
             pays_reader=is_paid(staff.reader),
         )
         if engagement.adjourned is not None:
