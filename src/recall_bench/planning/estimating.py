@@ -1,7 +1,7 @@
 """What a run will take, put together: calls, tokens, money, hours, and what less would show."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from recall_bench.core.memory import Portable, shards_stood
@@ -15,9 +15,8 @@ from recall_bench.planning.measured import ASK, FEED, JUDGE, READ, REST, SETTLE,
 from recall_bench.planning.outline import Outline, outline_of, workers_of
 from recall_bench.planning.pace import Pace, stated
 from recall_bench.planning.precision import Known, Precision, assumed, known_from, precision_of
-from recall_bench.planning.rest import opening_of, rest_of
+from recall_bench.planning.rest import opening_of, rest_of, start_of
 from recall_bench.planning.schedule import (
-    NOTHING,
     Manner,
     Paces,
     Task,
@@ -27,6 +26,7 @@ from recall_bench.planning.schedule import (
     tasks_of,
 )
 from recall_bench.planning.spending import Rate, Sampled, Spending, rates_of, sample_of, spent
+from recall_bench.planning.steps import OPEN, START, StepTime, steps_of
 from recall_bench.planning.workload import Story, stories_of, workload_of
 from recall_bench.settings import Executor
 
@@ -46,20 +46,6 @@ class Stated:
     verdict_s: float | None = None
 
 
-class StepTime(Record, frozen=True, kw_only=True):
-    """How long one step takes, and how that is known."""
-
-    step: str
-    first_s: float
-    """On the first day of the story."""
-    last_s: float
-    """On its last."""
-    times: int
-    """How many were measured; 0 where it was stated."""
-    is_beyond: bool
-    """Whether the story goes on after the last day that was measured."""
-
-
 class HoursWith(Record, frozen=True, kw_only=True):
     """The hours with so many workers."""
 
@@ -71,9 +57,14 @@ class Hours(Record, frozen=True, kw_only=True):
     """How long it takes as it is to be carried out."""
 
     expected: float
-    low: float
-    high: float
-    """If every step were as in the fast, or the slow, tenth of what was measured."""
+    low: float | None
+    high: float | None
+    """If every step were as in the fast, or the slow, tenth of what was measured; None where the
+    story goes on after that, and nobody knows how far it may be off."""
+    measured_days: int | None
+    """The last story day that was measured, where the story goes on after it."""
+    verdict_second: float | None
+    """What each second that a verdict takes adds, where nobody has timed one."""
     longest: str
     """The shard that takes longest."""
     longest_hours: float
@@ -107,6 +98,8 @@ class Forecast(Record, frozen=True, kw_only=True):
     outline: Outline
     sources: tuple[str, ...]
     """The runs it is from."""
+    other_systems: tuple[str, ...]
+    """The systems whose times these are, where they are of others than the one planned."""
     stages: tuple[StepTime, ...]
     untimed: tuple[str, ...]
     """Steps that nobody has timed, and that the hours leave out."""
@@ -155,9 +148,7 @@ class _Estimator:
 
     def estimate(self) -> Forecast:
         measured = self._measured()
-        known_paces = {step: pace for step, pace in measured.items() if pace is not None}
-        opening = opening_of(self._earlier.of_system) or NOTHING
-        paces = Paces(opening=opening, **known_paces)
+        paces = Paces(**{step: pace for step, pace in measured.items() if pace is not None})
         untimed = [step for step in self._steps() if measured[step] is None]
         is_timed = not {ASK, FEED}.intersection(untimed)
         rates, known = self._rates(), self._known()
@@ -169,9 +160,10 @@ class _Estimator:
                     each.name for each in (*self._earlier.of_system, *self._earlier.of_judge)
                 )
             ),
-            stages=tuple(self._stages(measured)),
+            other_systems=tuple(self._others()),
+            stages=tuple(steps_of(measured, self._stories, self._job.plan)),
             untimed=tuple(untimed),
-            hours=self._hours(paces) if is_timed else None,
+            hours=self._hours(paces, untimed) if is_timed else None,
             unmeasured=None if is_timed else self._unmeasured(),
             spending=spending,
             cost_usd=_total(spending),
@@ -192,30 +184,25 @@ class _Estimator:
         reader = self._job.plan.reader
         read = [each for each in earlier.of_system if each.plan.reader == reader]
         found = {
+            START: start_of(earlier.of_system),
+            OPEN: opening_of(earlier.of_system),
             FEED: together(earlier.of_system, FEED).pace(),
             SETTLE: together(earlier.of_system, SETTLE).pace(),
             ASK: together(earlier.of_system, ASK).pace(),
             READ: together(read, READ).pace() if reader is not None else None,
             JUDGE: together(earlier.of_judge, JUDGE).pace(),
-            REST: rest_of(earlier.of_system),
+            REST: rest_of(earlier.of_system, cores=self._cores, portable=self._can_carry),
         }
         for step, seconds in ((ASK, said.answer_s), (FEED, said.day_s), (JUDGE, said.verdict_s)):
             if seconds is not None:
                 found[step] = stated(seconds)
         return found
 
-    def _stages(self, measured: dict[str, Pace | None]) -> Iterator[StepTime]:
-        last = max(sheet.cutoff for story in self._stories for sheet in story.sheets)
-        for step in (*self._steps(), REST):
-            pace = measured[step]
-            if pace is not None:
-                yield StepTime(
-                    step=step,
-                    first_s=pace.at(1),
-                    last_s=pace.at(last),
-                    times=pace.times,
-                    is_beyond=0 < pace.last_day < last and pace.slope_s > 0,
-                )
+    def _others(self) -> Iterator[str]:
+        """The systems of the earlier runs, if any was of another."""
+        named = dict.fromkeys(each.plan.system.name for each in self._earlier.of_system)
+        if set(named) - {self._job.plan.system.name}:
+            yield from named
 
     def _tasks(
         self, stories: Sequence[Story], plan: Plan, paces: Paces, *, portable: bool
@@ -237,26 +224,35 @@ class _Estimator:
         )
         return makespan(tasks, workers, max_calls=settings.max_calls) / 3600
 
-    def _hours(self, paces: Paces) -> Hours:
+    def _hours(self, paces: Paces, untimed: Sequence[str]) -> Hours:
         plan, stories, limit = self._job.plan, self._stories, self._job.settings.max_calls
         tasks = self._tasks(stories, plan, paces, portable=self._can_carry)
         name, seconds = critical(tasks)
         enough = most_useful(tasks, max_calls=limit)
         if self._max_shards is not None:
             enough = min(enough, self._max_shards)
-        counts = [1 << place for place in range(32) if 1 << place < enough]
+        expected = self._taken(stories, plan, paces)
+        days = _measured_days(paces, stories)
+        with_verdicts = self._taken(stories, plan, replace(paces, judge=ONE_SECOND))
         return Hours(
-            expected=self._taken(stories, plan, paces),
-            low=self._taken(stories, plan, paces.fast),
-            high=self._taken(stories, plan, paces.slow),
+            expected=expected,
+            low=None if days else self._taken(stories, plan, paces.fast),
+            high=None if days else self._taken(stories, plan, paces.slow),
+            measured_days=days,
+            verdict_second=with_verdicts - expected if JUDGE in untimed else None,
             longest=name,
-            longest_hours=seconds / 3600,
+            longest_hours=min(seconds, makespan(tasks, len(tasks), max_calls=limit)) / 3600,
             enough=enough,
-            spread=tuple(
-                HoursWith(workers=each, hours=makespan(tasks, each, max_calls=limit) / 3600)
-                for each in (*counts, enough)
-            ),
+            spread=tuple(self._spread(tasks, enough, expected)),
         )
+
+    def _spread(self, tasks: Sequence[Task], enough: int, expected: float) -> Iterator[HoursWith]:
+        settings = self._job.settings
+        for workers in (*(1 << place for place in range(32) if 1 << place < enough), enough):
+            hours = makespan(tasks, workers, max_calls=settings.max_calls) / 3600
+            # One process is what was asked for: it feeds and asks in an order of its own.
+            is_asked_for = workers == 1 and settings.executor is Executor.LOCAL
+            yield HoursWith(workers=workers, hours=expected if is_asked_for else hours)
 
     def _unmeasured(self) -> Unmeasured:
         plan, stories = self._job.plan, self._stories
@@ -317,6 +313,13 @@ def _can_carry(job: Job, stood: int | None) -> bool:
     has_room = 1 not in (stood, job.settings.max_calls)
     travels = isinstance(job.staff.system.snapshots, Portable)
     return travels and has_room and job.staff.meter is None
+
+
+def _measured_days(paces: Paces, stories: Sequence[Story]) -> int | None:
+    """The last day on which feeding and asking were measured, if the story goes on after it."""
+    last = max(sheet.cutoff for story in stories for sheet in story.sheets)
+    known = [each.last_day for each in (paces.feed, paces.ask) if each.last_day]
+    return min(known) if known and min(known) < last else None
 
 
 def _variants(plan: Plan) -> Iterator[tuple[str, Plan]]:

@@ -1,11 +1,13 @@
 """What an earlier run tells about the next: how long each step took, what it cost, how marks vary.
 
-A journal has a time for every step but judging and opening a memory. A judge that computes is timed
-from the line before its verdict, and so is an opening from the line before the first day that is
-fed: but only where one process can have written both. Where several must have been at work, the
-line before is another's, and neither is timed. A judge that is waited for took up each answer as
-soon as one of its places was free: there are taken to have been as many places as questions were
-seen before the system at a time. An answer that nobody could judge kept a place, and is no time.
+A journal has a time for every step but opening a memory, and older ones none for verdicts. An
+opening is timed from the line before the first day that is fed, and in an older journal a judge that
+computes from the line before its verdict: but only where one process wrote both. Where workers did
+the work, or several processes must have, the line before is another's, and times nothing; how long
+workers took to begin is the time until the first step of any. In an older journal a judge that is
+waited for took up each answer as soon as one of its places was free: there are taken to have been as
+many places as questions were seen before the system at a time. An answer that nobody could judge
+kept a place, and is no time.
 """
 
 from collections.abc import Iterable
@@ -49,6 +51,8 @@ class _Left:
     at: float
     took: float | None
     """Since the line before; None if there is no verdict."""
+    stated: float | None
+    """As the journal has it; None if it does not say."""
 
 
 @dataclass(slots=True)
@@ -62,6 +66,10 @@ class Process:
     left: dict[Trial, _Left] = field(default_factory=dict)
     """Answers of this process that were judged, or could not be, in that order."""
     openings: dict[str, float] = field(default_factory=dict)
+    started: float | None = None
+    begun: float | None = None
+    """When it started, and when the first step of any began."""
+    by_workers: bool = False
     solitude: Solitude = field(default_factory=Solitude)
 
     def at_a_time(self) -> int:
@@ -100,7 +108,11 @@ class Measured:
     at_a_time: int = 1
     is_finished: bool = False
     is_shared: bool = False
-    """Whether several processes must have been at work at a time."""
+    """Whether several processes were at work at a time."""
+    manners: set[tuple[str | None, int | None]] = field(default_factory=set)
+    """The executors it was carried out by, None for one process, and how many were asked for."""
+    starts_s: list[float] = field(default_factory=list)
+    """How long workers took until the first step of any."""
     declared: dict[str, Declared] = field(default_factory=dict)
     openings: dict[str, float] = field(default_factory=dict)
     """How long each scenario took to load and to open, before its first day was fed."""
@@ -117,12 +129,16 @@ class Measured:
         elif self._before is not None:
             self.wall_s += max(0.0, (event.at - self._before).total_seconds())
         match event:
+            case RunStarted(executor=executor, workers=workers):
+                self._note_start(event.at, executor, workers)
+            case RunResumed(executor=executor, workers=workers):
+                self._note_start(event.at, executor, workers)
             case Declared():
                 self._note_declared(event)
             case Ingested():
                 self._note_fed(event)
             case Settled(seconds=seconds):
-                self._process.solitude.note(event)
+                self._note_begun(event)
                 day = self._days[event.scenario, event.checkpoint]
                 self._time(SETTLE, event.scenario, event.checkpoint, day, seconds)
             case Metered(stage=stage, usage=usage) if stage == INGEST:
@@ -139,7 +155,8 @@ class Measured:
                 self.is_finished = True
             case _:
                 pass
-        self._before = event.at
+        # Questions are declared with the time they were read, which was before the run started.
+        self._before = event.at if self._before is None else max(self._before, event.at)
 
     def end(self) -> None:
         """Nothing more comes from this process: work out how long its verdicts took."""
@@ -147,13 +164,14 @@ class Measured:
         self._before = None
         places = process.at_a_time()
         self.at_a_time = max(self.at_a_time, places)
-        self.is_shared |= process.solitude.is_broken
-        if not process.solitude.is_broken:
+        is_shared = process.by_workers or process.solitude.is_broken
+        self.is_shared |= is_shared
+        if not is_shared:
             for scenario, took in process.openings.items():
                 self.openings.setdefault(scenario, took)
+        if process.by_workers and process.started is not None and process.begun is not None:
+            self.starts_s.append(max(0.0, process.begun - process.started))
         computes = self.plan.judge.computes
-        if computes and process.solitude.is_broken:
-            return
         left = list(process.left.values())
         came_in_turn = (trial for trial in process.arrived if trial in process.left)
         for number, trial in enumerate(came_in_turn):
@@ -163,6 +181,10 @@ class Measured:
             came, day = process.arrived[trial]
             free = left[number - places].at if number >= places else came
             took = verdict.took if computes else verdict.at - max(came, free)
+            if verdict.stated is not None:
+                took = verdict.stated
+            elif computes and is_shared:
+                continue
             self._time(JUDGE, trial.scenario, trial.checkpoint, day, took)
 
     def timing(self, step: str) -> Timings:
@@ -171,6 +193,16 @@ class Measured:
 
     def _time(self, step: str, scenario: str, checkpoint: str, day: int, seconds: float) -> None:
         self.timing(step).note((self.name, scenario, checkpoint), day, max(0.0, seconds))
+
+    def _note_start(self, at: datetime, executor: str | None, workers: int | None) -> None:
+        self._process.started = at.timestamp()
+        self._process.by_workers = executor is not None
+        self.manners.add((executor, workers))
+
+    def _note_begun(self, event: Ingested | Settled | Answered | NotAnswered) -> None:
+        process, began = self._process, event.at.timestamp() - event.seconds
+        process.solitude.note(event)
+        process.begun = began if process.begun is None else min(process.begun, began)
 
     def _note_declared(self, event: Declared) -> None:
         self.declared[event.scenario] = event
@@ -181,7 +213,7 @@ class Measured:
     def _note_fed(self, event: Ingested) -> None:
         self._time(FEED, event.scenario, event.checkpoint, event.day, event.seconds)
         self.days_fed += 1
-        self._process.solitude.note(event)
+        self._note_begun(event)
         openings = self._process.openings
         if event.scenario not in openings and self._before is not None:
             took = (event.at - self._before).total_seconds() - event.seconds
@@ -192,7 +224,7 @@ class Measured:
         day = self._days[trial.scenario, trial.checkpoint]
         self._time(ASK, trial.scenario, trial.checkpoint, day, event.seconds)
         took = event.seconds
-        self._process.solitude.note(event)
+        self._note_begun(event)
         if isinstance(event, NotAnswered):
             self.marks[trial] = 0.0
         else:
@@ -227,15 +259,17 @@ class Measured:
         self._judged.add(trial)
         self.verdicts += 1
         self.failures += (event.primary or verdict).is_failure
-        self._note_left(trial, event.at, has_verdict=True)
+        self._note_left(trial, event.at, has_verdict=True, stated=event.seconds)
 
-    def _note_left(self, trial: Trial, at: datetime, *, has_verdict: bool) -> None:
+    def _note_left(
+        self, trial: Trial, at: datetime, *, has_verdict: bool, stated: float | None = None
+    ) -> None:
         """The judge is done with an answer; one of an earlier process came nobody knows when."""
         if trial in self._process.left or trial not in self._process.arrived:
             return
         before = self._before or at
         took = (at - before).total_seconds() if has_verdict else None
-        self._process.left[trial] = _Left(trial, at.timestamp(), took)
+        self._process.left[trial] = _Left(trial, at.timestamp(), took, stated)
 
 
 def measured(folder: Path) -> Measured:

@@ -6,7 +6,7 @@ are asked while it is fed on. Whatever computes keeps everything else in its pro
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 
 from recall_bench.core.plan import Lifecycle, Plan
@@ -33,7 +33,9 @@ class Paces:
     rest: Pace = NOTHING
     """All else of a trial: tracing, writing down; done in its turn, like computing."""
     opening: Pace = NOTHING
-    """Loading a scenario and opening a memory for it, once a shard."""
+    """Loading a scenario and opening a memory for it, once a worker that has to do with it."""
+    start: Pace = NOTHING
+    """Until a worker can do anything, once a worker."""
 
     @property
     def fast(self) -> "Paces":
@@ -46,6 +48,7 @@ class Paces:
             judge=self.judge.fast,
             rest=self.rest,
             opening=self.opening,
+            start=self.start,
         )
 
     @property
@@ -59,6 +62,7 @@ class Paces:
             judge=self.judge.slow,
             rest=self.rest,
             opening=self.opening,
+            start=self.start,
         )
 
 
@@ -74,6 +78,11 @@ class Task:
     """The pass it waits for."""
     offset_s: float = 0.0
     """So long after the pass began it can begin."""
+    scenario: str = ""
+    opening_s: float = 0.0
+    """What it takes beforehand where its worker had nothing to do with the scenario yet."""
+    start_s: float = 0.0
+    """What it takes beforehand where it is the first of its worker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +104,12 @@ class Manner:
 
 def tasks_of(story: Story, manner: Manner) -> Iterator[Task]:
     """What workers are handed for one scenario."""
+    opening, start = manner.paces.opening.at(0), manner.paces.start.at(0)
+    for task in _tasks_of(story, manner):
+        yield replace(task, scenario=story.scenario, opening_s=opening, start_s=start)
+
+
+def _tasks_of(story: Story, manner: Manner) -> Iterator[Task]:
     plan = manner.plan
     shards = shards_of(story.scenario, story.sheets, plan, portable=manner.portable)
     if not shards:
@@ -111,7 +126,7 @@ def tasks_of(story: Story, manner: Manner) -> Iterator[Task]:
 
 
 def _fresh(story: Story, manner: Manner, shard: Shard, sheet: Sheet) -> Task:
-    feeding = manner.paces.opening.at(0) + _feeding(story, manner, 0, sheet)
+    feeding = _feeding(story, manner, 0, sheet)
     asking, judging, calls = _asking(manner, sheet)
     return Task(name=str(shard), seconds=feeding + max(asking, judging), calls_s=feeding + calls)
 
@@ -119,7 +134,7 @@ def _fresh(story: Story, manner: Manner, shard: Shard, sheet: Sheet) -> Task:
 def _after_one_pass(story: Story, manner: Manner, shards: Sequence[Shard]) -> Iterator[Task]:
     """One worker feeds and saves; the shard of a checkpoint can begin once that is saved."""
     saved: dict[str, float] = {}
-    told, clock = 0, manner.paces.opening.at(0)
+    told, clock = 0, 0.0
     for sheet in story.sheets:
         clock += _feeding(story, manner, told, sheet)
         told = sheet.cutoff
@@ -132,7 +147,7 @@ def _after_one_pass(story: Story, manner: Manner, shards: Sequence[Shard]) -> It
         asking, judging, calls = _asking(manner, at[label])
         yield Task(
             name=str(shard),
-            seconds=manner.paces.opening.at(0) + max(asking, judging),
+            seconds=max(asking, judging),
             calls_s=calls,
             after=name,
             offset_s=saved[label],
@@ -148,7 +163,7 @@ def _whole(story: Story, manner: Manner, shard: Shard) -> Task:
     ]
     # A memory that computes cannot be asked and fed at once, in one process.
     overlaps = plan.lifecycle is Lifecycle.FORKED and not plan.system.computes
-    clock, judged, calls = manner.paces.opening.at(0), 0.0, 0.0
+    clock, judged, calls = 0.0, 0.0, 0.0
     for place, sheet in enumerate(sheets):
         if place == 0 or not overlaps:
             clock += feeding[place]
@@ -207,34 +222,49 @@ def makespan(tasks: Sequence[Task], workers: int, *, max_calls: int | None = Non
     return max(ended, sum(task.calls_s for task in tasks) / max_calls)
 
 
+@dataclass(order=True, slots=True)
+class _Hand:
+    """A worker, by when it is free."""
+
+    free: float
+    number: int
+    knows: set[str] = field(default_factory=set, compare=False)
+
+    def before(self, task: Task) -> float:
+        """The seconds until it can set about the task; from now on it knows the scenario."""
+        start = 0.0 if self.knows else task.start_s
+        opening = 0.0 if task.scenario in self.knows else task.opening_s
+        self.knows.add(task.scenario)
+        return start + opening
+
+
 def _played(
     ready: list[tuple[float, str, Task]], held: dict[str, list[Task]], workers: int
 ) -> float:
-    free = [0.0] * workers
+    hands = [_Hand(0.0, number) for number in range(workers)]
     waiting: list[tuple[float, str, Task]] = []
     ended = 0.0
     while ready or waiting:
-        now = heappop(free)
-        if not ready:
-            now = max(now, waiting[0][0])
+        hand = heappop(hands)
+        now = hand.free if ready else max(hand.free, waiting[0][0])
         while waiting and waiting[0][0] <= now:
             _, _, task = heappop(waiting)
             heappush(ready, (-task.seconds, task.name, task))
-        if not ready:
-            heappush(free, now)
-            continue
         _, _, task = heappop(ready)
+        now += hand.before(task)
         for each in held.get(task.name, ()):
             heappush(waiting, (now + each.offset_s, each.name, each))
-        heappush(free, now + task.seconds)
-        ended = max(ended, now + task.seconds)
+        hand.free = now + task.seconds
+        heappush(hands, hand)
+        ended = max(ended, hand.free)
     return ended
 
 
 def critical(tasks: Sequence[Task]) -> tuple[str, float]:
     """What takes longest however many workers there are, and how long."""
     found = max(tasks, key=lambda task: (task.offset_s + task.seconds, task.name))
-    return found.name, found.offset_s + found.seconds
+    before = found.start_s + found.opening_s
+    return found.name, before + found.offset_s + found.seconds
 
 
 def most_useful(tasks: Sequence[Task], *, max_calls: int | None = None) -> int:

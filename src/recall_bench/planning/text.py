@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.planning.estimating import Forecast, Hours, Less, StepTime
+from recall_bench.planning.estimating import Forecast, Hours, Less
 from recall_bench.planning.outline import Outline
 from recall_bench.planning.spending import Spending
+from recall_bench.planning.steps import StepTime
 from recall_bench.reporting.lines import LABEL, NO_DATA, fact, heading, plain, selection
 from recall_bench.reporting.money import round_dollars
 from recall_bench.reporting.text import round_duration
@@ -13,6 +14,8 @@ from recall_bench.reporting.text import round_duration
 WIDTH = 80
 
 _STEPS = {
+    "start": "starting",
+    "opening": "opening a persona",
     "feed": "feeding a day",
     "settle": "settling",
     "ask": "an answer",
@@ -94,17 +97,21 @@ def _trials(outline: Outline) -> Iterator[str]:
 def _sources(found: Forecast) -> str:
     if not found.sources:
         return "no earlier run of this system or judge; name one with --from"
-    return ", ".join(found.sources)
+    named = ", ".join(found.sources)
+    if not found.other_systems:
+        return named
+    return f"{named}; these are the times of {', '.join(found.other_systems)}"
 
 
 def _times(found: Forecast) -> Iterator[str]:
-    stages = "; ".join(_stage(each) for each in found.stages)
-    if stages:
-        yield from fact("Steps", stages, width=WIDTH)
+    if found.stages:
+        stages = "; ".join(_stage(each) for each in found.stages)
+        every = round_duration(sum(each.total_s for each in found.stages))
+        yield from fact("Steps", f"{stages}; together {every}, one after another", width=WIDTH)
     if found.hours is None:
         yield from fact("Time", _formula(found), width=WIDTH)
         return
-    yield from fact("Time", _hours(found.hours, found.untimed), width=WIDTH)
+    yield from fact("Time", _hours(found.hours, found), width=WIDTH)
     spread = found.hours.spread
     if len(spread) > 1:
         chosen = [spread[place] for place in selection(len(spread), 8)]
@@ -117,21 +124,29 @@ def _stage(stage: StepTime) -> str:
     if stage.last_s > stage.first_s:
         words += f" on day 1 to {seconds(stage.last_s)} at the end"
         words += ", part of it never measured" if stage.is_beyond else ""
-    return words if stage.times else f"{words} as stated"
+    words += "" if stage.times else " as stated"
+    return words if stage.count == 1 else f"{words}, {stage.count:,} times"
 
 
-def _hours(hours: Hours, untimed: tuple[str, ...]) -> str:
+def _hours(hours: Hours, found: Forecast) -> str:
     words = f"about {_took(hours.expected)}"
-    low, high = _took(hours.low), _took(hours.high)
-    if low != high:
-        words += f" ({low} to {high} as checkpoints varied)"
+    if hours.verdict_second is not None:
+        words += (
+            " without verdicts, which nobody has timed: each second that one takes adds "
+            f"{_took(hours.verdict_second)}"
+        )
+    if hours.low is not None and hours.high is not None:
+        low, high = _took(hours.low), _took(hours.high)
+        words += f" ({low} to {high} as checkpoints varied)" if low != high else ""
+    if hours.measured_days is not None:
+        words += f"; nothing was measured after day {hours.measured_days:,}, so it may be far off"
+    where = " (--executor processes)" if found.outline.executor == "local" else ""
     words += (
         f"; {plain(hours.longest)} alone takes {_took(hours.longest_hours)}, so more than "
-        f"{hours.enough:,} worker{'' if hours.enough == 1 else 's'} save nothing"
+        f"{hours.enough:,} worker{'' if hours.enough == 1 else 's'}{where} save nothing"
     )
-    if untimed:
-        words += f"; nobody has timed {' or '.join(_STEPS[step] for step in untimed)} yet"
-    return words
+    others = [_STEPS[step] for step in found.untimed if step != "judge"]
+    return f"{words}; nobody has timed {' or '.join(others)} yet" if others else words
 
 
 def _formula(found: Forecast) -> str:
@@ -154,6 +169,8 @@ def _money(found: Forecast) -> Iterator[str]:
     total = (
         "at prices that nobody knows" if found.cost_usd is None else round_dollars(found.cost_usd)
     )
+    if any(each.is_limit for each in found.spending):
+        total += "; what a model reasons unseen comes on top"
     yield from fact("Money", total, width=WIDTH)
 
 
