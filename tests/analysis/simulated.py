@@ -1,7 +1,7 @@
 """Runs on disk whose marks follow a rule that is known."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
 
@@ -32,14 +32,18 @@ def verdict_of(points: int) -> Verdict:
 
 
 def write_run(
-    folder: Path, items: Sequence[Item], points: Mapping[Trial, int], **settings: object
+    folder: Path,
+    items: Sequence[Item],
+    points: Mapping[Trial, int],
+    start: datetime | None = None,
+    **settings: object,
 ) -> Path:
     """A finished run over one persona, in which each trial came to these points.
 
-    No two begin at the same time: that would make one a copy of the other.
+    No two begin at the same time, unless they are told to: that makes one a copy of the other.
     """
     scenarios: dict[str, Sequence[Item]] = {"ada": items}
-    start = NOON + timedelta(hours=next(_WRITTEN))
+    start = start or NOON + timedelta(hours=next(_WRITTEN))
     story = Story(folder, scenarios, plan_of(scenarios, **settings), start=start)
     for each, mark in points.items():
         story.both(each, verdict_of(mark))

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tests.analysis.simulated import LABELS, questions, write_run
 from tests.reporting.conftest import trial
 
 
-def a_run(folder: Path, *bad: str, **settings: object) -> Path:
+def a_run(folder: Path, *bad: str, start: datetime | None = None, **settings: object) -> Path:
     """Twelve questions asked twice at two sizes; these make something up every time."""
     items = questions(12)
     points = {
@@ -25,7 +26,7 @@ def a_run(folder: Path, *bad: str, **settings: object) -> Path:
         for label in LABELS
         for repeat in (0, 1)
     }
-    return write_run(folder, items, points, repeats=2, **settings)
+    return write_run(folder, items, points, start, repeats=2, **settings)
 
 
 def canaries(*words: object) -> Result:
@@ -120,13 +121,15 @@ def test_a_run_named_twice_is_not_two_runs(tmp_path: Path) -> None:
 
 def test_answers_that_were_judged_again_are_not_a_second_run(tmp_path: Path) -> None:
     run = a_run(tmp_path / "run", "q3")
-    plan, judge = RunFolder.open(run).plan, JudgeCard(name="other", version="3")
-    again = a_run(tmp_path / "again", "q3", judge=judge, answers_from=plan.digest)
-    once_more = a_run(tmp_path / "more", "q3", answers_from=plan.digest)
+    first, judge = RunFolder.open(run), JudgeCard(name="other", version="3")
+    # A story's clock ticks once before the run begins.
+    start, digest = first.started - timedelta(seconds=1), first.plan.digest
+    again = a_run(tmp_path / "again", "q3", start=start, judge=judge, answers_from=digest)
+    once_more = a_run(tmp_path / "more", "q3", start=start, answers_from=digest)
 
-    for first, second in ((run, again), (again, once_more)):
+    for one, other in ((run, again), (again, once_more)):
         with pytest.raises(UsageError, match="or its answers judged again; name one of them"):
-            canaries("update", first, second, "--file", tmp_path / "canaries.json")
+            canaries("update", one, other, "--file", tmp_path / "canaries.json")
     assert canaries("update", again, "--file", tmp_path / "canaries.json").exit_code == 0
 
 
