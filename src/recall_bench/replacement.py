@@ -3,6 +3,7 @@
 import os
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 from types import TracebackType
 from typing import Self
 
@@ -88,3 +89,19 @@ def sweep(folder: Path, name: str = "*") -> None:
     for left in folder.glob(f".{name}.*.part"):
         if left.name.split(".")[-2].isdecimal():
             left.unlink(missing_ok=True)
+
+
+def put_whole(path: Path, content: bytes) -> None:
+    """Put a small file into a folder that many may be writing to, on whichever machine.
+
+    Raises OSError. It is not brought to the disk at once: what a cache loses is made again.
+    """
+    path.parent.mkdir(exist_ok=True)
+    beside = path.with_name(f".{path.stem}.{token_hex(8)}.part")
+    try:
+        beside.write_bytes(content)
+        beside.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        raise

@@ -10,16 +10,15 @@ from __future__ import annotations
 import logging
 import struct
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from secrets import token_hex
 from typing import TYPE_CHECKING, Protocol
 
 from recall_bench.core.usage import Usage
 from recall_bench.errors import UsageError
 from recall_bench.models.embedders import Embedded, Embedder
+from recall_bench.replacement import put_whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,7 +96,7 @@ class EmbeddingCache:
         head = _HEAD.pack(_KIND, kept.tokens, price.cost_usd, price.unpriced > 0)
         content = head + kept.vector.astype("<f4", copy=False).tobytes()
         try:
-            _replace(self._path(key), content + _check(key, content))
+            put_whole(self._path(key), content + _check(key, content))
         except OSError as error:
             if not self._is_full:
                 self._is_full = True
@@ -114,19 +113,6 @@ class EmbeddingCache:
 def _check(key: str, content: bytes) -> bytes:
     """Of the key too: an entry under another's name is noticed."""
     return sha256(key.encode() + content).digest()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    path.parent.mkdir(exist_ok=True)
-    # A name of its own for every writer, on whichever machine: they may share the folder.
-    beside = path.with_name(f".{path.stem}.{token_hex(8)}.part")
-    try:
-        beside.write_bytes(content)
-        beside.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            beside.unlink()
-        raise
 
 
 class CachedEmbedder:

@@ -1,9 +1,7 @@
 """Verdicts that were paid for, on disk, by the digest of everything they depend on."""
 
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from secrets import token_hex
 
 import msgspec
 
@@ -11,6 +9,7 @@ from recall_bench.core.record import Record
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.errors import JudgeGone, UsageError
 from recall_bench.models.model import Prompt
+from recall_bench.replacement import put_whole
 
 
 class _Entry(Record, frozen=True, kw_only=True):
@@ -52,8 +51,7 @@ class VerdictCache:
         content = msgspec.json.encode(_Entry(key=key, verdict=verdict, check=verdict.digest))
         path = self._path(key)
         try:
-            path.parent.mkdir(exist_ok=True)
-            _replace(path, content)
+            put_whole(path, content)
         except OSError as error:
             raise JudgeGone(
                 f"verdicts can no longer be kept in {self._folder} ({error.strerror or error}); "
@@ -62,15 +60,3 @@ class VerdictCache:
 
     def _path(self, key: str) -> Path:
         return self._folder / key[:2] / f"{key}.json"
-
-
-def _replace(path: Path, content: bytes) -> None:
-    # A name of its own for every writer, on whichever machine: they may share the folder.
-    beside = path.with_name(f".{path.stem}.{token_hex(8)}.part")
-    try:
-        beside.write_bytes(content)
-        beside.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            beside.unlink()
-        raise
