@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +193,134 @@ def test_a_folder_that_is_no_run_is_refused(invoke: Invoke, data: Path) -> None:
 
     assert shown.code == 2
     assert "nowhere: is not a run folder" in shown.err
+
+
+@pytest.mark.parametrize("judge", ["openai:gpt-4o-mini", "openai:gpt-4o-mini;key-env=NOBODYS"])
+@pytest.mark.parametrize("flags", [(), ("--estimate",)])
+def test_nobody_needs_a_key_who_asks_nobody(
+    invoke: Invoke,
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    judge: str,
+    flags: tuple[str, ...],
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    shown = invoke("plan", "--data", data, *SWEEP, "--judge", judge, *flags)
+    asked = invoke("run", "--data", data, *SWEEP, "--judge", judge, "--into", "r")
+
+    assert shown.code == 0, shown.err
+    assert asked.code == 2
+    assert "key" in asked.err
+
+
+def seconds_of(folder: str) -> float:
+    """From the first line of the journal to the last."""
+    lines = Path(folder, "journal.jsonl").read_text().splitlines()
+    first, last = (datetime.fromisoformat(json.loads(lines[at])["at"]) for at in (0, -1))
+    return (last - first).total_seconds()
+
+
+@pytest.mark.parametrize(
+    "flags", [("--lifecycle", "forked"), ("--lifecycle", "fresh"), ("--lifecycle", "growing")]
+)
+def test_the_very_run_it_is_made_from_is_estimated_at_its_time_and_the_page_adds_up(
+    invoke: Invoke, data: Path, flags: tuple[str, ...]
+) -> None:
+    flags = ("--data", str(data), *SWEEP, "--adapter", "bm25", *flags)
+    run(invoke, *flags, "--into", "r")
+
+    said = planned(invoke, *flags, "--from", "r")
+
+    hours = said["hours"]
+    assert 3600 * hours["expected"] == pytest.approx(seconds_of("r"), rel=0.01)
+    assert hours["low"] <= hours["expected"] <= hours["high"]
+    assert hours["spread"][0] == {"workers": 1, "hours": hours["expected"]}
+    together = sum(stage["total_s"] for stage in said["stages"])
+    assert together == pytest.approx(3600 * hours["expected"])
+
+
+def test_hours_without_verdicts_are_called_so_and_tell_what_a_second_adds(
+    invoke: Invoke, data: Path
+) -> None:
+    run(invoke, "--data", data, *SWEEP, "--adapter", "bm25", "--into", "r")
+    flags = ("--data", data, *SWEEP, "--adapter", "bm25", "--judge", "openai:gpt-4o-mini")
+
+    shown = invoke("plan", *flags, "--from", "r")
+    said = planned(invoke, *flags, "--from", "r")
+
+    text = " ".join(shown.out.split())
+    assert "without verdicts, which nobody has timed: each second that one takes adds" in text
+    assert "what a model reasons unseen comes on top" in text
+    assert 3600 * said["hours"]["verdict_second"] == pytest.approx(15, abs=1)
+
+
+def test_beyond_the_days_that_were_measured_there_is_no_range(invoke: Invoke, data: Path) -> None:
+    run(invoke, "--data", data, "--ranges", "5d", "--adapter", "bm25", "--into", "r")
+    flags = ("--data", data, *SWEEP, "--adapter", "bm25", "--from", "r")
+
+    shown = invoke("plan", *flags)
+    hours = planned(invoke, *flags)["hours"]
+
+    assert "nothing was measured after day 5, so it may be far off" in " ".join(shown.out.split())
+    assert (hours["low"], hours["high"], hours["measured_days"]) == (None, None, 5)
+
+
+def test_times_of_another_system_are_said_to_be(invoke: Invoke, data: Path) -> None:
+    run(invoke, "--data", data, *SWEEP, "--adapter", "recency", "--into", "r")
+
+    other = invoke("plan", "--data", data, *SWEEP, "--adapter", "bm25", "--from", "r")
+    same = invoke("plan", "--data", data, *SWEEP, "--adapter", "recency", "--from", "r")
+
+    assert "these are the times of recency" in other.out
+    assert "these are the times of" not in same.out
+
+
+def test_a_part_is_said_to_owe_what_it_then_asks(invoke: Invoke, data: Path) -> None:
+    flags = ("--data", data, *SWEEP, "--lifecycle", "fresh", "--shard", "2/2")
+    said = planned(invoke, *flags)["begun"]
+    run(invoke, *flags, "--into", "r")
+
+    asked = Path("r/journal.jsonl").read_text().count('"type":"answered"')
+    assert (said["part"], said["shards"], said["owed"]) == ("2/2", 1, asked)
+    assert 0 < asked < 15
+    shown = invoke("plan", *flags, "--into", "r")
+    assert f"2/2: {asked} of these trials, in 1 shard" in shown.out
+    assert "all of it is done there" in " ".join(shown.out.split())
+
+
+def test_a_folder_is_said_to_hold_all_of_it_or_what_is_left(invoke: Invoke, data: Path) -> None:
+    flags = ("--data", data, *SWEEP, "--adapter", "bm25", "--into", "r")
+    new = invoke("plan", *flags)
+    run(invoke, *flags)
+    whole = invoke("plan", *flags)
+    journal = Path("r/journal.jsonl")
+    lines = journal.read_text().splitlines(keepends=True)
+    places = [at for at, line in enumerate(lines) if '"type":"answered"' in line]
+    journal.write_text("".join(lines[: places[0] + 1]))
+    partly = invoke("plan", *flags)
+
+    assert "there" not in new.out
+    assert "all of it is done there, and nobody would be asked anything" in " ".join(
+        whole.out.split()
+    )
+    assert "r; 15 of 15 trials are left to do there" in partly.out
+
+
+def test_checkpoints_that_fit_are_all_shown(invoke: Invoke, data: Path) -> None:
+    points = [word for day in range(4, 11) for word in ("--ranges", f"{day}d")]
+
+    shown = invoke("plan", "--data", data, *points)
+
+    assert "checkpoints shown" not in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 80
+
+
+def test_a_smaller_run_that_is_more_exact_is_explained(invoke: Invoke, data: Path) -> None:
+    flags = ("--data", data, *SWEEP, "--adapter", "recency", "--estimate")
+
+    rows = {row["change"]: row for row in planned(invoke, *flags)["less"]}
+    shown = invoke("plan", *flags)
+
+    once, often = (rows[name]["precision"]["overall"] for name in ("--sample 0", "as planned"))
+    assert once < often
+    assert "it weighs questions more alike" in " ".join(shown.out.split())

@@ -134,3 +134,9 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no such file"):
         read_matrix(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize("text", ["executor: threads", "run: {executor: threads}"])
+def test_a_word_that_is_none_of_a_few_is_answered_with_these(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UsageError, match="choose one of local, processes, ray"):
+        read_matrix(written(tmp_path, f"systems: [a]\n{text}"))

@@ -111,7 +111,7 @@ def test_an_interruption_ends_it_all(write: Write) -> None:
 
     assert carried == ["bm25"]
     assert found.exit_code == 143
-    assert [each.stage for each in found.outcomes] == [Stage.FAILED, Stage.FAILED]
+    assert [each.stage for each in found.outcomes] == [Stage.FAILED, Stage.NOT_BEGUN]
 
 
 def test_money_is_one_limit_for_all_cells(write: Write, tmp_path: Path) -> None:
@@ -206,3 +206,27 @@ def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice(
     times = Counter(str(e.trial) for e in events if isinstance(e, Answered | NotAnswered))
     assert len(times) == 15
     assert set(times.values()) == {1}
+
+
+def test_a_log_hears_of_quarters_in_lines_that_fit(write: Write, invoke: Invoke) -> None:
+    shown = invoke("matrix", write("systems: [bm25, hybrid]"))
+
+    said = [line for line in shown.err.splitlines() if line.startswith("default/42/bm25")]
+    assert said[0] == "default/42/bm25: begun"
+    assert said[-1] == "default/42/bm25: done"
+    assert len(said) == 5
+    assert max(map(len, said)) <= 80
+
+
+def test_cells_that_hold_another_run_in_one_way_are_told_of_in_one_line(
+    write: Write, invoke: Invoke
+) -> None:
+    assert invoke("matrix", write("systems: [bm25, hybrid]")).code == 0
+    path = write("systems: [bm25, hybrid]")
+    path.write_text(path.read_text().replace("run:\n", "run:\n  sample: 1\n"))
+
+    shown = invoke("matrix", path)
+
+    assert shown.code == 2
+    [line] = [line for line in shown.err.splitlines() if "holds a run with other" in line]
+    assert "runs/default/42/bm25 and 1 more cell: each holds a run with other" in line

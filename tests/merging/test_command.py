@@ -210,3 +210,21 @@ def test_what_cannot_be_merged_leaves_nothing_behind(
         assert "was asked in whole and in p" in shown.err
     assert not Path("deep").exists()
     assert list(Path("mine").iterdir()) == []
+
+
+def test_a_part_that_is_unfinished_is_named_with_what_it_lacks(
+    invoke: Invoke, gardeners: tuple[str, ...]
+) -> None:
+    for number in (1, 2):
+        run(invoke, f"p{number}", *gardeners, "--lifecycle", "fresh", "--shard", f"{number}/2")
+    journal = Path("p1/journal.jsonl")
+    lines = journal.read_bytes().splitlines(keepends=True)
+    first = next(at for at, line in enumerate(lines) if b'"type":"answered"' in line)
+    journal.write_bytes(b"".join(lines[:first]))
+    lost = sum(b'"type":"answered"' in line for line in lines)
+
+    merged = invoke("merge", "p1", "p2", "--into", "all", "--no-heatmap-png")
+
+    assert merged.code == 4
+    assert f"; unfinished: part 1/2 ({lost} left)\n" in merged.err
+    assert "missing" not in merged.err

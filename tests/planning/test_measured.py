@@ -14,6 +14,7 @@ from recall_bench.core.event import (
     NotAnswered,
     NotJudged,
     RunResumed,
+    RunStarted,
 )
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Plan, Trial
@@ -183,3 +184,53 @@ def test_questions_at_a_time_of_one_paper_are_one_process(plan: Plan, scenario: 
 
     assert not found.is_shared
     assert times(found, JUDGE) == [0.5, 1]
+
+
+def test_a_verdict_that_the_journal_times_takes_what_it_says(
+    plan: Plan, scenario: Scenario
+) -> None:
+    events: list[Event] = [answered(0, 1, 1), judged(0, 5).but(seconds=0.25)]
+
+    assert times(told(plan, scenario, events), JUDGE) == [0.25]
+
+
+def by_workers(plan: Plan) -> RunStarted:
+    return RunStarted(at=START, plan=plan, code="c", executor="processes", workers=2)
+
+
+def test_where_workers_did_the_work_nothing_is_timed_by_the_line_before(
+    plan: Plan, scenario: Scenario
+) -> None:
+    computing = plan.but(judge=plan.judge.but(computes=True))
+    steps: list[Event] = [by_workers(computing), fed(1, 3, 1), answered(0, 5, 1)]
+    found = told(computing, scenario, [*steps, judged(0, 6)])
+
+    assert found.is_shared
+    assert found.openings == {}
+    assert times(found, JUDGE) == []
+    assert found.starts_s == [2]
+
+
+def test_verdicts_of_workers_are_timed_where_the_journal_times_them(
+    plan: Plan, scenario: Scenario
+) -> None:
+    computing = plan.but(judge=plan.judge.but(computes=True))
+    steps: list[Event] = [by_workers(computing), answered(0, 5, 1)]
+    found = told(computing, scenario, [*steps, judged(0, 6).but(seconds=0.5)])
+
+    assert times(found, JUDGE) == [0.5]
+
+
+def test_questions_read_before_the_run_started_do_not_lengthen_it(
+    plan: Plan, scenario: Scenario
+) -> None:
+    started = RunStarted(at=at(10), plan=plan, code="c")
+    found = Measured(name="r", plan=plan)
+    found.note(started)
+    found.note(Declared(at=at(4), scenario="ada", items=scenario.items, days=(1, 2, 3)))
+    for event in (fed(1, 13, 1), answered(0, 15, 1)):
+        found.note(event)
+    found.end()
+
+    assert found.wall_s == pytest.approx(5)
+    assert found.openings == {"ada": 2}

@@ -38,3 +38,18 @@ def test_a_shard_waits_until_its_checkpoint_was_fed() -> None:
 def test_a_limit_of_calls_holds_however_many_work() -> None:
     assert makespan(TASKS, 99, max_calls=2) == 9
     assert makespan(TASKS, 1, max_calls=2) == 18
+
+
+def test_a_worker_opens_a_scenario_once_however_many_shards_of_it_it_takes() -> None:
+    opened = [task(name, 2, scenario="ada", opening_s=3.0) for name in "abcd"]
+
+    assert makespan(opened, 1) == 3 + 8
+    assert makespan(opened, 2) == 3 + 4
+    assert critical(opened)[1] == 3 + 2
+
+
+def test_a_worker_starts_once() -> None:
+    started = [task(name, 2, scenario=name, start_s=5.0, opening_s=1.0) for name in "abcd"]
+
+    assert makespan(started, 1) == 5 + 4 * 3
+    assert makespan(started, 4) == 5 + 3

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from recall_bench.matrix.outcome import Outcome
     from recall_bench.matrix.progress import Board
 
-_TENTHS = 10
-"""A log gets so many lines about a cell at most."""
+_QUARTERS = 4
+"""A log hears of every quarter of a cell, beside its beginning and its end."""
 
 
 @click.command("matrix")
@@ -120,11 +120,11 @@ def _conclude(done: "Done") -> None:
 
 
 class _Logged:
-    """Plain lines: where a cell begins and ends, and every tenth of it."""
+    """Plain lines: where a cell begins and ends, and every quarter between."""
 
     def __init__(self, board: "Board") -> None:
         self._board = board
-        self._tenths: dict[str, int] = {}
+        self._quarters: dict[str, int] = {}
 
     def begin(self, cell: "Cell") -> None:
         self._board.begin(cell)
@@ -133,17 +133,19 @@ class _Logged:
     def note(self, cell: "Cell", event: "Event", standings: "Standings") -> None:
         self._board.note(cell, event, standings)
         line = self._board.lines[cell.label]
-        tenths = _TENTHS * line.done // line.owed if line.owed else 0
-        if tenths > self._tenths.setdefault(cell.label, tenths):
-            self._tenths[cell.label] = tenths
-            click.echo(f"{line.words()}  | {self._board.whole()}", err=True)
+        quarters = _QUARTERS * line.done // line.owed if line.owed else 0
+        if _QUARTERS > quarters > self._quarters.setdefault(cell.label, quarters):
+            self._quarters[cell.label] = quarters
+            said = f"{line.label}: {line.done:,} of {line.owed:,}"
+            click.echo(f"{said} | {self._board.whole()}", err=True)
 
     def end(self, outcome: "Outcome") -> None:
         self._board.end(outcome)
         label = outcome.cell.label
         said = "finished before" if outcome.was_finished else outcome.stage.value
-        why = "" if outcome.reason is None else f" ({outcome.reason})"
-        click.echo(f"{label}: {said}{why}", err=True)
+        if outcome.reason is not None:
+            said = f"{said} ({outcome.reason})" if outcome.was_begun else outcome.reason
+        click.echo(f"{label}: {said}", err=True)
 
 
 class _Shown:

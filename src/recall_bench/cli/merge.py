@@ -46,6 +46,9 @@ def _told(done: "Merged") -> str:
     )
     if done.missing:
         words += f"; missing: part {', '.join(map(str, done.missing))}"
+    if done.unfinished:
+        left = (f"{part} ({count:,} left)" for part, count in done.unfinished)
+        words += f"; unfinished: part {', '.join(left)}"
     return words
 
 

@@ -1,6 +1,6 @@
 """The cells of a matrix: one ordinary run each, in a folder of its own, all checked first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import product
@@ -107,6 +107,7 @@ def assembled(cells: Sequence[Cell], building: Building | None = None) -> tuple[
     """
     found: list[Assembled] = []
     problems: dict[str, BenchError] = {}
+    others: dict[str, list[Cell]] = {}
     for cell in cells:
         try:
             job = assemble(cell.settings, building=building)
@@ -114,10 +115,13 @@ def assembled(cells: Sequence[Cell], building: Building | None = None) -> tuple[
             refuse_impossible(job)
         except SystemGone as gone:
             found.append(Assembled(cell=cell, job=gone))
+        except OtherPlan as other:
+            others.setdefault(str(other).removeprefix(f"{cell.folder} "), []).append(cell)
         except Problems as several:
             problems |= {_said(cell, each): each for each in several.problems}
         except BenchError as problem:
             problems[_said(cell, problem)] = problem
+    problems |= {words: UsageError(words) for words in _of_other_plans(others)}
     if problems:
         close_all(found)
         raise Problems([_named(words, each) for words, each in problems.items()])
@@ -130,9 +134,14 @@ def _said(cell: Cell, problem: BenchError) -> str:
     return text if str(cell.folder) in text else f"{cell.system}: {text}"
 
 
+def _of_other_plans(others: Mapping[str, Sequence[Cell]]) -> Iterator[str]:
+    """One sentence for all folders that hold another run in the same way."""
+    for words, (first, *more) in others.items():
+        count = f" and {len(more)} more cell{'' if len(more) == 1 else 's'}: each" if more else ""
+        yield f"{first.folder}{count} {words}; or go on with the other cells by --only"
+
+
 def _named(words: str, problem: BenchError) -> BenchError:
-    if isinstance(problem, OtherPlan):
-        words += "; or go on with the other cells by --only"
     if problem.exit_code == UsageError.exit_code:
         return UsageError(words)
     other = BenchError(words)

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from enum import Enum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 
@@ -213,6 +214,8 @@ class _Reader:
             if steps[:1] == ["run"] and (is_flat or (len(steps) > 1 and steps[1] in moved)):
                 steps = steps[1:]
             words = problem.replace("`", "").lower()
+            if choices := _choices(place.strip("`$.")):
+                words += f"; choose one of {', '.join(choices)}"
             self._fault(words, *at, *steps)
         except UsageError as error:
             self._problems.append(UsageError(f"{self._document.where(*at)}: {error}"))
@@ -279,6 +282,23 @@ def _keys(section: str) -> tuple[str, ...]:
     kind = next(f.type for f in msgspec.structs.fields(Profile) if f.name == section)
     inner = next(t for t in kind.__args__ if t is not type(None))
     return tuple(field.encode_name for field in msgspec.structs.fields(inner))
+
+
+def _choices(place: str) -> list[str]:
+    """What may stand at `section.key` of a profile, where that is one of a few words."""
+    section, _, key = place.partition(".")
+    if section not in _SHARED:
+        return []
+    kind = next(f.type for f in msgspec.structs.fields(Profile) if f.name == section)
+    inner = next(t for t in kind.__args__ if t is not type(None))
+    types = [f.type for f in msgspec.structs.fields(inner) if f.encode_name == key]
+    kinds = [each for found in types for each in (get_args(found) or (found,))]
+    return [
+        str(word.value)
+        for each in kinds
+        if isinstance(each, type) and issubclass(each, Enum)
+        for word in each
+    ]
 
 
 def _short(adapter: str) -> str:

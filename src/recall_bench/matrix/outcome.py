@@ -22,6 +22,8 @@ class Stage(StrEnum):
     DONE = "done"
     FAILED = "failed"
     """Ended without all that is owed, or with more failures than its budget allows."""
+    NOT_BEGUN = "not begun"
+    """Left for the next time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +36,14 @@ class Outcome:
     """Why it is not done, where it is not."""
     was_finished: bool = False
     """Whether it was done before, so that nobody was asked anything."""
+    was_begun: bool = True
 
     @property
     def stage(self) -> Stage:
         """Whether it may be reported as done."""
-        return Stage.DONE if self.exit_code == 0 else Stage.FAILED
+        if self.exit_code == 0:
+            return Stage.DONE
+        return Stage.FAILED if self.was_begun else Stage.NOT_BEGUN
 
 
 class Watcher(Protocol):
@@ -63,7 +68,7 @@ def not_begun(cell: Cell, why: BenchError) -> Outcome:
     """A cell that was finished before, or one that is left for the next time."""
     if is_finished(cell.folder):
         return Outcome(cell=cell, exit_code=0, was_finished=True)
-    return Outcome(cell=cell, exit_code=why.exit_code, reason=f"not begun: {why}")
+    return Outcome(cell=cell, exit_code=why.exit_code, reason=f"not begun: {why}", was_begun=False)
 
 
 def unreachable(cell: Cell, why: BenchError) -> Outcome:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from recall_bench.core.event import Declared, Event, RunStarted, encode
 from recall_bench.core.part import Part
+from recall_bench.core.shard import part_of, states
+from recall_bench.core.standing import State
 from recall_bench.ending import Finished, write_views
 from recall_bench.errors import DataError, FolderBusy, UsageError
 from recall_bench.journal import JOURNAL, is_busy, read, read_kind
@@ -27,6 +29,8 @@ class Merged:
     """The run, with every view of it written."""
     parts: tuple[tuple[Path, Part | None], ...]
     """What was merged, and which part of the plan each is; None for a whole run."""
+    unfinished: tuple[tuple[Part, int], ...] = ()
+    """The parts with trials that are still to be asked or judged, and how many."""
 
     @property
     def missing(self) -> tuple[Part, ...]:
@@ -59,9 +63,26 @@ def merge(folders: Sequence[Path], into: Path, *, pictures: bool = True) -> Merg
     summary = summarise(folder)
     write_views(Settings(into=into, heatmap_png=pictures), folder, summary)
     named = zip(folders, (source.started.part for source in sources), strict=True)
+    parts = tuple(named)
     return Merged(
-        finished=Finished(folder=folder, summary=summary, warnings=()), parts=tuple(named)
+        finished=Finished(folder=folder, summary=summary, warnings=()),
+        parts=parts,
+        unfinished=tuple(_unfinished(folder, [part for _, part in parts if part is not None])),
     )
+
+
+def _unfinished(folder: RunFolder, parts: Sequence[Part]) -> Iterator[tuple[Part, int]]:
+    scenarios = folder.standings.scenarios
+    items = {name: standing.items for name, standing in scenarios.items()}
+    for part in parts:
+        shares = part_of(folder.plan, items, part)
+        left = sum(
+            state in (State.OPEN, State.ANSWERED)
+            for scenario, shards in shares.items()
+            for state in states(scenarios[scenario], shards)
+        )
+        if left:
+            yield part, left
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from recall_bench.models.model import Model
 from recall_bench.models.provider_model import ProviderModel, takes_no_temperature
 from recall_bench.models.secrets import (
     Redactor,
+    are_keys_needed,
     environment_secrets,
     guard_logs,
     userinfo_secrets,
@@ -59,13 +60,15 @@ def open_model(
 
 
 def key_for(spec: ModelSpec, facts: Provider, environ: Mapping[str, str]) -> str | None:
-    """The key to send; None if none is wanted, UsageError if one is missing.
+    """The key to send; None if none is wanted, UsageError if one is missing that is needed.
 
     The usual one does not travel in the clear unless it is asked to.
     """
     if spec.key_env is not None:
         if named := environ.get(spec.key_env, "").strip():
             return named
+        if not are_keys_needed():
+            return None
         raise UsageError(f"{spec.name}: the variable {spec.key_env} is not set; put the key in it")
     found = (environ.get(variable, "").strip() for variable in facts.keys)
     key = next(filter(None, found), None)
@@ -73,7 +76,7 @@ def key_for(spec: ModelSpec, facts: Provider, environ: Mapping[str, str]) -> str
     if key is not None and not is_exposed:
         return key
     needs_one = facts.needs_key_elsewhere if spec.base_url is not None else True
-    if not (facts.needs_key and needs_one):
+    if not (facts.needs_key and needs_one) or (key is None and not are_keys_needed()):
         return None
     if key is not None:
         raise UsageError(

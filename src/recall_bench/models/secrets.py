@@ -9,7 +9,9 @@ import json
 import logging
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from traceback import format_exception
 from urllib.parse import quote, unquote
 
@@ -47,6 +49,24 @@ _SHAPES = (
 
 _LONG = 8
 """From here on a secret is replaced wherever it stands; a shorter one only as a whole word."""
+
+
+_NEEDED = ContextVar("needed", default=True)
+
+
+@contextmanager
+def keys_not_needed() -> Iterator[None]:
+    """Within it models are only looked at, and open without the keys that asking them takes."""
+    token = _NEEDED.set(False)
+    try:
+        yield
+    finally:
+        _NEEDED.reset(token)
+
+
+def are_keys_needed() -> bool:
+    """Whether a model that is opened now may be asked."""
+    return _NEEDED.get()
 
 
 class Redactor:

@@ -9,6 +9,7 @@ import anyio
 from recall_bench.assemble import assemble
 from recall_bench.core.memory import MemorySystem
 from recall_bench.job import Job
+from recall_bench.resolve.models import only_looked_at
 from recall_bench.settings import Settings
 from recall_bench.shipped import Building
 
@@ -19,9 +20,10 @@ def planned(
 ) -> Iterator[Job]:
     """The job that these settings make, whose staff is dismissed at the end.
 
-    Output paths are not tried: trying them would make their folders.
+    Output paths are not tried: trying them would make their folders. Models need no keys.
     """
-    job = assemble(replace(settings, skip_preflight=True), own, building)
+    with only_looked_at():
+        job = assemble(replace(settings, skip_preflight=True), own, building)
     try:
         yield job
     finally:

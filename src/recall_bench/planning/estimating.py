@@ -10,6 +10,7 @@ from recall_bench.core.ranges import NAMED
 from recall_bench.core.record import Record
 from recall_bench.executors.opening import cores
 from recall_bench.job import Job
+from recall_bench.planning.begun import begun
 from recall_bench.planning.earlier import Earlier, earlier_runs
 from recall_bench.planning.measured import ASK, FEED, JUDGE, READ, REST, SETTLE, together
 from recall_bench.planning.outline import Outline, outline_of, workers_of
@@ -141,6 +142,7 @@ class _Estimator:
             self._stories,
             settings,
             folder=str(job.folder),
+            begun=begun(job),
             portable=self._portable,
             cores=self._cores,
             max_shards=self._max_shards,

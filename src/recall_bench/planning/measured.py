@@ -1,13 +1,13 @@
 """What an earlier run tells about the next: how long each step took, what it cost, how marks vary.
 
 A journal has a time for every step but opening a memory, and older ones none for verdicts. An
-opening is timed from the line before the first day that is fed, and in an older journal a judge that
-computes from the line before its verdict: but only where one process wrote both. Where workers did
-the work, or several processes must have, the line before is another's, and times nothing; how long
-workers took to begin is the time until the first step of any. In an older journal a judge that is
-waited for took up each answer as soon as one of its places was free: there are taken to have been as
-many places as questions were seen before the system at a time. An answer that nobody could judge
-kept a place, and is no time.
+opening is timed from the line before the first day that is fed, and in an older journal a judge
+that computes from the line before its verdict: but only where one process wrote both. Where workers
+did the work, or several processes must have, the line before is another's, and times nothing; how
+long workers took to begin is the time until the first step of any. In an older journal a judge that
+is waited for took up each answer as soon as one of its places was free: there are taken to have
+been as many places as questions were seen before the system at a time. An answer that nobody could
+judge kept a place, and is no time.
 """
 
 from collections.abc import Iterable
@@ -129,10 +129,8 @@ class Measured:
         elif self._before is not None:
             self.wall_s += max(0.0, (event.at - self._before).total_seconds())
         match event:
-            case RunStarted(executor=executor, workers=workers):
-                self._note_start(event.at, executor, workers)
-            case RunResumed(executor=executor, workers=workers):
-                self._note_start(event.at, executor, workers)
+            case RunStarted() | RunResumed():
+                self._note_start(event)
             case Declared():
                 self._note_declared(event)
             case Ingested():
@@ -141,10 +139,8 @@ class Measured:
                 self._note_begun(event)
                 day = self._days[event.scenario, event.checkpoint]
                 self._time(SETTLE, event.scenario, event.checkpoint, day, seconds)
-            case Metered(stage=stage, usage=usage) if stage == INGEST:
-                self.feeding += usage
-            case Metered(usage=usage):
-                self.asking += usage
+            case Metered():
+                self._note_metered(event)
             case Answered() | NotAnswered():
                 self._note_put(event)
             case Judged():
@@ -194,10 +190,16 @@ class Measured:
     def _time(self, step: str, scenario: str, checkpoint: str, day: int, seconds: float) -> None:
         self.timing(step).note((self.name, scenario, checkpoint), day, max(0.0, seconds))
 
-    def _note_start(self, at: datetime, executor: str | None, workers: int | None) -> None:
-        self._process.started = at.timestamp()
-        self._process.by_workers = executor is not None
-        self.manners.add((executor, workers))
+    def _note_start(self, event: RunStarted | RunResumed) -> None:
+        self._process.started = event.at.timestamp()
+        self._process.by_workers = event.executor is not None
+        self.manners.add((event.executor, event.workers))
+
+    def _note_metered(self, event: Metered) -> None:
+        if event.stage == INGEST:
+            self.feeding += event.usage
+        else:
+            self.asking += event.usage
 
     def _note_begun(self, event: Ingested | Settled | Answered | NotAnswered) -> None:
         process, began = self._process, event.at.timestamp() - event.seconds

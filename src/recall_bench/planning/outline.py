@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 
 from recall_bench.core.plan import Plan
+from recall_bench.core.reader import ReaderCard
 from recall_bench.core.record import Record
 from recall_bench.core.shard import shards_of
+from recall_bench.core.verdict import JudgeCard
+from recall_bench.planning.begun import Begun
 from recall_bench.planning.workload import Story, workload_of
 from recall_bench.settings import Executor, Settings
 
@@ -56,6 +59,8 @@ class Outline(Record, frozen=True, kw_only=True):
     """Shards that are worked on at a time."""
     parallelism: int
     """Questions and verdicts at a time, in each of them."""
+    begun: Begun
+    """What is owed in this folder, and what of it is left."""
 
 
 def outline_of(
@@ -64,6 +69,7 @@ def outline_of(
     settings: Settings,
     *,
     folder: str,
+    begun: Begun,
     portable: bool,
     cores: int,
     max_shards: int | None = None,
@@ -77,13 +83,9 @@ def outline_of(
         plan=plan.digest,
         folder=folder,
         system=f"{plan.system.name} {plan.system.version}",
-        judge=_named(plan.judge.name, plan.judge.version, plan.judge.model),
-        appellate=None
-        if plan.appellate is None
-        else _named(plan.appellate.name, plan.appellate.version, plan.appellate.model),
-        reader=None
-        if plan.reader is None
-        else _named(plan.reader.name, plan.reader.version, plan.reader.model),
+        judge=_named(plan.judge),
+        appellate=None if plan.appellate is None else _named(plan.appellate),
+        reader=None if plan.reader is None else _named(plan.reader),
         dataset=plan.dataset_digest,
         lifecycle=str(plan.lifecycle),
         repeats=plan.repeats,
@@ -97,6 +99,7 @@ def outline_of(
         executor=str(settings.executor),
         workers=workers_of(settings, shards=shards, cores=cores, max_shards=max_shards),
         parallelism=settings.parallelism,
+        begun=begun,
     )
 
 
@@ -129,5 +132,6 @@ def _persona(story: Story, plan: Plan) -> PersonaLine:
     )
 
 
-def _named(name: str, version: str, model: str | None) -> str:
-    return f"{name} {version}" if model is None else f"{model} ({name} {version})"
+def _named(who: JudgeCard | ReaderCard) -> str:
+    named = f"{who.name} {who.version}"
+    return named if who.model is None else f"{who.model} ({named})"

@@ -73,8 +73,13 @@ def _in_one_manner(run: Measured) -> bool:
 
 
 def _each(run: Measured, *, cores: int, portable: bool) -> float:
-    """What each trial has to take beyond its steps for the run to take as long as it did."""
-    low, high = 0.0, run.wall_s
+    """What each trial has to take beyond its steps for the run to take as long as it did.
+
+    It is less than nothing where more went on at a time than the rule knows of, though never so
+    much less that answers would take no time.
+    """
+    answer = run.timing(ASK).pace() or NOTHING
+    low, high = -answer.least_s / run.at_a_time, run.wall_s
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         took = explained_s(run, stated(middle), cores=cores, portable=portable)

@@ -263,7 +263,8 @@ def _played(
 def critical(tasks: Sequence[Task]) -> tuple[str, float]:
     """What takes longest however many workers there are, and how long."""
     found = max(tasks, key=lambda task: (task.offset_s + task.seconds, task.name))
-    before = found.start_s + found.opening_s
+    # The worker that feeds begins first, and then the one that asks what was fed.
+    before = (1 if found.after is None else 2) * (found.start_s + found.opening_s)
     return found.name, before + found.offset_s + found.seconds
 
 

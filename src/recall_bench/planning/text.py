@@ -65,7 +65,9 @@ def _who(outline: Outline) -> Iterator[str]:
     fed = f"{outline.ingest_calls:,} days, settling {outline.settle_calls:,} times"
     yield from fact("Fed", f"{fed} ({outline.lifecycle})", width=WIDTH)
     yield from fact("Work", _work(outline), width=WIDTH)
-    yield from fact("Folder", outline.folder, width=WIDTH)
+    if outline.begun.part is not None:
+        yield from fact("Part", _part(outline), width=WIDTH)
+    yield from fact("Folder", f"{outline.folder}{_left(outline)}", width=WIDTH)
 
 
 def _work(outline: Outline) -> str:
@@ -75,12 +77,28 @@ def _work(outline: Outline) -> str:
     return f"{shards}, {at_a_time} ({outline.executor}), {each} at a time in each"
 
 
+def _part(outline: Outline) -> str:
+    here = outline.begun
+    shards = f"{here.shards:,} shard{'' if here.shards == 1 else 's'}"
+    return f"{here.part}: {here.owed:,} of these trials, in {shards}; all else here is of the whole"
+
+
+def _left(outline: Outline) -> str:
+    here = outline.begun
+    if not here.is_begun:
+        return ""
+    if here.is_done:
+        return "; all of it is done there, and nobody would be asked anything"
+    return f"; {here.left:,} of {here.owed:,} trials are left to do there"
+
+
 def _trials(outline: Outline) -> Iterator[str]:
     """Personas by checkpoints: how many trials each owes."""
     labels = list(
         dict.fromkeys(line.label for each in outline.personas for line in each.checkpoints)
     )
-    cell = max(8, *(len(label) + 2 for label in labels))
+    counts = (f"{line.trials:,}" for each in outline.personas for line in each.checkpoints)
+    cell = 2 + max(map(len, (*labels, *counts)), default=0)
     shown = [labels[place] for place in selection(len(labels), max(1, (WIDTH - 34) // cell))]
     head = "".join(f"{label:>{cell}}" for label in shown)
     yield f"{'trials owed':<22}{'days':>5}{head}{'all':>7}"
@@ -140,7 +158,8 @@ def _hours(hours: Hours, found: Forecast) -> str:
         words += f" ({low} to {high} as checkpoints varied)" if low != high else ""
     if hours.measured_days is not None:
         words += f"; nothing was measured after day {hours.measured_days:,}, so it may be far off"
-    where = " (--executor processes)" if found.outline.executor == "local" else ""
+    is_local = found.outline.executor == "local"
+    where = " (--executor processes, their start left out)" if is_local else ""
     words += (
         f"; {plain(hours.longest)} alone takes {_took(hours.longest_hours)}, so more than "
         f"{hours.enough:,} worker{'' if hours.enough == 1 else 's'}{where} save nothing"
@@ -195,6 +214,11 @@ def _less(found: Forecast) -> Iterator[str]:
         if found.is_variance_measured
         else "in the worst case, half the marks full and half none; an earlier run tells better"
     )
+    if _is_less_exacter(found):
+        ground += (
+            ". Where less has the narrower interval it weighs questions more alike, since re-asks "
+            "count some of them more often"
+        )
     yield from fact(
         "",
         f"Points of {FULL_MARKS}: overall and cell (a category at a checkpoint) are half of a "
@@ -202,6 +226,11 @@ def _less(found: Forecast) -> Iterator[str]:
         f"four times in five; {ground}. Another question tells more than one asked again.",
         width=WIDTH,
     )
+
+
+def _is_less_exacter(found: Forecast) -> bool:
+    first, *others = (each.precision.overall for each in found.less)
+    return first is not None and any(each is not None and each < first for each in others)
 
 
 def _less_line(each: Less) -> str:

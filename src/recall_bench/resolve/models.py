@@ -2,7 +2,7 @@
 
 import os
 import re
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING
 
 from recall_bench.errors import UsageError
@@ -39,6 +39,13 @@ def resolve_model(
             f"--max-cost: nobody knows what {model.name} costs; {_remedy(target, model, flag)}"
         )
     return model
+
+
+def only_looked_at() -> AbstractContextManager[None]:
+    """Within it a model is resolved without its key: nobody is going to ask it."""
+    from recall_bench.models.secrets import keys_not_needed
+
+    return keys_not_needed()
 
 
 def expected_cost(
