@@ -53,10 +53,11 @@ def main(root: Path) -> None:
         )
         with planned(settings, own=system_from(Waiting, {})) as job:
             found = estimate(job, earlier=[root / "earlier"])
-        assert found.hours is not None
-        said, low, high = (
-            3600 * each for each in (found.hours.expected, found.hours.low, found.hours.high)
-        )
+        hours = found.hours
+        assert hours is not None
+        assert hours.low is not None
+        assert hours.high is not None
+        said, low, high = (3600 * each for each in (hours.expected, hours.low, hours.high))
         started = perf_counter()
         recall_bench.run(
             adapter=Waiting,

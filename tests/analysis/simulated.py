@@ -32,18 +32,25 @@ def verdict_of(points: int) -> Verdict:
 
 
 def write_run(
-    folder: Path,
-    items: Sequence[Item],
-    points: Mapping[Trial, int],
-    start: datetime | None = None,
-    **settings: object,
+    folder: Path, items: Sequence[Item], points: Mapping[Trial, int], **settings: object
 ) -> Path:
     """A finished run over one persona, in which each trial came to these points.
 
-    No two begin at the same time, unless they are told to: that makes one a copy of the other.
+    No two begin at the same time: that would make one a copy of the other.
     """
+    start = NOON + timedelta(hours=next(_WRITTEN))
+    return write_run_at(start, folder, items, points, **settings)
+
+
+def write_run_at(
+    start: datetime,
+    folder: Path,
+    items: Sequence[Item],
+    points: Mapping[Trial, int],
+    **settings: object,
+) -> Path:
+    """The same, begun at a given time."""
     scenarios: dict[str, Sequence[Item]] = {"ada": items}
-    start = start or NOON + timedelta(hours=next(_WRITTEN))
     story = Story(folder, scenarios, plan_of(scenarios, **settings), start=start)
     for each, mark in points.items():
         story.both(each, verdict_of(mark))

@@ -13,7 +13,7 @@ from recall_bench.cli.canaries import canaries_command
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.errors import DataError, UsageError
 from recall_bench.reporting.folder import RunFolder
-from tests.analysis.simulated import LABELS, questions, write_run
+from tests.analysis.simulated import LABELS, questions, write_run, write_run_at
 from tests.reporting.conftest import trial
 
 
@@ -26,7 +26,9 @@ def a_run(folder: Path, *bad: str, start: datetime | None = None, **settings: ob
         for label in LABELS
         for repeat in (0, 1)
     }
-    return write_run(folder, items, points, start, repeats=2, **settings)
+    if start is not None:
+        return write_run_at(start, folder, items, points, repeats=2, **settings)
+    return write_run(folder, items, points, repeats=2, **settings)
 
 
 def canaries(*words: object) -> Result:
