@@ -48,8 +48,7 @@ def conduct_of(job: Job, joined: Joined = lambda _: None) -> Conduct:
     async def spread(plan: Plan, standings: Standings, company: Company) -> None:
         most = _at_a_time(plan, standings, company)
         async with team(settings, most) as hired:
-            if hired.crew is not None:
-                joined(hired.crew)
+            joined(hired.crew)
             await hired.conduct(job)(plan, standings, company)
 
     return spread
@@ -59,14 +58,11 @@ def conduct_of(job: Job, joined: Joined = lambda _: None) -> Conduct:
 class Team:
     """A crew and its limits, for one run or several."""
 
-    crew: Crew | None
-    """None is this process, on its own."""
+    crew: Crew
     limits: Limits
 
     def conduct(self, job: Job) -> Conduct:
         """Who carries out a job."""
-        if self.crew is None:
-            return conduct
         return Spread(
             crew=self.crew,
             limits=self.limits,
@@ -110,14 +106,12 @@ def _exchange(job: Job) -> Path:
 
 @asynccontextmanager
 async def team(settings: Settings, most: int | None = None) -> AsyncIterator[Team]:
-    """Those who carry out runs with these settings: hired now, let go when the block is left.
+    """Others who carry out runs with these settings: hired now, let go when the block is left.
 
     No more are hired than can have something to do at a time, where that is known.
     """
     limits = Limits(settings.max_calls)
-    if settings.executor is Executor.LOCAL:
-        yield Team(None, limits)
-    elif settings.executor is Executor.PROCESSES:
+    if settings.executor is Executor.PROCESSES:
         from recall_bench.executors.processes import hire_process
 
         async with Crew(hire_process, _bounded(settings.workers or cores(), most)) as crew:

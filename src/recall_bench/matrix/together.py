@@ -51,8 +51,7 @@ class _Together:
         return tuple(self._outcomes[each.cell.label] for each in self._cells)
 
     async def _all(self, hired: Team) -> None:
-        size = 1 if hired.crew is None else hired.crew.size
-        begun = anyio.Semaphore(size)
+        begun = anyio.Semaphore(hired.crew.size)
         async with anyio.create_task_group() as group:
             for each in self._cells:
                 await begun.acquire()
