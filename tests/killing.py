@@ -11,11 +11,10 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 
-from recall_bench import job, plugins
+from recall_bench import plugins
 from recall_bench.core.event import Answered, Event, Judged, NotAnswered
 from recall_bench.journal import Journal, read
 from recall_bench.judging.offline.calibration import weighing
-from recall_bench.judging.offline.rules import rules_digest
 from tests.forking import end_with
 
 _HEAVY = ("bm25s", "numpy.typing", "Stemmer", "yaml", "anyio._backends._asyncio", "anyio.to_thread")
@@ -28,10 +27,8 @@ for _package in _WHOLE:
     for _module in walk_packages(_found.__path__, f"{_found.__name__}."):
         import_module(_module.name)
 
-# What every run works out first, and each of hundreds of forks would again: the digest of source
-# that it records, which plugins there are, and what the offline judge reads from the package.
-_CODE = job.code_digest()
-rules_digest()
+# What every run works out first, and each of hundreds of forks would again: which plugins there
+# are, and what the offline judge reads from the package.
 _INSTALLED = {kind: plugins.installed(kind) for kind in plugins.KINDS}
 for _with_evidence in (True, False):
     weighing(with_evidence=_with_evidence)
@@ -48,8 +45,7 @@ def in_child(words: list[str], *, events: int | None = None, seconds: float | No
     """Run the command in a fork; kill -9 after so many events or seconds. Its wait status."""
     child = os.fork()
     if child == 0:
-        setattr(job, "code_digest", lambda: _CODE)  # noqa: B010 - mypy forbids plain assignment
-        setattr(plugins, "installed", _INSTALLED.__getitem__)  # noqa: B010 - as above
+        setattr(plugins, "installed", _INSTALLED.__getitem__)  # noqa: B010 - mypy forbids assignment
         if events is not None:
             _kill_after(events)
         if seconds is not None:

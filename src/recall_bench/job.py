@@ -3,8 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache, cached_property, partial
-from hashlib import sha256
+from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -187,7 +186,7 @@ class Job:
                 RunStarted(
                     at=now,
                     plan=self.plan,
-                    code=code_digest(),
+                    code=code_version(),
                     diagnosis=last_of(self.plan.system),
                     part=self.part,
                     **self._work,
@@ -205,7 +204,7 @@ class Job:
             standings.reopen(State.NOT_ANSWERED)
         self.was_finished = standings.ended if self.part is None else self._is_over(standings)
         if not self.was_finished:
-            resumed = RunResumed(at=datetime.now(UTC), code=code_digest(), **self._work)
+            resumed = RunResumed(at=datetime.now(UTC), code=code_version(), **self._work)
             journal.append(resumed)
             standings.note(resumed)
         self._declare(journal, standings)
@@ -280,12 +279,6 @@ def _refuse_other_plan(first: Event, plan: Plan, part: Part | None, folder: Path
         )
 
 
-@cache
-def code_digest() -> str:
-    """Version of this package and a digest of its source, as it was when first asked for."""
-    root = Path(__file__).parent
-    digest = sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(path.read_bytes())
-    return f"{version('recall-bench')}+{digest.hexdigest()[:12]}"
+def code_version() -> str:
+    """The version of this package, as the journal records it."""
+    return version("recall-bench")

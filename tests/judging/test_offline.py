@@ -1,17 +1,11 @@
 """The offline judge is honest: what is right passes, what is wrong or missing does not."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from recall_bench.core.question import Expects, Item
 from recall_bench.errors import JudgeFault, UsageError
 from recall_bench.judging.offline import grading
-from recall_bench.judging.offline.judge import OfflineJudge
-from recall_bench.judging.offline.rules import rules_digest
+from recall_bench.judging.offline.judge import VERSION, OfflineJudge
 from tests.judging.harbour import assessed, exhibit, harbour, item, marks, points
 
 PRICE = item("What does berth 7 cost a week?", "$465 a week.")
@@ -396,48 +390,7 @@ def test_a_setting_it_does_not_have_is_refused() -> None:
         OfflineJudge({"strictness": 3})
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "is_same"),
-    [
-        ("LIMIT = 0.4\n", "LIMIT = 0.41\n", False),
-        ("def f(x):\n    return x\n", "def f(x):\n    return -x\n", False),
-        ('"""Old words."""\nLIMIT = 1\n', '"""New words."""\n# why\nLIMIT = 1\n', True),
-    ],
-    ids=["a constant", "a rule", "words about it"],
-)
-def test_a_changed_rule_changes_the_card(
-    tmp_path: Path, before: str, after: str, is_same: bool
-) -> None:
-    for name, source in (("before", before), ("after", after)):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "rules.py").write_text(source)
-
-    same = rules_digest(tmp_path / "before") == rules_digest(tmp_path / "after")
-
-    assert same is is_same
-
-
-def test_the_card_names_the_judge_and_its_rules() -> None:
+def test_the_card_names_the_judge_and_its_version() -> None:
     card = OfflineJudge({}).card
 
-    assert (card.name, card.version, card.rules_digest) == ("offline", "2", rules_digest())
-
-
-def test_the_card_is_the_same_in_every_process() -> None:
-    """Sets have no order of their own; the digest must not depend on theirs."""
-    ask = (
-        "from recall_bench.judging.offline.judge import OfflineJudge;"
-        "print(OfflineJudge({}).card.digest)"
-    )
-    digests = {
-        subprocess.run(
-            [sys.executable, "-c", ask],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-        ).stdout
-        for seed in ("1", "2")
-    }
-
-    assert len(digests) == 1
+    assert (card.name, card.version, card.rules_digest) == ("offline", VERSION, None)

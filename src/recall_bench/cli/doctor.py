@@ -60,14 +60,14 @@ def _examined(adapter: str, config: dict[str, object], timeout_s: float) -> "Exa
     from recall_bench.doctor.clinic import usual_clinic
     from recall_bench.doctor.examination import examine
     from recall_bench.doctor.footprint import footprint
-    from recall_bench.job import code_digest
+    from recall_bench.job import code_version
     from recall_bench.library import load_persona
     from recall_bench.resolve.personas import SAMPLE
     from recall_bench.resolve.systems import resolve_system
     from recall_bench.settings import Settings
     from recall_bench.shipped import SOURCES
 
-    clinic = usual_clinic(load_persona(SOURCES / SAMPLE), code_digest())
+    clinic = usual_clinic(load_persona(SOURCES / SAMPLE), code_version())
     with footprint() as files, commentary(), doing() as telling:
         system = resolve_system(Settings(adapter=adapter, config=config))
 

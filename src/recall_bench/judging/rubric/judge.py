@@ -34,12 +34,14 @@ from recall_bench.judging.rubric.options import RubricOptions, Showing
 from recall_bench.judging.rubric.prompt import build_case, disclosure_of, once_more
 from recall_bench.judging.rubric.reading import read_verdict
 from recall_bench.judging.rubric.rubrics import rubrics
-from recall_bench.judging.rubric.rules import rules_digest
 from recall_bench.models.model import Model, Prompt, Reply
 
-VERSION = "1"
-"""Raised when code changes that decides a verdict and that the digest of the rules does not cover:
-how sentences are cut, how a reply is read."""
+VERSION = "2"
+"""Raised whenever the same reply of a model could become another verdict, or a prompt changes.
+
+The rubrics have digests of their own on the card. Golden prompts and verdicts in the tests fail
+when either moves and the version does not.
+"""
 
 ATTEMPTS = 3
 """How often a model is asked for one verdict before the answer stays unjudged."""
@@ -73,7 +75,7 @@ class RubricJudge:
             name="rubric",
             version=VERSION,
             model=self._model.name,
-            rules_digest=_rules_digest(self._options),
+            rules_digest=_digest_options(self._options),
             rubrics=tuple(rubric.card for rubric in rubrics().values()),
         )
 
@@ -163,7 +165,7 @@ def _findings(exhibit: Exhibit) -> tuple[Finding, ...]:
     return _FINDINGS.get(read_stance(body).stance, ())
 
 
-def _rules_digest(options: RubricOptions) -> str:
-    """Names the code that decides a verdict, and the choices."""
+def _digest_options(options: RubricOptions) -> str:
+    """Names the choices that decide what a model is shown."""
     shown = "whole" if options.showing is Showing.FULL else f"{options.budget_tokens} tokens"
-    return sha256(f"{rules_digest()}\n{shown}".encode()).hexdigest()
+    return sha256(f"version {VERSION}\n{shown}".encode()).hexdigest()
