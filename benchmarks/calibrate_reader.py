@@ -27,8 +27,8 @@ from recall_bench.core.question import Question
 from recall_bench.reading.extractive import (
     NO_RECORD_BELOW,
     WORD_WEIGHT,
-    Support,
-    first_texts,
+    TextSupport,
+    select_quotes,
 )
 
 BUILT_IN = ("bm25", "vector", "hybrid")
@@ -51,7 +51,7 @@ class Read:
 class Findable:
     """One history in which four finders look for passages."""
 
-    def __init__(self, episodes: Sequence[Episode], support: Support) -> None:
+    def __init__(self, episodes: Sequence[Episode], support: TextSupport) -> None:
         self._texts = {each.day: _text(each) for each in episodes}
         self._now = episodes[-1].at
         self._support = support
@@ -62,14 +62,14 @@ class Findable:
         question = Question(id="q", text=text, asked_at=self._now, scenario="calibration")
         for name, memory in self._memories.items():
             found = anyio.run(memory.answer, question).passages
-            yield name, *self._support.of(text, first_texts(found))
+            yield name, *self._support.measure(text, select_quotes(found))
             if name == "bm25":
                 whole = [Passage(text=self._texts[each.day]) for each in found if each.day]
-                yield "episodes", *self._support.of(text, first_texts(whole))
+                yield "episodes", *self._support.measure(text, select_quotes(whole))
 
 
 async def _lived(name: str, episodes: Sequence[Episode]) -> Memory:
-    system = plugins.load("systems", name)({})
+    system = plugins.load_plugin("systems", name)({})
     memory: Memory = await system.open("calibration")
     for episode in episodes:
         await memory.ingest(episode)
@@ -82,7 +82,7 @@ def _text(episode: Episode) -> str:
 
 
 def read_of_log(
-    days: Sequence[Episode], asked: list[dict[str, Any]], foreign: list[str], support: Support
+    days: Sequence[Episode], asked: list[dict[str, Any]], foreign: list[str], support: TextSupport
 ) -> Iterator[Read]:
     """Its own questions at each checkpoint where all their days have passed, and foreign ones."""
     for checkpoint in CHECKPOINTS:
@@ -104,7 +104,7 @@ def read_of_log(
 
 
 def read_of_chats(
-    chats: list[list[Episode]], asked: list[list[str]], support: Support
+    chats: list[list[Episode]], asked: list[list[str]], support: TextSupport
 ) -> Iterator[Read]:
     """Each chat's own questions and those of the next but two."""
     for number, chat in enumerate(chats):
@@ -182,7 +182,7 @@ def main() -> None:
     days, asked_of_log = read_log(given.memories, given.questions)
     chats, asked_of_chats = read_chats(given.chats)
     foreign = [text for texts in asked_of_chats for text in texts[::4]]
-    support = Support()
+    support = TextSupport()
     read = [
         *read_of_log(days, asked_of_log, foreign, support),
         *read_of_chats(chats, asked_of_chats, support),

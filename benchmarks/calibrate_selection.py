@@ -28,16 +28,16 @@ import yaml
 from numpy.typing import NDArray
 
 from recall_bench.selection.files.memory_file import MemoryFile
-from recall_bench.selection.scoring import Compared, Outcome, compare
+from recall_bench.selection.scoring import SelectionComparison, SelectionOutcome, compare_selection
 from recall_bench.selection.selectors.retrieval import (
     CUT_OFF,
     CutOff,
-    HybridOptions,
-    Index,
-    Means,
-    picked,
+    HybridSelectorOptions,
+    MemoryIndex,
+    RetrievalSettings,
+    pick_best,
 )
-from recall_bench.shipped import catalogue, materialised
+from recall_bench.shipped import load_catalogue, materialise
 from recall_bench.systems.builtin.lexical import Bm25
 
 NOTES, CHATS = "notes", "chats"
@@ -117,8 +117,8 @@ class Folder:
 
 def notes() -> Iterator[Folder]:
     """Each shipped persona's log, matter by matter."""
-    for persona, stories in catalogue().items():
-        memories, asked = _matters(materialised(persona, max(stories)))
+    for persona, stories in load_catalogue().items():
+        memories, asked = _matters(materialise(persona, max(stories)))
         names = sorted(memories)
         random.Random(1).shuffle(names)
         for start in range(0, len(names) - FOLDER_SIZE + 1, FOLDER_SIZE):
@@ -211,20 +211,27 @@ class Put:
     expected: frozenset[str]
     fits: NDArray[np.float32]
 
-    def compared(self, cut_off: CutOff) -> Compared:
-        chosen = [self.names[place] for place in picked(self.fits, cut_off, K)]
-        return compare(self.expected, chosen)
+    def compared(self, cut_off: CutOff) -> SelectionComparison:
+        chosen = [self.names[place] for place in pick_best(self.fits, cut_off, K)]
+        return compare_selection(self.expected, chosen)
 
 
 def put_to(folders: Sequence[Folder], weight: float) -> list[list[Put]]:
     """Every prompt of every folder."""
-    means = Means(formula=Bm25() if weight else None, weight=weight, k=K, cut_off=CutOff(0, 0))
+    means = RetrievalSettings(
+        formula=Bm25() if weight else None, weight=weight, k=K, cut_off=CutOff(0, 0)
+    )
     found = []
     for number, folder in enumerate(folders):
-        index = Index(folder.memories, means)
+        index = MemoryIndex(folder.memories, means)
         found.append(
             [
-                Put(kind=folder.kind, names=index.names, expected=expected, fits=index.fits(prompt))
+                Put(
+                    kind=folder.kind,
+                    names=index.names,
+                    expected=expected,
+                    fits=index.score_prompt(prompt),
+                )
                 for prompt, expected in folder.tests(number)
             ]
         )
@@ -249,7 +256,11 @@ def told(put: Sequence[Put], cut_off: CutOff) -> Iterator[str]:
         idle = [found for each, found in classed if not each.expected]
         shares = ", ".join(
             f"{outcome.lower()} {np.mean([found.outcome is outcome for found in recall]):.3f}"
-            for outcome in (Outcome.PERFECT, Outcome.OVERRECALL, Outcome.UNDERRECALL)
+            for outcome in (
+                SelectionOutcome.PERFECT,
+                SelectionOutcome.OVERRECALL,
+                SelectionOutcome.UNDERRECALL,
+            )
         )
         wrongly = np.mean([bool(found.extra) for found in idle])
         f1 = np.mean([found.f1 for found in recall])
@@ -264,7 +275,7 @@ def main() -> None:
     given = parser.parse_args()
 
     folders = [*notes(), *chats(given.chats)]
-    weights = {"bm25": 1.0, "vector": 0.0, "hybrid": HybridOptions().weight}
+    weights = {"bm25": 1.0, "vector": 0.0, "hybrid": HybridSelectorOptions().weight}
     for selector, weight in weights.items():
         put = put_to(folders, weight)
         seen = [each for folder in put[::2] for each in folder]

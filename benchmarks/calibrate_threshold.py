@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 import yaml
 
-from recall_bench.core.history import Episode, Turn, story_day
+from recall_bench.core.history import Episode, Turn, compute_story_date
 from recall_bench.core.question import Question
 from recall_bench.systems.builtin.lexical import Bm25, Vocabulary
 from recall_bench.systems.builtin.options import NO_RECORD_BELOW, HybridOptions
-from recall_bench.systems.builtin.reading import Rereading
-from recall_bench.systems.builtin.retrieval import Search
-from recall_bench.systems.builtin.shelf import Catalogue, Shelf
+from recall_bench.systems.builtin.reading import FullContextAnswerer
+from recall_bench.systems.builtin.retrieval import PassageSearch
+from recall_bench.systems.builtin.shelf import Indexer, PassageIndex
 
 EPOCH = date(2026, 1, 1)
 CHECKPOINTS = (30, 90, 180)
@@ -50,29 +50,35 @@ class Asked:
 
     def __init__(self, episodes: Sequence[Episode]) -> None:
         vocabulary = Vocabulary()
-        catalogue = Catalogue(vocabulary=vocabulary, formula=Bm25(), has_vectors=True)
-        self._shelf = catalogue.shelve(Shelf(), [catalogue.prepared(each) for each in episodes])
+        catalogue = Indexer(vocabulary=vocabulary, formula=Bm25(), has_vectors=True)
+        self._shelf = catalogue.extend(
+            PassageIndex(), [catalogue.prepare(each) for each in episodes]
+        )
         self._now = episodes[-1].at
         default = HybridOptions()
         self._searches = {
-            "bm25": Search(vocabulary=vocabulary, weight=1.0),
-            "vector": Search(vocabulary=None, weight=0.0),
-            "hybrid": Search(
+            "bm25": PassageSearch(vocabulary=vocabulary, weight=1.0),
+            "vector": PassageSearch(vocabulary=None, weight=0.0),
+            "hybrid": PassageSearch(
                 vocabulary=vocabulary,
                 weight=default.weight,
                 temporal_boost=float(default.temporal_boost),
             ),
         }
-        self._rereading = Rereading(vocabulary=vocabulary, budget=1, quotes=1, threshold=0.0)
+        self._rereading = FullContextAnswerer(
+            vocabulary=vocabulary, budget=1, quotes=1, threshold=0.0
+        )
 
     def support(self, text: str) -> dict[str, float]:
         """How well the best passage fits, by system."""
         question = Question(id="q", text=text, asked_at=self._now, scenario="calibration")
         found = {
-            name: search.hits(self._shelf, question).support
+            name: search.find(self._shelf, question).support
             for name, search in self._searches.items()
         }
-        return found | {"full-context": float(self._rereading.shares(self._shelf, question).max())}
+        return found | {
+            "full-context": float(self._rereading.compute_shares(self._shelf, question).max())
+        }
 
 
 def put_to_log(
@@ -138,7 +144,9 @@ def rates(put: Sequence[Put], system: str, threshold: float) -> dict[str, tuple[
 
 def read_log(folder: Path, questions: Path) -> tuple[list[Episode], list[dict[str, Any]]]:
     days = [
-        Episode(id=path.stem, day=day, at=story_day(EPOCH, day), text=path.read_text("utf-8"))
+        Episode(
+            id=path.stem, day=day, at=compute_story_date(EPOCH, day), text=path.read_text("utf-8")
+        )
         for path in sorted(folder.glob("day-*.md"))
         for day in (int(path.stem.removeprefix("day-")),)
     ]

@@ -20,7 +20,7 @@ import recall_bench
 from recall_bench.core.event import Judged, NotAnswered
 from recall_bench.core.question import CATEGORIES
 from recall_bench.datasets.layout import Layout
-from recall_bench.resolve.personas import story_in
+from recall_bench.resolve.personas import find_story
 from recall_bench.yaml12 import load_yaml
 
 BASELINES = ("bm25", "vector", "hybrid")
@@ -102,7 +102,7 @@ def measured(folders: list[Path]) -> dict[str, Kind]:
     """Every kind that is asked anywhere, in the order of the categories."""
     found: dict[str, Kind] = defaultdict(Kind)
     for folder in folders:
-        arcs = story_in(folder, None).arcs
+        arcs = find_story(folder, None).arcs
         kinds = kinds_in(Layout(folder, arcs))
         for baseline in BASELINES:
             print(f"{folder.name}: {baseline}", file=sys.stderr)

@@ -18,8 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from openai import OpenAI
 
-from recall_bench.endpoint.embeddings import read_request, reply_to
-from recall_bench.endpoint.endpoint import Endpoint
+from recall_bench.endpoint.embeddings import build_embedding_reply, read_embedding_request
+from recall_bench.endpoint.endpoint import ModelEndpoint
 from recall_bench.endpoint.word_vectors import WordVectors
 
 VECTORS = WordVectors()
@@ -32,8 +32,8 @@ class Plain(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        wanted = read_request(asked, VECTORS.model, VECTORS.dimensions)
-        body, _ = reply_to(wanted, VECTORS.embed(wanted.texts))
+        wanted = read_embedding_request(asked, VECTORS.model, VECTORS.dimensions)
+        body, _ = build_embedding_reply(wanted, VECTORS.embed(wanted.texts))
         sent = json.dumps(body).encode()
         self.send_response(200)
         self.send_header("content-length", str(len(sent)))
@@ -86,7 +86,7 @@ def main() -> None:
     end()
     plain.shutdown()
     plain.server_close()
-    with Endpoint() as endpoint:
+    with ModelEndpoint() as endpoint:
         ask, end = over_http(int(endpoint.url.split(":")[2].removesuffix("/v1")), "endpoint")
         found["our endpoint"] = median_ms(ask, calls)
         end()

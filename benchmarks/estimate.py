@@ -15,10 +15,10 @@ from time import perf_counter
 import anyio
 
 import recall_bench
-from recall_bench.planning.asking_nobody import planned
-from recall_bench.planning.estimating import estimate
+from recall_bench.planning.asking_nobody import dry_plan
+from recall_bench.planning.estimating import estimate_run
 from recall_bench.settings import Settings
-from recall_bench.systems.python.system import system_from
+from recall_bench.systems.python.system import build_python_system
 
 FEED_S, ANSWER_S = 0.02, 0.05
 
@@ -51,8 +51,8 @@ def main(root: Path) -> None:
         settings = Settings(
             adapter="waiting", ranges=many, parallelism=parallelism, into=root / f"p{parallelism}"
         )
-        with planned(settings, own=system_from(Waiting, {})) as job:
-            found = estimate(job, earlier=[root / "earlier"])
+        with dry_plan(settings, own=build_python_system(Waiting, {})) as job:
+            found = estimate_run(job, earlier=[root / "earlier"])
         hours = found.hours
         assert hours is not None
         assert hours.low is not None

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall_bench.core.event import Answered
-from recall_bench.journal import read
+from recall_bench.journal import read_events
 
 WAITING = '''
 import asyncio
@@ -106,7 +106,7 @@ def carried_out(system: str, spread: Sequence[str], *, repeats: int, scratch: Pa
     others_s = used_s() - used - (time.process_time() - own) - sum(cpu_s.values())
     at = sorted(
         event.at.timestamp()
-        for event in read(into / "journal.jsonl")
+        for event in read_events(into / "journal.jsonl")
         if isinstance(event, Answered)
     )
     quarter = len(at) // 4

@@ -15,7 +15,7 @@ from statistics import fmean
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from recall_bench.analysis.gate.loss import Loss, loss
+from recall_bench.analysis.gate.loss import GateLoss, measure_loss
 from recall_bench.core.plan import Trial
 
 MARKS = np.array([0, 2, 3, 4, 5, 6]) / 6 * 100
@@ -60,9 +60,9 @@ def named(marks: np.ndarray, personas: int) -> Run:
     }
 
 
-def found(runs: tuple[Run, Run], *, prove: bool = False, stating: bool = False) -> Loss:
+def found(runs: tuple[Run, Run], *, prove: bool = False, stating: bool = False) -> GateLoss:
     margin = LOST if prove else 0.0
-    each = loss(
+    each = measure_loss(
         *runs,
         margin=margin,
         notice=margin + LOST if stating else None,

@@ -21,12 +21,12 @@ from pathlib import Path
 import recall_bench
 from recall_bench.core.question import Scenario
 from recall_bench.core.verdict import Exhibit
-from recall_bench.judge_lab.agreement import Window
-from recall_bench.judge_lab.audit.compose import audit_set
+from recall_bench.judge_lab.agreement import LabelledExhibits
+from recall_bench.judge_lab.audit.compose import build_audit_set
 from recall_bench.judge_lab.corpus import read_corpus
-from recall_bench.judge_lab.labelled import merged, read_labelled
+from recall_bench.judge_lab.labelled import load_labels, merge_repeats
 from recall_bench.judging.offline.judge import OfflineJudge
-from recall_bench.judging.offline.wording import plain, words
+from recall_bench.judging.offline.wording import normalise, split_words
 
 ROUNDS = 3
 
@@ -44,8 +44,8 @@ def rate(exhibits: Sequence[Exhibit], call: Callable[[Exhibit], object]) -> floa
 
 def overlap(exhibit: Exhibit) -> float:
     """The share of the reference's words that the answer holds."""
-    reference = set(words(plain(exhibit.item.truth.reference)))
-    return len(reference & set(words(plain(exhibit.answer.text)))) / len(reference)
+    reference = set(split_words(normalise(exhibit.item.truth.reference)))
+    return len(reference & set(split_words(normalise(exhibit.answer.text)))) / len(reference)
 
 
 def verdicts(name: str, scenario: Scenario, exhibits: Sequence[Exhibit]) -> None:
@@ -53,7 +53,7 @@ def verdicts(name: str, scenario: Scenario, exhibits: Sequence[Exhibit]) -> None
     start = time.process_time()
     judge.study(scenario)
     studied = time.process_time() - start
-    ours, baseline = rate(exhibits, judge.rule), rate(exhibits, overlap)
+    ours, baseline = rate(exhibits, judge.judge_now), rate(exhibits, overlap)
     print(
         f"{name:<34}{len(exhibits):>7,} answers{ours:>9,.0f} verdicts/s"
         f"{baseline / ours:>7.1f} x the time of word overlap   study {studied:.2f} s"
@@ -82,13 +82,13 @@ def main() -> None:
     options = parser.parse_args()
 
     scenario = recall_bench.load_persona(options.persona)
-    items = audit_set(scenario, seed=1, per_class=100)
-    verdicts(f"audit set of {options.persona}", scenario, [item.exhibit() for item in items])
+    items = build_audit_set(scenario, seed=1, per_class=100)
+    verdicts(f"audit set of {options.persona}", scenario, [item.make_exhibit() for item in items])
     if options.judged is not None:
         days = read_corpus(options.corpus)
-        window = Window(days, 0)
-        answers = merged(read_labelled(options.judged))
-        verdicts(options.judged.name, days, [window.exhibit(answer) for answer in answers])
+        window = LabelledExhibits(days, 0)
+        answers = merge_repeats(load_labels(options.judged))
+        verdicts(options.judged.name, days, [window.build(answer) for answer in answers])
     with tempfile.TemporaryDirectory() as scratch:
         stub = sweep(options.persona, "stub", Path(scratch, "stub"))
         offline = sweep(options.persona, "offline", Path(scratch, "offline"))

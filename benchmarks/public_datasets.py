@@ -29,11 +29,17 @@ import msgspec
 from engine import measured
 
 import recall_bench
-from recall_bench.evaluation.estimates import ALL, ANSWERABLE, UNANSWERABLE, Abstention, Estimate
-from recall_bench.evaluation.report import Report
-from recall_bench.evaluation.scoring import JUDGED, Scored
-from recall_bench.metrics.pairs import Difference, paired
-from recall_bench.metrics.retrieval import Delivered, named
+from recall_bench.evaluation.estimates import (
+    ALL,
+    ANSWERABLE,
+    UNANSWERABLE,
+    AbstentionCounts,
+    EvalEstimate,
+)
+from recall_bench.evaluation.report import EvalReport
+from recall_bench.evaluation.scoring import JUDGED, ScoredQuestion
+from recall_bench.metrics.pairs import PairedDifference, compare_pairs
+from recall_bench.metrics.retrieval import RankedPassage, find_measure
 
 SYSTEMS = ("none", "random", "recency", "full-context", "vector", "bm25", "hybrid", "oracle")
 ANSWERING = ("none", "bm25", "hybrid", "oracle")
@@ -79,8 +85,8 @@ class Kept(msgspec.Struct, kw_only=True):
     version: str
     code: tuple[str, ...]
     failed: int
-    groups: dict[str, dict[str, Estimate]]
-    abstention: Abstention | None
+    groups: dict[str, dict[str, EvalEstimate]]
+    abstention: AbstentionCounts | None
     found: Found
 
 
@@ -103,7 +109,7 @@ def measure(sitting: Sitting, system: str, data: Path, work: Path, *, again: boo
     return kept_of(done.report, found_of(done.report) if sitting.protocol == "strict" else {})
 
 
-def kept_of(report: Report, found: Found) -> Kept:
+def kept_of(report: EvalReport, found: Found) -> Kept:
     return Kept(
         system=report.system.name,
         version=report.system.version,
@@ -115,14 +121,16 @@ def kept_of(report: Report, found: Found) -> Kept:
     )
 
 
-def found_of(report: Report) -> Found:
+def found_of(report: EvalReport) -> Found:
     """The figures that are paired, question by question, counted again from the hits."""
     found: Found = {name: {} for name in PAIRED}
     for question in report.questions:
         for name in PAIRED:
             level, _, measure = name.partition(" ")
             if gold := question.gold.get(level):
-                value = named(measure, TOP_K).of([*_delivered(question, level)], frozenset(gold))
+                value = find_measure(measure, TOP_K).score(
+                    [*_delivered(question, level)], frozenset(gold)
+                )
                 found[name][f"{question.scenario}/{question.item}"] = value
     for name, values in found.items():
         told = next(each for each in report.groups if each.name == ALL).figures[name].mean
@@ -130,11 +138,11 @@ def found_of(report: Report) -> Found:
     return found
 
 
-def _delivered(question: Scored, level: str) -> Iterator[Delivered]:
+def _delivered(question: ScoredQuestion, level: str) -> Iterator[RankedPassage]:
     """By turns, a passage takes a place for each that it holds; its tokens do not matter here."""
     for hit in question.hits:
         units = (hit.turns or (hit.turn,)) if level == "turn" else (hit.session,)
-        yield from (Delivered(each, 0) for each in units)
+        yield from (RankedPassage(each, 0) for each in units)
 
 
 def place(work: Path, sitting: Sitting, system: str) -> Path:
@@ -245,12 +253,14 @@ def pairs_table(datasets: Mapping[str, Mapping[str, Kept]]) -> str:
     return _table([*head, "questions of histories"], lines)
 
 
-def difference(whole: Mapping[str, float], part: Mapping[str, float], dataset: str) -> Difference:
+def difference(
+    whole: Mapping[str, float], part: Mapping[str, float], dataset: str
+) -> PairedDifference:
     """Questions are paired; conversations are drawn again, because theirs resemble each other."""
     assert whole.keys() == part.keys(), "they were not asked the same questions"
     conversations = [name.rpartition("/")[0] for name in whole]
     values = [whole[name] - part[name] for name in whole]
-    found = paired(values, conversations, [dataset] * len(values))
+    found = compare_pairs(values, conversations, [dataset] * len(values))
     assert found is not None
     return found
 
@@ -269,7 +279,7 @@ def answers_table(rows: Mapping[str, Kept]) -> str:
     return _table(head, lines)
 
 
-def _abstained(found: Abstention | None) -> list[str]:
+def _abstained(found: AbstentionCounts | None) -> list[str]:
     if found is None:
         return ["–"] * 3
     shares = (
@@ -280,7 +290,7 @@ def _abstained(found: Abstention | None) -> list[str]:
     return [f"{part / whole:.1%} of {whole:,}" if whole else "–" for part, whole in shares]
 
 
-def _estimate(found: Estimate) -> str:
+def _estimate(found: EvalEstimate) -> str:
     interval = "" if found.interval is None else f" ({_interval(found.interval)})"
     return f"{found.mean:.3f}{interval}"
 

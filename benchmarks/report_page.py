@@ -24,7 +24,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recall_bench.analysis.attribution.attribute import leaves_of
+from recall_bench.analysis.attribution.attribute import find_leaves
 from recall_bench.analysis.report.building import build_report
 from recall_bench.analysis.trials import read_trials
 from recall_bench.core.event import (
@@ -34,14 +34,14 @@ from recall_bench.core.event import (
     Judged,
     RunEnded,
     RunStarted,
-    encode,
+    encode_event,
 )
 from recall_bench.core.memory import Answer, Passage, SystemCard
 from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard, Trial
 from recall_bench.core.question import CATEGORIES, Evidence, Item, Truth
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.pages import write_page
-from recall_bench.pages.charting import charting_script
+from recall_bench.pages.charting import load_vega_script
 from recall_bench.reporting.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def made_up(folder: Path) -> RunFolder:
     folder.mkdir()
     with (folder / "journal.jsonl").open("wb") as file:
         for event in events():
-            file.write(encode(event) + b"\n")
+            file.write(encode_event(event) + b"\n")
     return RunFolder.open(folder)
 
 
@@ -167,10 +167,10 @@ def write(folder: RunFolder, output: Path) -> None:
     """Write the page, and say how long each part of it took."""
     clock = time.perf_counter()
     table = read_trials(folder)
-    report, leaves = build_report(folder, table), leaves_of(table)
+    report, leaves = build_report(folder, table), find_leaves(table)
     figures = time.perf_counter() - clock
     clock = time.perf_counter()
-    charting_script()
+    load_vega_script()
     bundled = time.perf_counter() - clock
     write_page(output, report, folder=folder, table=table, leaves=leaves, stories={})
     written = time.perf_counter() - clock

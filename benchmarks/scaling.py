@@ -26,9 +26,9 @@ from msgspec import structs
 
 from executors import Took, carried_out
 from recall_bench.core.plan import Lifecycle, Plan
-from recall_bench.core.schedule import Sheet, sheets
-from recall_bench.core.shard import Shard, shards_of, weight
-from recall_bench.planning.asking_nobody import planned
+from recall_bench.core.schedule import CheckpointPlan, plan_checkpoints
+from recall_bench.core.shard import WorkUnit, list_work_units, weigh_unit
+from recall_bench.planning.asking_nobody import dry_plan
 from recall_bench.settings import Settings
 
 PERSONAS = (
@@ -87,23 +87,23 @@ class Ran:
 
 def plans(settings: Settings, lifecycles: Sequence[str]) -> Iterator[list[Piece]]:
     """The shards of a plan by each lifecycle, heaviest first, as the executors hand them out."""
-    with planned(settings) as job:
+    with dry_plan(settings) as job:
         owed = {
-            card.id: sheets(job.staff.load(card.id).items, card.last_day, job.plan)
+            card.id: plan_checkpoints(job.staff.load(card.id).items, card.last_day, job.plan)
             for card in job.plan.scenarios
         }
         plan = job.plan
     for lifecycle in lifecycles:
         lived = structs.replace(plan, lifecycle=Lifecycle(lifecycle))
         found = [
-            (weight(shard, owed[scenario], lived), piece_of(shard, owed[scenario], lived))
+            (weigh_unit(shard, owed[scenario], lived), piece_of(shard, owed[scenario], lived))
             for scenario in owed
-            for shard in shards_of(scenario, owed[scenario], lived, portable=True)
+            for shard in list_work_units(scenario, owed[scenario], lived, portable=True)
         ]
         yield [piece for _, piece in sorted(found, key=lambda each: -each[0])]
 
 
-def piece_of(shard: Shard, owed: Sequence[Sheet], plan: Plan) -> Piece:
+def piece_of(shard: WorkUnit, owed: Sequence[CheckpointPlan], plan: Plan) -> Piece:
     """What a shard feeds and asks."""
     if shard.checkpoint is None:
         asked = sum(len(sheet.asked) for sheet in owed) * plan.repeats

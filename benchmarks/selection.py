@@ -21,7 +21,7 @@ import Stemmer
 
 from recall_bench.selection.assembly import assemble_selection
 from recall_bench.selection.carrying_out import run_selection
-from recall_bench.selection.request import Request
+from recall_bench.selection.request import SelectionRequest
 from recall_bench.selection.selectors.resolve import resolve_selector
 from recall_bench.selection.suite import Suite, open_suite
 from recall_bench.settings import Settings
@@ -105,7 +105,7 @@ def whole(selector: str, folder: Path, into: Path) -> tuple[float, int]:
     started = time.perf_counter()
     suite = open_suite(folder / "memory", folder / "tests")
     settings = Settings(error_budget=0.0, into=into)
-    request = Request(
+    request = SelectionRequest(
         selector=selector,
         memories=folder / "memory",
         tests=folder / "tests",

@@ -28,8 +28,8 @@ import msgspec
 import recall_bench
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.question import Scenario
-from recall_bench.core.tracing import Tracer
-from recall_bench.metrics.pairs import paired
+from recall_bench.core.tracing import PassageTracer
+from recall_bench.metrics.pairs import compare_pairs
 from recall_bench.resolve.systems import resolve_system
 from recall_bench.settings import Settings
 
@@ -145,7 +145,7 @@ def on_personas(name: str, work: Path) -> Figures:
             marks.append(float(verdict.composite) if verdict else 0.0)
             questions.append(result.trial.item)
             strata.append(scenario)
-    found = paired(marks, questions, strata)
+    found = compare_pairs(marks, questions, strata)
     card, service = run.plan.system, run.service
     clocks = [part.clock for part in done.summary.checkpoints]
     deliveries = service.deliveries
@@ -160,8 +160,8 @@ def on_personas(name: str, work: Path) -> Figures:
         trials=overall.owed,
         failed=overall.not_answered,
         ingest_s=sum(clock.ingest_s + clock.settle_s for clock in clocks),
-        p50_ms=1000 * (service.latency_s(0.5) or 0),
-        p95_ms=1000 * (service.latency_s(0.95) or 0),
+        p50_ms=1000 * (service.compute_latency(0.5) or 0),
+        p95_ms=1000 * (service.compute_latency(0.95) or 0),
         disk_mb=scratch.most / 1e6,
         tokens=deliveries.tokens / max(1, deliveries.answers),
         traced=deliveries.traced_share,
@@ -179,7 +179,7 @@ async def on_locomo(system: MemorySystem, scenarios: list[Scenario], row: Figure
             await memory.ingest(episode)
         await memory.settle()
         fed_s += time.perf_counter() - started
-        tracer, at = Tracer(scenario.episodes), scenario.date_of(scenario.last_day)
+        tracer, at = PassageTracer(scenario.episodes), scenario.compute_date(scenario.last_day)
         for item in scenario.items:
             if item.truth.category == "adversarial" or not item.truth.evidence:
                 continue
@@ -194,7 +194,7 @@ async def on_locomo(system: MemorySystem, scenarios: list[Scenario], row: Figure
         await memory.close()
     await system.close()
     # A conversation is the unit that varies: ten of them say how sure a recall is.
-    both = [paired(values, strata, ["locomo"] * len(values)) for values in (turns, sessions)]
+    both = [compare_pairs(values, strata, ["locomo"] * len(values)) for values in (turns, sessions)]
     row.turn_recall, row.session_recall = statistics.fmean(turns), statistics.fmean(sessions)
     row.turn_interval, row.session_interval = (each.interval if each else None for each in both)
     row.locomo_ingest_s, row.locomo_questions = fed_s, len(turns)

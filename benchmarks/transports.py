@@ -16,8 +16,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import date
 
-from recall_bench.core.history import Episode, story_day
-from recall_bench.core.memory import Answer, Memory, MemorySystem, Streaming, SystemCard
+from recall_bench.core.history import Episode, compute_story_date
+from recall_bench.core.memory import Answer, BulkIngestMemory, Memory, MemorySystem, SystemCard
 from recall_bench.core.question import Question
 
 CALLS = 1_000
@@ -30,12 +30,15 @@ TARGET_S = 2.0
 EPOCH = date(2026, 1, 1)
 EPISODES = [
     Episode(
-        id=f"day-{day:04}", day=day, at=story_day(EPOCH, day), text=f"{day:04}" * (DAY_BYTES // 4)
+        id=f"day-{day:04}",
+        day=day,
+        at=compute_story_date(EPOCH, day),
+        text=f"{day:04}" * (DAY_BYTES // 4),
     )
     for day in range(1, DAYS + 1)
 ]
 QUESTION = Question(
-    id="0f0f", text="What happened?", asked_at=story_day(EPOCH, DAYS), scenario="null"
+    id="0f0f", text="What happened?", asked_at=compute_story_date(EPOCH, DAYS), scenario="null"
 )
 
 
@@ -70,22 +73,22 @@ async def direct() -> AsyncIterator[MemorySystem]:
 @asynccontextmanager
 async def grpc_1() -> AsyncIterator[MemorySystem]:
     """The public service. Our server speaks both versions, so the first is asked for here."""
-    from recall_bench.systems.grpc.address import address_of
-    from recall_bench.systems.grpc.door import Door
-    from recall_bench.systems.grpc.public import PublicSystem
+    from recall_bench.systems.grpc.address import parse_grpc_address
+    from recall_bench.systems.grpc.door import GrpcServer
+    from recall_bench.systems.grpc.public import GrpcV1System
 
     async with served() as address:
         timeouts = {"timeout_s": 60.0, "connect_timeout_s": 5.0, "ready_timeout_s": 10.0}
-        yield PublicSystem(Door(address_of(f"grpc://{address}"), **timeouts))
+        yield GrpcV1System(GrpcServer(parse_grpc_address(f"grpc://{address}"), **timeouts))
 
 
 @asynccontextmanager
 async def grpc_2() -> AsyncIterator[MemorySystem]:
     """The second version of the service."""
-    from recall_bench.systems.grpc.system import grpc_system
+    from recall_bench.systems.grpc.system import build_grpc_system
 
     async with served() as address:
-        yield grpc_system(f"grpc://{address}")
+        yield build_grpc_system(f"grpc://{address}")
 
 
 TRANSPORTS: dict[str, Callable[[], AbstractAsyncContextManager[MemorySystem]]] = {
@@ -112,9 +115,11 @@ async def served() -> AsyncIterator[str]:
 
 async def serve() -> None:
     from recall_bench.serving.grpc_server import serve_grpc
-    from recall_bench.serving.host import Host
+    from recall_bench.serving.host import SystemHost
 
-    await serve_grpc(Host(Null()), "127.0.0.1:0", ready=lambda address: print(address, flush=True))
+    await serve_grpc(
+        SystemHost(Null()), "127.0.0.1:0", ready=lambda address: print(address, flush=True)
+    )
 
 
 async def a_call(memory: Memory) -> float:
@@ -135,7 +140,7 @@ async def fed_one_by_one(memory: Memory) -> float:
     return time.perf_counter() - started
 
 
-async def fed_in_a_stream(memory: Streaming) -> float:
+async def fed_in_a_stream(memory: BulkIngestMemory) -> float:
     """Seconds of all the days in one stream."""
     took: list[Episode] = []
     started = time.perf_counter()
@@ -157,8 +162,8 @@ async def measured(name: str) -> tuple[float, float, float | None]:
         call = await a_call(memory)
         one_by_one = await in_the_median(lambda: fed_one_by_one(memory))
         streamed = None
-        if isinstance(memory, Streaming):
-            streaming: Streaming = memory
+        if isinstance(memory, BulkIngestMemory):
+            streaming: BulkIngestMemory = memory
             streamed = await in_the_median(lambda: fed_in_a_stream(streaming))
         await memory.close()
         await system.close()

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall_bench.errors import BenchError
-from recall_bench.worlds import build_world, shipped
+from recall_bench.worlds import build_world, list_shipped_personas
 
 DAYS = 1_000
 LENGTHS = (1_000, 3_000, 10_000)
@@ -112,7 +112,7 @@ def main(words: list[str]) -> None:
         except BenchError as error:
             sys.exit(str(error))
         return
-    personas = words or list(shipped()) or [str(TOY)]
+    personas = words or list(list_shipped_personas()) or [str(TOY)]
     side_by_side(personas)
     growth(personas[0])
 

@@ -19,18 +19,22 @@ import msgspec
 from recall_bench import errors, plugins, profile
 from recall_bench.cli.main import COMMANDS, cli
 from recall_bench.core import event
-from recall_bench.datasets.catalogue import public_datasets
-from recall_bench.datasets.public import Erratum, Layer, PublicDataset
-from recall_bench.datasets.sources import Source, source_of
-from recall_bench.downloading.digests import size_words
-from recall_bench.evaluation.methodologies import methodologies
-from recall_bench.evaluation.methodology import Judging, Methodology, Ranking
+from recall_bench.datasets.catalogue import list_datasets
+from recall_bench.datasets.public import CorrectionLayer, Erratum, PublicDataset
+from recall_bench.datasets.sources import DatasetSource, find_source
+from recall_bench.downloading.digests import format_size
+from recall_bench.evaluation.methodologies import list_methodologies
+from recall_bench.evaluation.methodology import AnswerCheck, Methodology, Ranking
 from recall_bench.judging.protocols import registry
-from recall_bench.metrics.layers import layer_measures
-from recall_bench.metrics.retrieval import measures
+from recall_bench.metrics.layers import list_layer_measures
+from recall_bench.metrics.retrieval import list_measures
 from recall_bench.selection.selectors import baselines, command, resolve, retrieval
 from recall_bench.selection.selectors import keyword as hints
-from recall_bench.selection.selectors.retrieval import HybridOptions, VectorOptions, WordOptions
+from recall_bench.selection.selectors.retrieval import (
+    Bm25SelectorOptions,
+    HybridSelectorOptions,
+    VectorSelectorOptions,
+)
 from recall_bench.systems.builtin.options import NoOptions
 from recall_bench.systems.http import openapi
 
@@ -69,7 +73,11 @@ Code of your own is [named so](../how-to/select.md#name-a-selector), and the rec
 has [a page of its own](../how-to/recall-agent.md). `k1` and `b` are BM25's.
 """
 _SELECTORS_IN: dict[ModuleType, dict[str, type[msgspec.Struct]]] = {
-    retrieval: {"bm25": WordOptions, "vector": VectorOptions, "hybrid": HybridOptions},
+    retrieval: {
+        "bm25": Bm25SelectorOptions,
+        "vector": VectorSelectorOptions,
+        "hybrid": HybridSelectorOptions,
+    },
     hints: {"keyword": NoOptions},
     baselines: {"all": NoOptions, "none": NoOptions},
     command: {"command:PROGRAM": command.CommandOptions},
@@ -180,9 +188,9 @@ def _members(node: ast.stmt) -> Iterator[tuple[str, str, str]]:
 def built_ins() -> str:
     """What is installed under a name."""
     parts = ["# Built-in systems and judges\n", _NOTE]
-    for kind in plugins.KINDS:
+    for kind in plugins.PLUGIN_KINDS:
         parts.append(f"## {kind}\n\n| name | |\n|---|---|")
-        for entry in plugins.installed(kind):
+        for entry in plugins.list_plugins(kind):
             said = (inspect.getdoc(entry.load()) or "").split("\n\n")[0].replace("\n", " ")
             parts.append(f"| `{entry.name}` | {said} |")
         parts.append("")
@@ -193,21 +201,21 @@ def datasets() -> str:
     """Every public dataset: where it is from, and what is to be known about it."""
     parts = ["# Public datasets\n", _NOTE, _DATASETS]
     parts.append("| name | | family | licence | size | sha-256 pinned |\n|---|---|---|---|--:|---|")
-    for each in public_datasets():
-        source = source_of(each.name)
+    for each in list_datasets():
+        source = find_source(each.name)
         parts.append(
             f"| `{each.name}` | {each.title} | {each.family} | {source.licence} "
             f"| {_size_words(source)} | {_pinned_words(source)} |"
         )
     parts.append("")
-    for _, alike in groupby(public_datasets(), lambda each: (each.family, each.notes, each.errata)):
+    for _, alike in groupby(list_datasets(), lambda each: (each.family, each.notes, each.errata)):
         parts += _dataset_section(tuple(alike))
     return "\n".join(parts)
 
 
 def _dataset_section(alike: Sequence[PublicDataset]) -> Iterator[str]:
     """What holds for sizes or views of one dataset that are told about in the same words."""
-    first, source = alike[0], source_of(alike[0].name)
+    first, source = alike[0], find_source(alike[0].name)
     yield f"## {', '.join(each.name for each in alike)}\n"
     terms = f". {source.terms}" if source.terms else ""
     dates = "real" if first.has_dates else "none: sessions are dated a day apart, in their order"
@@ -215,7 +223,7 @@ def _dataset_section(alike: Sequence[PublicDataset]) -> Iterator[str]:
     yield f"| licence | {source.licence}{terms} |"
     yield f"| homepage | {source.homepage} |" if source.homepage else "| homepage | – |"
     yield f"| dates | {dates} |"
-    links = ", ".join(_protocol_link(each) for each in methodologies(first.family))
+    links = ", ".join(_protocol_link(each) for each in list_methodologies(first.family))
     yield f"| protocols | {links} |"
     yield "\nTo know before quoting a number:\n"
     yield from (f"* {note}" for note in first.notes)
@@ -226,19 +234,19 @@ def _dataset_section(alike: Sequence[PublicDataset]) -> Iterator[str]:
     yield ""
 
 
-def _named_notes(title: str, notes: Sequence[Erratum | Layer]) -> Iterator[str]:
+def _named_notes(title: str, notes: Sequence[Erratum | CorrectionLayer]) -> Iterator[str]:
     if notes:
         yield f"\n{title}\n"
         yield from (f"* `{note.name}`: {note.concerns}" for note in notes)
 
 
-def _size_words(source: Source) -> str:
+def _size_words(source: DatasetSource) -> str:
     if not source.is_published:
         return "–"
-    return "unknown" if source.bytes is None else size_words(source.bytes)
+    return "unknown" if source.bytes is None else format_size(source.bytes)
 
 
-def _pinned_words(source: Source) -> str:
+def _pinned_words(source: DatasetSource) -> str:
     if not source.is_published:
         return "–"
     pinned = sum(file.sha256 is not None for file in source.files)
@@ -254,19 +262,19 @@ def _protocol_link(methodology: Methodology) -> str:
 def protocols() -> str:
     """Every way to count: the methodologies, the measures and the answer protocols."""
     parts = ["# Protocols\n", _NOTE, _PROTOCOLS]
-    for family, alike in groupby(public_datasets(), lambda each: each.family):
+    for family, alike in groupby(list_datasets(), lambda each: each.family):
         parts.append(f"## {family}\n\nMeasures {_quoted(each.name for each in alike)}.\n")
-        for methodology in methodologies(family):
+        for methodology in list_methodologies(family):
             parts += _methodology_section(methodology)
     parts.append(f"## Measures\n\n{_MEASURES}\n| measure | version | |\n|---|---|---|")
     parts += [
         f"| `{each.name}` | {each.version} | {each.definition} |"
-        for each in measures(10)
+        for each in list_measures(10)
         if each.cutoff == 10 or each.budget == 1000
     ]
     parts += [
         f"| `{each.name}` | {each.version} | {each.definition} |"
-        for each in layer_measures(10)
+        for each in list_layer_measures(10)
         if each.cutoff == 10
     ]
     parts.append(f"\n## Answer protocols\n\n{_ANSWERS}")
@@ -287,7 +295,7 @@ def _methodology_section(methodology: Methodology) -> Iterator[str]:
     if methodology.answers:
         yield f"| computed from answers | {_quoted(methodology.answers)} |"
     rules = f" These are `{methodology.asks}`." if methodology.asks else ""
-    yield f"| who judges | {_member_words(Judging)[methodology.judging.name]}{rules} |"
+    yield f"| who judges | {_member_words(AnswerCheck)[methodology.judging.name]}{rules} |"
     yield f"| comes first | {_quoted(methodology.headline)} |\n"
 
 
@@ -319,8 +327,10 @@ def _member_words(kind: type[StrEnum]) -> dict[str, str]:
 def _answer_sections() -> Iterator[str]:
     """A section for each module of answer protocols, with the rules its docstring states."""
     by_module: dict[str, list[str]] = {}
-    for card in registry.cards():
-        by_module.setdefault(registry.find(card.name).grade.__module__, []).append(card.name)
+    for card in registry.list_cards():
+        by_module.setdefault(registry.find_protocol(card.name).grade.__module__, []).append(
+            card.name
+        )
     for module, names in by_module.items():
         yield f"### {', '.join(names)}\n"
         yield "| protocol | version | digest | asks a model | | used by |"
@@ -330,11 +340,11 @@ def _answer_sections() -> Iterator[str]:
 
 
 def _answer_row(name: str) -> str:
-    protocol = registry.find(name)
+    protocol = registry.find_protocol(name)
     card = protocol.card
     said = (inspect.getdoc(protocol.grade) or "").split("\n\n")[0].replace("\n", " ")
-    families = dict.fromkeys(each.family for each in public_datasets())
-    known = [each for family in families for each in methodologies(family)]
+    families = dict.fromkeys(each.family for each in list_datasets())
+    known = [each for family in families for each in list_methodologies(family)]
     users = _quoted(each.label for each in known if name in (*each.answers, each.asks)) or "–"
     asks = "yes" if card.asks_model else "no"
     return f"| `{name}` | {card.version} | `{card.digest[:12]}` | {asks} | {said} | {users} |"
@@ -368,7 +378,7 @@ def _settings_table(kinds: dict[str, type[msgspec.Struct]]) -> Iterator[str]:
 def pages() -> dict[Path, str]:
     """Each reference page and what it should say."""
     return {
-        PAGES / "openapi.json": openapi.text(),
+        PAGES / "openapi.json": openapi.render_document(),
         PAGES / "command-line.md": command_line(),
         PAGES / "errors.md": error_tree(),
         PAGES / "profile.md": profile_keys(),

@@ -16,7 +16,7 @@ import pytest
 from anyio._backends._asyncio import TestRunner
 
 from recall_bench.cli.main import main
-from recall_bench.core.history import Episode, story_day
+from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard
 from recall_bench.core.question import Evidence, Item, Scenario, Truth
@@ -82,7 +82,7 @@ def shared_data(name: str) -> Path:
 
 
 def episode(day: int, text: str) -> Episode:
-    return Episode(id=f"day-{day:04}", day=day, at=story_day(EPOCH, day), text=text)
+    return Episode(id=f"day-{day:04}", day=day, at=compute_story_date(EPOCH, day), text=text)
 
 
 def card_of(scenario: Scenario) -> ScenarioCard:

@@ -13,8 +13,8 @@ from pkgutil import walk_packages
 
 from recall_bench import plugins
 from recall_bench.core.event import Answered, Event, Judged, NotAnswered
-from recall_bench.journal import Journal, read
-from recall_bench.judging.offline.calibration import weighing
+from recall_bench.journal import Journal, read_events
+from recall_bench.judging.offline.calibration import load_model
 from tests.forking import end_with
 
 _HEAVY = ("bm25s", "numpy.typing", "Stemmer", "yaml", "anyio._backends._asyncio", "anyio.to_thread")
@@ -29,9 +29,9 @@ for _package in _WHOLE:
 
 # What every run works out first, and each of hundreds of forks would again: which plugins there
 # are, and what the offline judge reads from the package.
-_INSTALLED = {kind: plugins.installed(kind) for kind in plugins.KINDS}
+_INSTALLED = {kind: plugins.list_plugins(kind) for kind in plugins.PLUGIN_KINDS}
 for _with_evidence in (True, False):
-    weighing(with_evidence=_with_evidence)
+    load_model(with_evidence=_with_evidence)
 
 FILES = ("result.json", "questions.jsonl", "failures.jsonl", "progress.jsonl")
 
@@ -45,7 +45,7 @@ def in_child(words: list[str], *, events: int | None = None, seconds: float | No
     """Run the command in a fork; kill -9 after so many events or seconds. Its wait status."""
     child = os.fork()
     if child == 0:
-        setattr(plugins, "installed", _INSTALLED.__getitem__)  # noqa: B010 - mypy forbids assignment
+        setattr(plugins, "list_plugins", _INSTALLED.__getitem__)  # noqa: B010 - mypy forbids assignment
         if events is not None:
             _kill_after(events)
         if seconds is not None:
@@ -74,7 +74,7 @@ def views(folder: Path) -> dict[str, bytes]:
 
 def done_twice(folder: Path) -> list[str]:
     """Trials that were asked, judged or reviewed more than once."""
-    events = list(read(folder / "journal.jsonl"))
+    events = list(read_events(folder / "journal.jsonl"))
     asked = Counter(str(e.trial) for e in events if isinstance(e, Answered | NotAnswered))
     judged = Counter(
         (str(e.trial), e.primary is not None or e.review_fault is not None)

@@ -9,7 +9,7 @@ import pytest
 
 from recall_bench.core.event import Ingested
 from recall_bench.errors import DataError, JournalLost, UsageError
-from recall_bench.journal import Journal, read
+from recall_bench.journal import Journal, read_events
 
 
 def ingested(day: int) -> Ingested:
@@ -27,14 +27,14 @@ def test_what_is_appended_is_read_back_in_order(path: Path) -> None:
         journal.append(ingested(1))
         journal.append(ingested(2))
 
-    assert list(read(path)) == [ingested(1), ingested(2)]
+    assert list(read_events(path)) == [ingested(1), ingested(2)]
 
 
 def test_an_event_can_be_read_before_the_journal_is_closed(path: Path) -> None:
     with Journal(path) as journal:
         journal.append(ingested(1))
 
-        assert list(read(path)) == [ingested(1)]
+        assert list(read_events(path)) == [ingested(1)]
 
 
 @pytest.mark.parametrize("torn", [b'{"type": "ing', b"\0" * 4096, b"\xff"])
@@ -46,12 +46,12 @@ def test_a_torn_last_line_is_not_an_event_and_the_next_append_replaces_it(
     with path.open("ab") as file:
         file.write(torn)
 
-    assert list(read(path)) == [ingested(1)]
+    assert list(read_events(path)) == [ingested(1)]
 
     with Journal(path) as journal:
         journal.append(ingested(2))
 
-    assert list(read(path)) == [ingested(1), ingested(2)]
+    assert list(read_events(path)) == [ingested(1), ingested(2)]
 
 
 def test_a_torn_first_line_leaves_an_empty_journal(path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_line_that_is_no_event_is_an_error_that_names_it(path: Path, line: str
         file.write(line + "\n")
 
     with pytest.raises(DataError, match=r"journal\.jsonl, line 2: not a journal event"):
-        list(read(path))
+        list(read_events(path))
 
 
 def test_a_second_writer_is_turned_away(path: Path) -> None:
@@ -109,4 +109,4 @@ def test_a_write_that_fails_half_way_leaves_whole_lines_and_ends_the_writing(
         with pytest.raises(JournalLost):
             journal.append(ingested(3))
 
-    assert list(read(path)) == [ingested(1)]
+    assert list(read_events(path)) == [ingested(1)]

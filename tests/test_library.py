@@ -9,8 +9,8 @@ import pytest
 
 import recall_bench
 from recall_bench.core.event import Answered
-from recall_bench.core.plan import Review
-from recall_bench.judging.rubric.options import Showing
+from recall_bench.core.plan import ReviewMode
+from recall_bench.judging.rubric.options import ExcerptMode
 from recall_bench.settings import JudgeShows
 from tests.gardener import write_persona
 
@@ -117,7 +117,7 @@ def test_a_benchmark_from_python(tmp_path: Path) -> None:
     grid = recall_bench.heatmap_grid(finished.summary)
     assert grid["ranges"] == ["5d", "10d"]
     assert json.loads("".join(recall_bench.result_json(finished.folder)))["adapterName"] == "bm25"
-    assert recall_bench.open_run(tmp_path / "run").finished
+    assert recall_bench.open_run(tmp_path / "run").is_finished
     assert [persona.id for persona in recall_bench.list_personas(folder.parent)] == ["gardener"]
     assert (tmp_path / "run" / "journal.jsonl").read_text().count(f'"{Answered.__name__.lower()}"')
 
@@ -195,12 +195,12 @@ def test_a_word_that_means_nothing_is_refused(name: str, word: str) -> None:
 def test_words_become_what_they_mean() -> None:
     settings = recall_bench.read_settings(given={"review": "failures", "lifecycle": "fresh"})
 
-    assert settings.review is Review.FAILURES
+    assert settings.review is ReviewMode.FAILURES
     assert settings.lifecycle is recall_bench.Lifecycle.FRESH
 
 
 def test_a_judge_is_shown_what_the_settings_can_say() -> None:
-    assert {str(word) for word in JudgeShows} == {str(word) for word in Showing}
+    assert {str(word) for word in JudgeShows} == {str(word) for word in ExcerptMode}
 
 
 @pytest.mark.anyio

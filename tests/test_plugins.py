@@ -25,12 +25,12 @@ def _offers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_offers")
 def test_a_name_becomes_its_factory() -> None:
-    assert plugins.load("judges", "json")("[1]") == [1]
+    assert plugins.load_plugin("judges", "json")("[1]") == [1]
 
 
 @pytest.mark.usefixtures("_offers")
 def test_listing_imports_nothing() -> None:
-    names = [entry.name for entry in plugins.installed("judges")]
+    names = [entry.name for entry in plugins.list_plugins("judges")]
 
     assert names == ["broken", "json", "twice", "twice"]
 
@@ -40,19 +40,19 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(
         UnknownPlugin, match="no judges plugin named 'jason'; installed: broken, json"
     ):
-        plugins.load("judges", "jason")
+        plugins.load_plugin("judges", "jason")
 
 
 @pytest.mark.usefixtures("_offers")
 def test_two_plugins_with_one_name_are_refused() -> None:
     with pytest.raises(AmbiguousPlugin, match="a:b and c:d"):
-        plugins.load("judges", "twice")
+        plugins.load_plugin("judges", "twice")
 
 
 def test_the_built_ins_are_plugins_like_any_other() -> None:
-    installed = {entry.name for entry in plugins.installed("systems")}
+    installed = {entry.name for entry in plugins.list_plugins("systems")}
     bracket = {"none", "random", "recency", "oracle", "full-context"}
     searching = {"bm25", "vector", "hybrid"}
     products = {"chroma", "files", "langmem", "lancedb", "llama-index", "qdrant", "txtai"}
     assert bracket | searching | products <= installed
-    assert [entry.name for entry in plugins.installed("judges")] == ["offline", "stub"]
+    assert [entry.name for entry in plugins.list_plugins("judges")] == ["offline", "stub"]

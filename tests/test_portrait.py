@@ -6,27 +6,31 @@ from pathlib import Path
 import pytest
 
 from recall_bench.errors import Malformed, UsageError
-from recall_bench.portrait.drawing import Portrait, portray
-from recall_bench.portrait.figures import Share, Spread, spread
-from recall_bench.portrait.prose import skeleton
-from recall_bench.portrait.rendering import rendered
+from recall_bench.portrait.drawing import DatasetStatistics, compute_statistics
+from recall_bench.portrait.figures import NumberSpread, PartOfWhole, compute_spread
+from recall_bench.portrait.prose import mask_sentence
+from recall_bench.portrait.rendering import render_statistics
 from tests.lint.lock import ARCS, Question, question, secret, write
 
 ASKED = question("What did Hob pay?", "£40.", 1)
 
 
-def portrait(tmp_path: Path, days: dict[int, str], *asked: Question) -> Portrait:
-    return portray(write(tmp_path / "data", days, asked or (ASKED,)), ARCS)
+def portrait(tmp_path: Path, days: dict[int, str], *asked: Question) -> DatasetStatistics:
+    return compute_statistics(write(tmp_path / "data", days, asked or (ASKED,)), ARCS)
 
 
 def test_percentiles_are_numbers_that_occur() -> None:
-    assert spread([30, 10, 20]) == Spread(least=10, tenth=10, median=20, ninetieth=30, most=30)
-    assert spread(range(1, 11)) == Spread(least=1, tenth=1, median=5, ninetieth=9, most=10)
+    assert compute_spread([30, 10, 20]) == NumberSpread(
+        least=10, tenth=10, median=20, ninetieth=30, most=30
+    )
+    assert compute_spread(range(1, 11)) == NumberSpread(
+        least=1, tenth=1, median=5, ninetieth=9, most=10
+    )
 
 
 def test_nothing_has_no_spread_and_no_share() -> None:
-    assert spread([]) is None
-    assert Share(part=0, whole=0).value is None
+    assert compute_spread([]) is None
+    assert PartOfWhole(part=0, whole=0).value is None
 
 
 def test_days_are_counted_by_their_words_and_not_by_their_marks(tmp_path: Path) -> None:
@@ -34,7 +38,9 @@ def test_days_are_counted_by_their_words_and_not_by_their_marks(tmp_path: Path) 
     lengths = {1: 198, 2: 199, 3: 299, 4: 899, 5: 900}
     prose = portrait(tmp_path, {day: "word " * n + "- —" for day, n in lengths.items()}).prose
 
-    assert prose.words_a_day == Spread(least=199, tenth=199, median=300, ninetieth=901, most=901)
+    assert prose.words_a_day == NumberSpread(
+        least=199, tenth=199, median=300, ninetieth=901, most=901
+    )
     assert (prose.under_200, prose.from_300_to_900, prose.over_900) == (1, 2, 1)
     assert prose.words == sum(lengths.values()) + len(lengths)
 
@@ -65,8 +71,8 @@ def test_a_sentence_is_new_word_for_word_or_by_its_skeleton(tmp_path: Path) -> N
         },
     ).prose
 
-    assert prose.new_sentences == Share(part=3, whole=4)
-    assert prose.new_skeletons == Share(part=2, whole=4)
+    assert prose.new_sentences == PartOfWhole(part=3, whole=4)
+    assert prose.new_skeletons == PartOfWhole(part=2, whole=4)
     assert [(told.text, told.count) for told in prose.repeated] == [
         ("@ paid # at the upper gate.", 3)
     ]
@@ -86,7 +92,7 @@ def test_a_sentence_is_new_word_for_word_or_by_its_skeleton(tmp_path: Path) -> N
     ],
 )
 def test_a_skeleton_masks_figures_names_and_quotations(sentence: str, expected: str) -> None:
-    assert skeleton(sentence, frozenset({"we", "water"})) == expected
+    assert mask_sentence(sentence, frozenset({"we", "water"})) == expected
 
 
 def test_a_name_is_known_even_where_a_sentence_starts_with_it(tmp_path: Path) -> None:
@@ -106,7 +112,7 @@ def test_a_name_is_known_even_where_a_sentence_starts_with_it(tmp_path: Path) ->
 def test_the_vocabulary_is_words_and_not_figures(tmp_path: Path) -> None:
     prose = portrait(tmp_path, {1: "Rain, rain and 14 boats; boat 15."}).prose
 
-    assert prose.used_once == Share(part=4, whole=5)  # log and boats boat, but rain twice
+    assert prose.used_once == PartOfWhole(part=4, whole=5)  # log and boats boat, but rain twice
 
 
 def test_questions_are_counted_by_category_third_and_difficulty(tmp_path: Path) -> None:
@@ -155,7 +161,7 @@ def test_overlap_is_with_the_sentences_that_answer(tmp_path: Path) -> None:
 
     assert written[start : start + 20] == "Hob was at the gate."
     assert asked.overall.overlap == pytest.approx((2 / 4 + 0) / 2)
-    assert asked.strangers == Share(part=1, whole=2)
+    assert asked.strangers == PartOfWhole(part=1, whole=2)
 
 
 def test_no_sentences_no_overlap(tmp_path: Path) -> None:
@@ -176,10 +182,10 @@ def test_constant_answers_have_their_shares(tmp_path: Path) -> None:
         secret("What may we know?", "The date.", 1, expected_disclosure="answer"),
     ).questions
 
-    assert asked.constant_no == Share(part=2, whole=3)
-    assert asked.constant_no_overall == Share(part=2, whole=5)
-    assert asked.constant_refusal == Share(part=1, whole=2)
-    assert asked.constant_refusal_overall == Share(part=1, whole=5)
+    assert asked.constant_no == PartOfWhole(part=2, whole=3)
+    assert asked.constant_no_overall == PartOfWhole(part=2, whole=5)
+    assert asked.constant_refusal == PartOfWhole(part=1, whole=2)
+    assert asked.constant_refusal_overall == PartOfWhole(part=1, whole=5)
 
 
 LEXICON = {
@@ -212,13 +218,13 @@ def test_threads_are_followed_where_a_lexicon_names_them(tmp_path: Path) -> None
     folder = write(tmp_path / "data", PUMPS, [ASKED])
     (folder / "qa-20d" / "lexicon.json").write_text(json.dumps(LEXICON))
 
-    threads = portray(folder, ARCS).threads
+    threads = compute_statistics(folder, ARCS).threads
 
     assert threads is not None
-    assert threads.named == Share(part=2, whole=3)
-    assert threads.reach == Spread(least=0, tenth=0, median=0, ninetieth=13, most=13)
-    assert threads.left == Share(part=1, whole=3)  # the cost of P-2
-    assert threads.restated == Share(part=1, whole=3)  # the cost of P-1
+    assert threads.named == PartOfWhole(part=2, whole=3)
+    assert threads.reach == NumberSpread(least=0, tenth=0, median=0, ninetieth=13, most=13)
+    assert threads.left == PartOfWhole(part=1, whole=3)  # the cost of P-2
+    assert threads.restated == PartOfWhole(part=1, whole=3)  # the cost of P-1
 
 
 def test_without_a_lexicon_there_are_no_threads_to_speak_of(tmp_path: Path) -> None:
@@ -230,7 +236,7 @@ def test_a_lexicon_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (folder / "qa-20d" / "lexicon.json").write_text("{")
 
     with pytest.raises(Malformed, match=r"lexicon\.json"):
-        portray(folder, ARCS)
+        compute_statistics(folder, ARCS)
 
 
 def test_a_folder_without_days_cannot_sit_for_a_portrait(tmp_path: Path) -> None:
@@ -239,7 +245,7 @@ def test_a_folder_without_days_cannot_sit_for_a_portrait(tmp_path: Path) -> None
     (folder / "memories-20d").rmdir()
 
     with pytest.raises(UsageError, match="memories-20d"):
-        portray(folder, ARCS)
+        compute_statistics(folder, ARCS)
 
 
 def test_faults_are_counted_and_the_rest_is_drawn(tmp_path: Path) -> None:
@@ -248,7 +254,7 @@ def test_faults_are_counted_and_the_rest_is_drawn(tmp_path: Path) -> None:
 
     assert portrayed.problems == 1
     assert portrayed.questions.overall.questions == 1
-    assert "1 fault in its files" in rendered(portrayed)
+    assert "1 fault in its files" in render_statistics(portrayed)
 
 
 @pytest.mark.parametrize("days", [PUMPS, {}], ids=["days", "no days"])
@@ -257,7 +263,7 @@ def test_what_is_printed_fits_a_hundred_columns(tmp_path: Path, days: dict[int, 
     folder = write(tmp_path / "data", days | dict.fromkeys(days, long * 3), [ASKED])
     (folder / "qa-20d" / "lexicon.json").write_text(json.dumps(LEXICON))
 
-    text = rendered(portray(folder, ARCS))
+    text = render_statistics(compute_statistics(folder, ARCS))
 
     assert max(map(len, text.splitlines())) <= 100
     assert text.startswith("lock, arcs-20d.yaml: ")

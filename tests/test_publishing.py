@@ -7,7 +7,7 @@ import pytest
 
 from recall_bench.core.question import Item
 from recall_bench.core.verdict import Verdict
-from recall_bench.publishing import publish
+from recall_bench.publishing import publish_report
 from tests.reporting.conftest import Story, plan_of, question, trial
 
 GOOD = Verdict.of(3, 2, 1)
@@ -28,7 +28,7 @@ def test_a_persona_may_be_called_anything(tmp_path: Path, hostile: str) -> None:
     run = run_of(tmp_path / "run", "ada", hostile)
     before = set(tmp_path.rglob("*"))
 
-    done = publish(run, into=tmp_path / "out", pictures=True)
+    done = publish_report(run, into=tmp_path / "out", pictures=True)
 
     assert all(path.is_file() for path in done.files)
     written = {path for path in set(tmp_path.rglob("*")) - before if path.is_file()}
@@ -45,6 +45,6 @@ def test_what_lies_in_the_current_folder_draws_nothing(
     (tmp_path / "msgspec.py").write_text("open('executed', 'w')\nraise SystemExit(3)\n")
     monkeypatch.chdir(tmp_path)
 
-    publish(run, into=tmp_path / "out", pictures=True)
+    publish_report(run, into=tmp_path / "out", pictures=True)
 
     assert not (tmp_path / "executed").exists()

@@ -13,15 +13,15 @@ import pytest
 from recall_bench import shipped
 from recall_bench.errors import CorpusMismatch, UsageError
 from recall_bench.shipped import (
-    Corpus,
-    cache_folder,
-    catalogue,
-    digest_of,
-    materialised,
+    ShippedCorpus,
+    digest_folder,
+    find_cache_folder,
+    load_catalogue,
+    materialise,
     write_catalogue,
 )
-from recall_bench.world.build import build
-from recall_bench.world.knobs import Knobs
+from recall_bench.world.build import build_folder
+from recall_bench.world.knobs import WorldOptions
 from recall_bench.world.sources import read_sources
 
 BAKERY = Path(__file__).parent / "world" / "bakery"
@@ -45,7 +45,7 @@ class Plays:
 def digest(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What the bakery's bytes come to."""
     out = tmp_path_factory.mktemp("once")
-    return digest_of(build(read_sources(BAKERY, STORY), Knobs(days=60), out))
+    return digest_folder(build_folder(read_sources(BAKERY, STORY), WorldOptions(days=60), out))
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digest: str) -> Plays
     monkeypatch.setattr(shipped, "SOURCES", sources)
     monkeypatch.setattr(shipped, "_CATALOGUE", sources / "catalogue.json")
     monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "cache"))
-    corpus = Corpus(digest=digest, days=51, questions=60)
+    corpus = ShippedCorpus(digest=digest, days=51, questions=60)
     write_catalogue({"bakery": {STORY: corpus}})
     return Plays()
 
@@ -64,42 +64,42 @@ def plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digest: str) -> Plays
 @pytest.fixture(autouse=True)
 def _forget_the_catalogue() -> Iterator[None]:
     yield
-    shipped._catalogue.cache_clear()
+    shipped._read_catalogue.cache_clear()
 
 
 def test_the_first_use_plays_and_the_second_finds(plays: Plays, digest: str) -> None:
-    first = materialised("bakery", None, plays)
-    second = materialised("bakery", STORY, plays)
+    first = materialise("bakery", None, plays)
+    second = materialise("bakery", STORY, plays)
 
     assert first == second
-    assert digest_of(first) == digest
+    assert digest_folder(first) == digest
     assert plays.begun == [("bakery", 60)]
     assert plays.days[-1] == 60
 
 
 def test_a_damaged_copy_is_played_again(plays: Plays, digest: str) -> None:
-    folder = materialised("bakery", None, plays)
+    folder = materialise("bakery", None, plays)
     (folder / "memories-60d" / "day-0001.md").write_text("Nothing happened.")
 
-    again = materialised("bakery", None, plays)
+    again = materialise("bakery", None, plays)
 
-    assert digest_of(again) == digest
+    assert digest_folder(again) == digest
     assert len(plays.begun) == 2
 
 
 def test_a_play_that_is_not_the_released_one_is_refused(plays: Plays) -> None:
-    wrong = Corpus(digest="0" * 64, days=51, questions=60)
+    wrong = ShippedCorpus(digest="0" * 64, days=51, questions=60)
     write_catalogue({"bakery": {STORY: wrong}})
 
     with pytest.raises(CorpusMismatch, match="would not compare"):
-        materialised("bakery", None, plays)
+        materialise("bakery", None, plays)
 
-    assert not list(cache_folder().glob("worlds/*/bakery"))
+    assert not list(find_cache_folder().glob("worlds/*/bakery"))
 
 
 def test_a_story_that_does_not_exist_is_named(plays: Plays) -> None:
     with pytest.raises(UsageError, match=r"no arcs-9d\.yaml; it has arcs-60d\.yaml"):
-        materialised("bakery", "arcs-9d.yaml", plays)
+        materialise("bakery", "arcs-9d.yaml", plays)
 
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -120,8 +120,8 @@ def _materialise(sources: Path, told: Path, die_on_day: int | None = None) -> No
 
         yield on
 
-    folder = materialised("bakery", None, playing)
-    assert digest_of(folder) == catalogue()["bakery"][STORY].digest
+    folder = materialise("bakery", None, playing)
+    assert digest_folder(folder) == load_catalogue()["bakery"][STORY].digest
 
 
 def test_workers_that_start_at_once_on_an_empty_cache_play_once(
@@ -137,7 +137,7 @@ def test_workers_that_start_at_once_on_an_empty_cache_play_once(
 
     assert [worker.exitcode for worker in workers] == [0] * 4
     assert len(list(told.iterdir())) == 1, "the others waited for the first"
-    assert digest_of(materialised("bakery", None, plays)) == digest
+    assert digest_folder(materialise("bakery", None, plays)) == digest
     assert plays.begun == []
 
 
@@ -150,10 +150,10 @@ def test_a_worker_killed_while_it_plays_leaves_nothing_broken(
     worker.start()
     worker.join()
     assert worker.exitcode == -signal.SIGKILL
-    assert list(cache_folder().rglob(".bakery.partial-*")), "it died half-way"
+    assert list(find_cache_folder().rglob(".bakery.partial-*")), "it died half-way"
 
-    folder = materialised("bakery", None, plays)
+    folder = materialise("bakery", None, plays)
 
-    assert digest_of(folder) == digest
-    assert not list(cache_folder().rglob(".bakery.partial-*"))
+    assert digest_folder(folder) == digest
+    assert not list(find_cache_folder().rglob(".bakery.partial-*"))
     assert len(plays.begun) == 1

@@ -8,16 +8,16 @@ import pytest
 
 from recall_bench.core.question import CATEGORIES, GROUP_CATEGORIES
 from recall_bench.datasets.layout import DEFAULT_ARCS
-from recall_bench.datasets.persona import Inspection, inspect, read_persona
+from recall_bench.datasets.persona import Inspection, inspect_persona, read_persona
 from recall_bench.datasets.story import ARC_TYPES
 from recall_bench.lint.finding import Severity
-from recall_bench.lint.report import examine
-from recall_bench.proof.check import check
-from recall_bench.shipped import SOURCES, catalogue, materialised
-from recall_bench.world.build import build
-from recall_bench.world.knobs import Knobs
+from recall_bench.lint.report import lint_story
+from recall_bench.proof.check import verify_world
+from recall_bench.shipped import SOURCES, load_catalogue, materialise
+from recall_bench.world.build import build_folder
+from recall_bench.world.knobs import WorldOptions
 from recall_bench.world.sources import read_sources
-from recall_bench.world.validation import problems
+from recall_bench.world.validation import find_source_problems
 
 PERSONAS = (
     "backend-eng-saas",
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_these_are_the_ones() -> None:
-    assert tuple(catalogue()) == PERSONAS
+    assert tuple(load_catalogue()) == PERSONAS
 
 
 @pytest.mark.parametrize(("name", "arcs"), STORIES)
@@ -42,7 +42,7 @@ def test_the_sources_are_sound(name: str, arcs: str) -> None:
     kinds = Counter(arc.type for arc in sources.story.arcs)
     isolated = [session.id for session in sources.persona.sessions if session.isolated]
 
-    assert problems(sources) == []
+    assert find_source_problems(sources) == []
     assert 12 <= len(sources.story.arcs) <= 25
     assert set(kinds) == set(ARC_TYPES)
     assert kinds["correction"] >= (4 if arcs == DEFAULT_ARCS else 2)
@@ -52,19 +52,19 @@ def test_the_sources_are_sound(name: str, arcs: str) -> None:
 
 @pytest.mark.parametrize(("name", "arcs"), STORIES)
 def test_every_answer_is_derived_from_the_text_again(name: str, arcs: str) -> None:
-    folder = materialised(name, arcs)
+    folder = materialise(name, arcs)
 
-    report = check(folder, arcs)
+    report = verify_world(folder, arcs)
 
     assert report.findings == ()
-    assert report.rederived == report.questions == catalogue()[name][arcs].questions
+    assert report.rederived == report.questions == load_catalogue()[name][arcs].questions
 
 
 @pytest.mark.parametrize("name", PERSONAS)
 def test_the_text_and_the_questions_stand_up_to_an_editor(name: str) -> None:
-    folder = materialised(name, DEFAULT_ARCS)
-    found = inspect(folder, arcs=DEFAULT_ARCS)
-    report = examine(folder, arcs=DEFAULT_ARCS)
+    folder = materialise(name, DEFAULT_ARCS)
+    found = inspect_persona(folder, arcs=DEFAULT_ARCS)
+    report = lint_story(folder, arcs=DEFAULT_ARCS)
     words = [len(text.split()) for text in _texts(folder)]
 
     assert (found.problems, found.warnings) == ([], [])
@@ -95,9 +95,11 @@ def _least(category: str) -> int:
 
 @pytest.mark.parametrize("name", PERSONAS)
 def test_another_seed_is_proved_as_well(name: str, tmp_path: Path) -> None:
-    folder = build(read_sources(SOURCES / name, DEFAULT_ARCS), Knobs(days=120, seed=7), tmp_path)
+    folder = build_folder(
+        read_sources(SOURCES / name, DEFAULT_ARCS), WorldOptions(days=120, seed=7), tmp_path
+    )
 
-    report = check(folder, "arcs-120d.yaml")
+    report = verify_world(folder, "arcs-120d.yaml")
 
     assert report.findings == ()
     assert report.rederived == report.questions > 90

@@ -73,12 +73,12 @@ def test_not_a_number_is_one() -> None:
 def test_without_the_c_library_the_types_are_the_same(
     word: str, value: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    yaml12._loader.cache_clear()
+    yaml12._make_loader.cache_clear()
     monkeypatch.setattr(yaml, "__with_libyaml__", False)
 
     content = parsed(f"key: {word}\n")
-    loader = yaml12._loader()
-    yaml12._loader.cache_clear()
+    loader = yaml12._make_loader()
+    yaml12._make_loader.cache_clear()
 
     assert content == {"key": value}
     assert issubclass(loader, yaml.BaseLoader)
@@ -162,12 +162,12 @@ def test_a_document_knows_the_line_of_every_part(tmp_path: Path) -> None:
     path.write_text("top:\n  - a: 1\n    b:\n      c: 2\n  - 3\n", encoding="utf-8")
     document = read_document(path, name="data/file.yaml")
 
-    assert document.line() == 1
-    assert document.line("top", 0, "b") == 3
-    assert document.line("top", 0, "b", "c") == 4
-    assert document.line("top", 1) == 5
-    assert document.where("top", 0, "missing") == "data/file.yaml, line 2"
-    assert document.line("top", 7) == 1
+    assert document.find_line() == 1
+    assert document.find_line("top", 0, "b") == 3
+    assert document.find_line("top", 0, "b", "c") == 4
+    assert document.find_line("top", 1) == 5
+    assert document.describe_place("top", 0, "missing") == "data/file.yaml, line 2"
+    assert document.find_line("top", 7) == 1
 
 
 def test_dates_given_as_answers_stay_text() -> None:

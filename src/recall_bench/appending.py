@@ -20,7 +20,7 @@ from recall_bench.errors import FolderBusy, JournalLost, UsageError
 _SYNC_EVERY_S = 0.2
 
 
-def lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Offset and content of every whole line, oldest first. A torn last line is not one."""
     offset = 0
     with path.open("rb") as file:
@@ -30,14 +30,14 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
             offset += len(line)
 
 
-def lock_of(path: Path) -> FileLock:
+def make_lock(path: Path) -> FileLock:
     """What every writer of the file holds; Timeout at once while another does."""
     return FileLock(path.with_name(f".{path.name}.lock"), timeout=0)
 
 
 def is_busy(path: Path) -> bool:
     """Whether a process is appending to the file now; nothing is written to find out."""
-    lock = lock_of(path)
+    lock = make_lock(path)
     if not Path(lock.lock_file).exists():
         return False
     try:
@@ -50,7 +50,7 @@ def is_busy(path: Path) -> bool:
         return False
 
 
-class LineFile:
+class AppendLog:
     """Appends to a file for as long as the `with` block lasts.
 
     Only one process may do so at a time; the lock dies with its holder. Entering forgets a torn
@@ -62,7 +62,7 @@ class LineFile:
         self._path = path
         self._otherwise = otherwise
         self._elsewhere = elsewhere
-        self._lock = lock_of(path)
+        self._lock = make_lock(path)
         self._lost: JournalLost | None = None
         self._synced_at = 0.0
 
@@ -81,7 +81,7 @@ class LineFile:
             ) from error
         try:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-            os.ftruncate(self._file, _end_of_last_line(self._file))
+            os.ftruncate(self._file, _find_last_line_end(self._file))
         except OSError as error:
             self._lock.release()
             raise UsageError(f"{self._path}: cannot be opened ({error.strerror})") from error
@@ -128,7 +128,7 @@ class LineFile:
         self._lock.release()
 
 
-def _end_of_last_line(file: int) -> int:
+def _find_last_line_end(file: int) -> int:
     """The length of the file up to and including its last newline."""
     end = os.fstat(file).st_size
     while end:

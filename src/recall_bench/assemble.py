@@ -9,20 +9,20 @@ from recall_bench.core.event import Declared
 from recall_bench.core.memory import UNDECLARED, MemorySystem
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan, ScenarioCard
 from recall_bench.core.question import Scenario
-from recall_bench.core.ranges import NAMED, parse_ranges
+from recall_bench.core.ranges import NAMED_RANGES, parse_ranges
 from recall_bench.core.reader import Reader
-from recall_bench.core.schedule import sheets
+from recall_bench.core.schedule import plan_checkpoints
 from recall_bench.errors import BenchError, Problems, UsageError
 from recall_bench.job import Job
-from recall_bench.outputs import refuse_clashes, refuse_unwritable, run_folder
+from recall_bench.outputs import choose_run_folder, refuse_clashes, refuse_unwritable
 from recall_bench.resolve.judges import resolve_judges
-from recall_bench.resolve.personas import SAMPLE, StoryFolder, resolve_personas, story_in
+from recall_bench.resolve.personas import SAMPLE, StoryFolder, find_story, resolve_personas
 from recall_bench.resolve.readers import resolve_reader
 from recall_bench.resolve.systems import resolve_system
-from recall_bench.running.grade import Bench
+from recall_bench.running.grade import Judges
 from recall_bench.settings import Settings
-from recall_bench.shipped import Building
-from recall_bench.staff import Staff
+from recall_bench.shipped import BuildProgress
+from recall_bench.staff import Components
 
 T = TypeVar("T")
 
@@ -31,79 +31,81 @@ _SAMPLE_RANGES = ("every:5",)
 
 
 def assemble(
-    settings: Settings, own: MemorySystem | None = None, building: Building | None = None
+    settings: Settings, own: MemorySystem | None = None, building: BuildProgress | None = None
 ) -> Job:
     """A job whose every part has been looked at; nothing is fed or asked yet.
 
     All that is wrong is found before the first call is paid for. One's own system may stand in
     for the one that is named; `building` shows a shipped persona being played.
     """
-    check = Check(settings)
-    stories = check.stories(building)
-    cards = tuple(card for story in stories.values() if (card := check.story(story)) is not None)
-    system = own or check.of(resolve_system, settings)
-    lifecycle = check.of(lifecycle_of, settings, system)
-    bench = check.of(bench_of, settings)
-    reader = check.of(resolve_reader, settings, None if system is None else system.card)
-    checkpoints = check.of(_checkpoints, settings, cards)
-    check.of(refuse_clashes, settings)
-    check.done()
-    plan = plan_of(
+    check = SettingsCheck(settings)
+    stories = check.collect_stories(building)
+    cards = tuple(
+        card for story in stories.values() if (card := check.inspect_story(story)) is not None
+    )
+    system = own or check.try_call(resolve_system, settings)
+    lifecycle = check.try_call(choose_lifecycle, settings, system)
+    bench = check.try_call(build_judges, settings)
+    reader = check.try_call(resolve_reader, settings, None if system is None else system.card)
+    checkpoints = check.try_call(_parse_checkpoints, settings, cards)
+    check.try_call(refuse_clashes, settings)
+    check.raise_problems()
+    plan = build_plan(
         settings,
         cards=cards,
-        checkpoints=present(checkpoints),
-        system=present(system),
-        bench=present(bench),
+        checkpoints=require(checkpoints),
+        system=require(system),
+        bench=require(bench),
         reader=reader,
-        lifecycle=present(lifecycle),
+        lifecycle=require(lifecycle),
     )
     job = Job(
         settings=settings,
         plan=plan,
-        folder=run_folder(settings, plan),
-        staff=_staff(settings, stories, present(system), present(bench), reader),
-        hire=None if own is not None else partial(staff_of, settings),
+        folder=choose_run_folder(settings, plan),
+        staff=_make_components(settings, stories, require(system), require(bench), reader),
+        hire=None if own is not None else partial(build_components, settings),
         questions=check.questions,
-        warnings=check.warnings + _notes(plan, check.questions),
+        warnings=check.warnings + _collect_plan_notes(plan, check.questions),
     )
-    return writable(job)
+    return check_writable(job)
 
 
-def staff_of(settings: Settings) -> Staff:
+def build_components(settings: Settings) -> Components:
     """Those whom the settings of a run name, called together once more."""
     folders = resolve_personas(settings)
-    stories = {name: story_in(folder, settings.arcs) for name, folder in folders.items()}
+    stories = {name: find_story(folder, settings.arcs) for name, folder in folders.items()}
     system = resolve_system(settings)
     reader = resolve_reader(settings, system.card)
-    return _staff(settings, stories, system, bench_of(settings), reader)
+    return _make_components(settings, stories, system, build_judges(settings), reader)
 
 
-def _staff(
+def _make_components(
     settings: Settings,
     stories: Mapping[str, StoryFolder],
     system: MemorySystem,
-    bench: Bench,
+    bench: Judges,
     reader: Reader | None,
-) -> Staff:
-    def load(name: str) -> Scenario:
+) -> Components:
+    def load_story(name: str) -> Scenario:
         return stories[name].load(settings)
 
-    return Staff(system=system, bench=bench, load=load, reader=reader)
+    return Components(system=system, bench=bench, load=load_story, reader=reader)
 
 
-def writable(job: Job) -> Job:
+def check_writable(job: Job) -> Job:
     """The job, once its folder is known to hold no other run and its files can be written."""
     job.check_folder()
     job.warnings += [
         f"--{name.replace('_', '-')} has no effect with --executor {job.settings.executor}"
-        for name in job.settings.idle
+        for name in job.settings.unused_worker_settings
     ]
     if not job.settings.skip_preflight:
         refuse_unwritable(job.settings)
     return job
 
 
-class Check:
+class SettingsCheck:
     """Collects what is wrong instead of stopping at the first."""
 
     def __init__(self, settings: Settings) -> None:
@@ -112,7 +114,7 @@ class Check:
         self.warnings: list[str] = []
         self.questions: dict[str, Declared] = {}
 
-    def of(self, call: Callable[..., T], *parameters: object) -> T | None:
+    def try_call(self, call: Callable[..., T], *parameters: object) -> T | None:
         """The call's result, or None with the problem noted."""
         try:
             return call(*parameters)
@@ -122,18 +124,18 @@ class Check:
             self._problems.append(problem)
         return None
 
-    def stories(self, building: Building | None) -> dict[str, StoryFolder]:
+    def collect_stories(self, building: BuildProgress | None) -> dict[str, StoryFolder]:
         """The stories asked for, by persona; those that cannot be told are noted."""
-        folders = self.of(resolve_personas, self._settings, building) or {}
+        folders = self.try_call(resolve_personas, self._settings, building) or {}
         arcs = self._settings.arcs
-        found = {name: self.of(story_in, path, arcs) for name, path in folders.items()}
+        found = {name: self.try_call(find_story, path, arcs) for name, path in folders.items()}
         return {name: story for name, story in found.items() if story is not None}
 
-    def story(self, story: StoryFolder) -> ScenarioCard | None:
+    def inspect_story(self, story: StoryFolder) -> ScenarioCard | None:
         """The story's card, or None with all its problems noted."""
-        from recall_bench.datasets.persona import inspect
+        from recall_bench.datasets.persona import inspect_persona
 
-        found = inspect(
+        found = inspect_persona(
             story.folder,
             arcs=story.arcs,
             allow_gaps=self._settings.allow_gaps,
@@ -151,26 +153,26 @@ class Check:
             )
         return found.card
 
-    def done(self) -> None:
+    def raise_problems(self) -> None:
         """Raise what was found."""
         if self._problems:
             raise self._problems[0] if len(self._problems) == 1 else Problems(self._problems)
 
 
-def present(part: T | None) -> T:
+def require(part: T | None) -> T:
     """The part, which a check that found no problem has made sure of."""
     if part is None:
         raise AssertionError("a missing part is a problem, and problems end the check")
     return part
 
 
-def plan_of(
+def build_plan(
     settings: Settings,
     *,
     cards: tuple[ScenarioCard, ...],
     checkpoints: tuple[Checkpoint, ...],
     system: MemorySystem,
-    bench: Bench,
+    bench: Judges,
     reader: Reader | None,
     lifecycle: Lifecycle,
 ) -> Plan:
@@ -201,13 +203,13 @@ def plan_of(
     )
 
 
-def bench_of(settings: Settings) -> Bench:
+def build_judges(settings: Settings) -> Judges:
     """Those who judge, as the settings name them."""
     judge, appellate = resolve_judges(settings)
-    return Bench(judge=judge, appellate=appellate)
+    return Judges(judge=judge, appellate=appellate)
 
 
-def lifecycle_of(settings: Settings, system: MemorySystem | None) -> Lifecycle:
+def choose_lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecycle:
     """How memories reach their checkpoints: as wanted; else copied, if they can be."""
     wanted = settings.lifecycle
     if settings.skip_catchup_ingest and wanted is not Lifecycle.GROWING:
@@ -224,18 +226,20 @@ def lifecycle_of(settings: Settings, system: MemorySystem | None) -> Lifecycle:
     return Lifecycle.FORKED if system.snapshots is not None else Lifecycle.FRESH
 
 
-def _checkpoints(settings: Settings, cards: tuple[ScenarioCard, ...]) -> tuple[Checkpoint, ...]:
+def _parse_checkpoints(
+    settings: Settings, cards: tuple[ScenarioCard, ...]
+) -> tuple[Checkpoint, ...]:
     is_sample = settings.data is None and {card.id for card in cards} == {SAMPLE}
-    words = settings.ranges or (_SAMPLE_RANGES if is_sample else tuple(NAMED))
+    words = settings.ranges or (_SAMPLE_RANGES if is_sample else tuple(NAMED_RANGES))
     return parse_ranges(words, max((card.last_day for card in cards), default=1))
 
 
-def _notes(plan: Plan, questions: Mapping[str, Declared]) -> list[str]:
+def _collect_plan_notes(plan: Plan, questions: Mapping[str, Declared]) -> list[str]:
     """What the plan does that its author may not have meant; UsageError if it asks nothing."""
     owed = [
         sheet
         for card in plan.scenarios
-        for sheet in sheets(questions[card.id].items, card.last_day, plan)
+        for sheet in plan_checkpoints(questions[card.id].items, card.last_day, plan)
     ]
     if not any(sheet.asked for sheet in owed):
         raise UsageError(

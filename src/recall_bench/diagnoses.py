@@ -7,14 +7,14 @@ import msgspec
 
 from recall_bench.core.diagnosis import Diagnosis
 from recall_bench.core.memory import UNDECLARED, SystemCard
-from recall_bench.shipped import cache_folder
+from recall_bench.shipped import find_cache_folder
 
-_DECODER = msgspec.json.Decoder(Diagnosis)
+_DIAGNOSIS = msgspec.json.Decoder(Diagnosis)
 
 
-def keep(diagnosis: Diagnosis) -> Path:
+def save_diagnosis(diagnosis: Diagnosis) -> Path:
     """Put a diagnosis on record in place of an earlier one of the same system."""
-    path = _path(diagnosis.system)
+    path = _get_diagnosis_path(diagnosis.system)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.partial")
     partial.write_bytes(msgspec.json.format(msgspec.json.encode(diagnosis), indent=2))
@@ -22,7 +22,7 @@ def keep(diagnosis: Diagnosis) -> Path:
     return path
 
 
-def last_of(card: SystemCard) -> Diagnosis | None:
+def load_diagnosis(card: SystemCard) -> Diagnosis | None:
     """The last diagnosis of the very system a card describes; None if there is none to be read.
 
     A system that was changed or set otherwise has another card, and is not examined yet. One that
@@ -31,10 +31,10 @@ def last_of(card: SystemCard) -> Diagnosis | None:
     if card.version == UNDECLARED:
         return None
     try:
-        return _DECODER.decode(_path(card.digest).read_bytes())
+        return _DIAGNOSIS.decode(_get_diagnosis_path(card.digest).read_bytes())
     except (OSError, msgspec.DecodeError):
         return None
 
 
-def _path(digest: str) -> Path:
-    return cache_folder() / "diagnoses" / f"{digest[:32]}.json"
+def _get_diagnosis_path(digest: str) -> Path:
+    return find_cache_folder() / "diagnoses" / f"{digest[:32]}.json"

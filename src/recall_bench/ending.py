@@ -7,24 +7,24 @@ from dataclasses import dataclass
 import anyio
 
 from recall_bench.core.event import Event
-from recall_bench.core.part import Part
-from recall_bench.core.standing import Standings, State
+from recall_bench.core.part import Shard
+from recall_bench.core.standing import TrialState, TrialStates
 from recall_bench.errors import BenchError, FolderBusy, Interrupted
-from recall_bench.executors.opening import Joined, conduct_of
-from recall_bench.interruption import cancelled_by_signals
+from recall_bench.executors.opening import OnPool, choose_runner
+from recall_bench.interruption import cancel_on_signals
 from recall_bench.job import Job, Observer
 from recall_bench.outputs import FAILURES, PICTURES, PROGRESS, QUESTIONS, RESULT
-from recall_bench.reporting.files.export import export
+from recall_bench.reporting.files.export import export_files
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import Status, Summary, summarise
+from recall_bench.reporting.summary import RunStatus, Summary, summarise
 from recall_bench.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartDone:
+class ShardProgress:
     """One part of a plan: the trials it owes, and those that are still to be put or judged."""
 
-    part: Part
+    part: Shard
     owed: int
     open: int
 
@@ -43,13 +43,13 @@ class Finished:
     """What ended it early: a system or a judge that is gone, spent money, an interruption."""
     was_finished: bool = False
     """Whether the folder held the finished run already, so that nobody was asked anything."""
-    part: PartDone | None = None
+    part: ShardProgress | None = None
     """What came of the part, where the run is one: the rest of the plan is not its business."""
 
     @property
     def is_valid(self) -> bool:
         """Whether the scores may be quoted: everything was asked, and failures were few."""
-        return self.summary.validity.status is Status.VALID
+        return self.summary.validity.status is RunStatus.VALID
 
     @property
     def exit_code(self) -> int:
@@ -67,29 +67,27 @@ class Finished:
         return 4 if self.summary.reviews.open else 0
 
 
-def carry_out(
-    job: Job, observe: Observer | None = None, joined: Joined = lambda _: None
-) -> Finished:
+def execute(job: Job, observe: Observer | None = None, joined: OnPool = lambda _: None) -> Finished:
     """Run an assembled job, then write every view of it.
 
     `joined` hears of the crew, where its settings want one.
     """
     stopped_by: BenchError | None
     try:
-        stopped_by = anyio.run(to_its_end, job, observe, joined)
+        stopped_by = anyio.run(execute_async, job, observe, joined)
     except KeyboardInterrupt:
         stopped_by = Interrupted(signal.SIGINT)
-    return finished(job, stopped_by)
+    return build_result(job, stopped_by)
 
 
-async def to_its_end(
-    job: Job, observe: Observer | None, joined: Joined = lambda _: None
+async def execute_async(
+    job: Job, observe: Observer | None, joined: OnPool = lambda _: None
 ) -> BenchError | None:
     """Run the job; what stopped it early, or None if nothing did."""
-    return await stopping(_interruptible(job, observe or _ignore, joined))
+    return await catch_stop(_run_until_signal(job, observe or _ignore_event, joined))
 
 
-async def stopping(run: Awaitable[object]) -> BenchError | None:
+async def catch_stop(run: Awaitable[object]) -> BenchError | None:
     """What ended a run early, or None if nothing did; a folder that is busy is no run of ours."""
     try:
         await run
@@ -98,11 +96,11 @@ async def stopping(run: Awaitable[object]) -> BenchError | None:
     except BenchError as error:
         return error
     except BaseExceptionGroup as group:
-        return _only_fault(group)
+        return _find_single_fault(group)
     return None
 
 
-def finished(job: Job, stopped_by: BenchError | None) -> Finished:
+def build_result(job: Job, stopped_by: BenchError | None) -> Finished:
     """What a job that came to its end left behind, with every view of it written."""
     if stopped_by is not None and not job.journal.exists():
         raise stopped_by
@@ -115,19 +113,19 @@ def finished(job: Job, stopped_by: BenchError | None) -> Finished:
         warnings=tuple(job.warnings),
         stopped_by=stopped_by,
         was_finished=job.was_finished,
-        part=_part_done(job, folder.standings),
+        part=_count_shard(job, folder.states),
     )
 
 
-def _part_done(job: Job, standings: Standings) -> PartDone | None:
-    if job.part is None:
+def _count_shard(job: Job, standings: TrialStates) -> ShardProgress | None:
+    if job.shard is None:
         return None
-    reached = job.outcomes(standings)
-    still_open = reached.count(State.OPEN) + reached.count(State.ANSWERED)
-    return PartDone(part=job.part, owed=len(reached), open=still_open)
+    reached = job.list_states(standings)
+    still_open = reached.count(TrialState.OPEN) + reached.count(TrialState.ANSWERED)
+    return ShardProgress(part=job.shard, owed=len(reached), open=still_open)
 
 
-def _only_fault(group: BaseExceptionGroup[BaseException]) -> BenchError:
+def _find_single_fault(group: BaseExceptionGroup[BaseException]) -> BenchError:
     """The fault several tasks met together; the group itself if a bug is among them."""
     faults, others = group.split(BenchError)
     if others is not None or faults is None:
@@ -140,25 +138,25 @@ def _only_fault(group: BaseExceptionGroup[BaseException]) -> BenchError:
     return leaf
 
 
-def _ignore(event: Event, standings: Standings) -> None:
+def _ignore_event(event: Event, standings: TrialStates) -> None:
     """Nobody is watching."""
 
 
-async def _interruptible(job: Job, observe: Observer, joined: Joined) -> None:
+async def _run_until_signal(job: Job, observe: Observer, joined: OnPool) -> None:
     """Run the job; a signal to stop cancels it, so that memories are closed first."""
-    with anyio.CancelScope() as scope, cancelled_by_signals(scope) as received:
-        await job.run(observe, conduct_of(job, joined))
+    with anyio.CancelScope() as scope, cancel_on_signals(scope) as received:
+        await job.run(observe, choose_runner(job, joined))
     if received:
         raise Interrupted(received[0])
 
 
 def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None:
     """Every file a run leaves beside its journal, where the settings want it."""
-    from recall_bench.reporting.heatmap.drawing import draw
+    from recall_bench.reporting.heatmap.drawing import draw_picture
     from recall_bench.reporting.heatmap.sources import heatmap_of_run
 
     questions = settings.question_log or folder.path / QUESTIONS
-    export(
+    export_files(
         folder,
         result=settings.json_out or folder.path / RESULT,
         progress=settings.progress_jsonl or folder.path / PROGRESS,
@@ -168,10 +166,10 @@ def write_views(settings: Settings, folder: RunFolder, summary: Summary) -> None
     if settings.heatmap_png:
         picture = heatmap_of_run(folder, summary)
         for name in PICTURES:
-            draw(picture, folder.path / name)
+            draw_picture(picture, folder.path / name)
 
 
 def write_progress_file(job: Job) -> None:
     """Bring a running job's progress.jsonl up to date."""
     folder = RunFolder.open(job.folder)
-    export(folder, progress=job.settings.progress_jsonl or folder.path / PROGRESS)
+    export_files(folder, progress=job.settings.progress_jsonl or folder.path / PROGRESS)

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from recall_bench.errors import UsageError
 
-_LOADED = itertools.count(1)
+_LOAD_NUMBERS = itertools.count(1)
 _MESSAGE_LIMIT = 2000
 _OURS = Path(__file__).parent
 
@@ -23,53 +23,53 @@ def split_target(target: str) -> tuple[str, str]:
     return place, name
 
 
-def import_place(place: str, owner: str) -> ModuleType:
+def import_target(place: str, owner: str) -> ModuleType:
     """The module in a `.py` file or of an importable name; UsageError speaks of its owner."""
     if place.endswith(".py"):
-        return _from_file(Path(place), owner)
-    return _from_name(place, owner)
+        return _import_file(Path(place), owner)
+    return _import_name(place, owner)
 
 
-def _from_file(path: Path, owner: str) -> ModuleType:
+def _import_file(path: Path, owner: str) -> ModuleType:
     if not path.is_file():
         raise UsageError(f"{owner}: there is no file {path}")
     # A name of its own for every load: what is loaded twice from one file shares no globals,
     # and pickle takes two classes of one name for a mistake.
-    name = f"recall_bench_foreign_{next(_LOADED)}_{path.stem}"
+    name = f"recall_bench_foreign_{next(_LOAD_NUMBERS)}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
         raise UsageError(f"{owner}: {path} cannot be imported as a Python module")
     module = importlib.util.module_from_spec(spec)
-    _search(path.resolve().parent)
+    _add_to_path(path.resolve().parent)
     # Pickle and dataclasses look a class's module up by name while it is being run.
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise UsageError(f"{owner}: importing {path} failed: {described(error)}") from error
+        raise UsageError(f"{owner}: importing {path} failed: {describe_error(error)}") from error
     return module
 
 
-def _from_name(name: str, owner: str) -> ModuleType:
-    _search(Path.cwd())
+def _import_name(name: str, owner: str) -> ModuleType:
+    _add_to_path(Path.cwd())
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise UsageError(f"{owner}: there is no module {name!r} to import") from error
-        raise UsageError(f"{owner}: importing {name} failed: {described(error)}") from error
+        raise UsageError(f"{owner}: importing {name} failed: {describe_error(error)}") from error
     except (Exception, SystemExit) as error:
-        raise UsageError(f"{owner}: importing {name} failed: {described(error)}") from error
+        raise UsageError(f"{owner}: importing {name} failed: {describe_error(error)}") from error
 
 
-def _search(folder: Path) -> None:
+def _add_to_path(folder: Path) -> None:
     """Let foreign code import its neighbours; last, so that it hides nothing installed."""
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
 
 
-def source_digest(module: ModuleType | None) -> str | None:
+def digest_source(module: ModuleType | None) -> str | None:
     """Twelve digits that change with the module's file; None if it has none."""
     path = getattr(module, "__file__", None)
     if path is None or not Path(path).is_file():
@@ -77,7 +77,7 @@ def source_digest(module: ModuleType | None) -> str | None:
     return sha256(Path(path).read_bytes()).hexdigest()[:12]
 
 
-def described(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Type and message of an exception, fit to be written down."""
     try:
         message = str(error)
@@ -87,7 +87,7 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def raised_at(error: BaseException) -> str:
+def locate_error(error: BaseException) -> str:
     """File and line where somebody else's code raised, as in `mine.py, line 12`; "" if in ours."""
     trace, place = error.__traceback__, ""
     while trace is not None:
@@ -97,6 +97,6 @@ def raised_at(error: BaseException) -> str:
     return place
 
 
-def names_code(target: str) -> bool:
+def is_code_target(target: str) -> bool:
     """Whether a target is spelled as Python code is: a file, a path or `module:name`."""
     return ":" in target or target.endswith(".py") or "/" in target

@@ -9,13 +9,15 @@ from contextlib import contextmanager
 
 import anyio
 
-ALL = (signal.SIGINT, signal.SIGTERM) + (() if sys.platform == "win32" else (signal.SIGHUP,))
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM) + (
+    () if sys.platform == "win32" else (signal.SIGHUP,)
+)
 """What people and machines send to a command that they want to end."""
 
 
 @contextmanager
-def cancelled_by_signals(
-    scope: anyio.CancelScope, wanted: tuple[signal.Signals, ...] = ALL
+def cancel_on_signals(
+    scope: anyio.CancelScope, wanted: tuple[signal.Signals, ...] = STOP_SIGNALS
 ) -> Iterator[list[int]]:
     """Cancel the scope at the first signal; a second one does what signals do.
 

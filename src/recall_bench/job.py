@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from recall_bench.core.difference import differences
+from recall_bench.core.difference import list_differences
 from recall_bench.core.event import (
     Answered,
     Declared,
@@ -16,30 +16,30 @@ from recall_bench.core.event import (
     Judged,
     RunResumed,
     RunStarted,
-    decode,
+    decode_event,
 )
-from recall_bench.core.part import Part
+from recall_bench.core.part import Shard
 from recall_bench.core.plan import Plan, ScenarioCard
 from recall_bench.core.question import Scenario
-from recall_bench.core.review import reviews_due
-from recall_bench.core.shard import Shard, part_of, states
-from recall_bench.core.standing import Standings, State
+from recall_bench.core.review import find_due_reviews
+from recall_bench.core.shard import WorkUnit, collect_shard_units, list_states
+from recall_bench.core.standing import TrialState, TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.diagnoses import last_of
+from recall_bench.diagnoses import load_diagnosis
 from recall_bench.errors import DataError, OtherPlan, UsageError
-from recall_bench.journal import JOURNAL, Journal, placed, read
-from recall_bench.running.company import Company
-from recall_bench.running.conduct import conduct
+from recall_bench.journal import JOURNAL, Journal, read_events, read_with_offsets
+from recall_bench.running.company import RunContext
+from recall_bench.running.conduct import run_plan
 from recall_bench.running.owing import is_finished
 from recall_bench.settings import Executor, Settings
-from recall_bench.staff import Hiring, Staff
+from recall_bench.staff import ComponentFactory, Components
 
 _OPENING = b'{"type":"run_started"'
 """How every journal begins, if only its first bytes were written."""
 
-Observer = Callable[[Event, Standings], None]
+Observer = Callable[[Event, TrialStates], None]
 
-Conduct = Callable[[Plan, Standings, Company], Awaitable[None]]
+PlanRunner = Callable[[Plan, TrialStates, RunContext], Awaitable[None]]
 """Asks, grades and reviews everything a plan still owes."""
 
 
@@ -50,10 +50,10 @@ class Job:
     settings: Settings
     plan: Plan
     folder: Path
-    staff: Staff
+    staff: Components
     questions: Mapping[str, Declared]
     """What each scenario is asked, as the journal declares it."""
-    hire: Hiring | None = None
+    hire: ComponentFactory | None = None
     """Calls the same staff together in another process; None if only this one can."""
     warnings: list[str] = field(default_factory=list)
     was_finished: bool = field(default=False, init=False)
@@ -73,36 +73,36 @@ class Job:
         """The file that is the run."""
         return self.folder / JOURNAL
 
-    async def run(self, observe: Observer, conduct: Conduct = conduct) -> Standings:
+    async def run(self, observe: Observer, conduct: PlanRunner = run_plan) -> TrialStates:
         """Ask and grade everything still owed, recording each step before the next.
 
         Who asks and grades is up to `conduct`; what happens is recorded here.
         """
         with Journal(self.journal) as journal:
-            standings = self._resumed(journal)
+            standings = self._resume(journal)
 
             def record(event: Event) -> None:
                 journal.append(event)
-                standings.note(event)
+                standings.apply_event(event)
                 observe(event, standings)
 
-            company = Company(
+            company = RunContext(
                 system=self.staff.system,
                 bench=self.staff.bench,
                 load=self._load,
                 record=record,
-                unjudged=partial(self._unjudged, standings),
-                judged=partial(self._judged, standings),
+                unjudged=partial(self._list_answers, standings),
+                judged=partial(self._list_verdicts, standings),
                 reader=self.staff.reader,
                 meter=self.staff.meter,
-                parallelism=self.settings.at_once,
+                parallelism=self.settings.concurrency,
                 skip_catchup=self.settings.skip_catchup_ingest,
                 asks=self.asks,
                 max_cost_usd=self.settings.max_cost_usd,
                 max_tokens=self.settings.max_tokens,
                 max_calls=self.settings.max_calls,
                 elsewhere=self.elsewhere,
-                shards=None if self.part is None else self._shards,
+                shards=None if self.shard is None else self._list_units,
             )
             try:
                 if not self.was_finished:
@@ -112,73 +112,73 @@ class Job:
         return standings
 
     @cached_property
-    def part(self) -> Part | None:
+    def shard(self) -> Shard | None:
         """The part of the plan that is carried out here; None if all of it."""
         if self.settings.shard is None:
             return None
         if not self.asks:
             raise UsageError("--shard: recorded answers are judged whole; leave it out")
-        return Part.parse(self.settings.shard)
+        return Shard.parse(self.settings.shard)
 
     @cached_property
-    def _share(self) -> Mapping[str, tuple[Shard, ...]]:
-        if self.part is None:
+    def _work_units(self) -> Mapping[str, tuple[WorkUnit, ...]]:
+        if self.shard is None:
             raise AssertionError("a whole run has no share of itself")
         items = {name: declared.items for name, declared in self.questions.items()}
-        return part_of(self.plan, items, self.part)
+        return collect_shard_units(self.plan, items, self.shard)
 
-    def _shards(self, scenario: str) -> tuple[Shard, ...]:
-        return self._share.get(scenario, ())
+    def _list_units(self, scenario: str) -> tuple[WorkUnit, ...]:
+        return self._work_units.get(scenario, ())
 
-    def outcomes(self, standings: Standings) -> list[State]:
+    def list_states(self, standings: TrialStates) -> list[TrialState]:
         """How far each trial of the part has come."""
         return [
             state
-            for scenario, shards in self._share.items()
-            for state in states(standings.scenarios[scenario], shards)
+            for scenario, shards in self._work_units.items()
+            for state in list_states(standings.scenarios[scenario], shards)
         ]
 
-    def holds(self, scenario: str, checkpoint: str, repeat: int) -> bool:
+    def is_in_shard(self, scenario: str, checkpoint: str, repeat: int) -> bool:
         """Whether these trials are carried out here, and not by another part."""
-        return self.part is None or any(
+        return self.shard is None or any(
             shard.checkpoint in (None, checkpoint) and shard.repeat in (None, repeat)
-            for shard in self._shards(scenario)
+            for shard in self._list_units(scenario)
         )
 
-    def owed(self, standings: Standings) -> int:
+    def count_owed(self, standings: TrialStates) -> int:
         """How many trials are carried out here: all there are, or those of the part."""
-        if self.part is not None:
-            return len(self.outcomes(standings))
-        return sum(each.owed_in_all for each in standings.scenarios.values())
+        if self.shard is not None:
+            return len(self.list_states(standings))
+        return sum(each.owed_count for each in standings.scenarios.values())
 
-    def _is_over(self, standings: Standings) -> bool:
+    def _is_complete(self, standings: TrialStates) -> bool:
         """Whether the part has all it owes; no line of its journal says so."""
         known, plan = standings.scenarios, self.plan
-        if not self._share.keys() <= known.keys():
+        if not self._work_units.keys() <= known.keys():
             return False
         return all(
             is_finished(known[scenario], shards)
-            and not (plan.appellate and reviews_due(scenario, known[scenario], plan))
-            for scenario, shards in self._share.items()
+            and not (plan.appellate and find_due_reviews(scenario, known[scenario], plan))
+            for scenario, shards in self._work_units.items()
         )
 
     def check_folder(self) -> None:
         """Refuse a folder that holds another run or part, before anything is spent."""
-        _ = self.part
+        _ = self.shard
         if not self.journal.exists():
             return
-        first = next(read(self.journal), None)
+        first = next(read_events(self.journal), None)
         if first is not None:
-            _refuse_other_plan(first, self.plan, self.part, self.folder)
+            _refuse_other_plan(first, self.plan, self.shard, self.folder)
         elif not _OPENING.startswith(self.journal.read_bytes()[: len(_OPENING)]):
             raise UsageError(
                 f"{self.journal} is not a journal of ours; choose another folder with --into"
             )
 
-    def _resumed(self, journal: Journal) -> Standings:
+    def _resume(self, journal: Journal) -> TrialStates:
         """Where the run stands, with the journal's first or next line written."""
-        standings = Standings(self.plan)
-        events = read(self.journal)
+        standings = TrialStates(self.plan)
+        events = read_events(self.journal)
         first = next(events, None)
         if first is None:
             now = datetime.now(UTC)
@@ -186,27 +186,29 @@ class Job:
                 RunStarted(
                     at=now,
                     plan=self.plan,
-                    code=code_version(),
-                    diagnosis=last_of(self.plan.system),
-                    part=self.part,
+                    code=get_code_version(),
+                    diagnosis=load_diagnosis(self.plan.system),
+                    part=self.shard,
                     **self._work,
                 )
             )
             self._declare(journal, standings)
             return standings
-        _refuse_other_plan(first, self.plan, self.part, self.folder)
+        _refuse_other_plan(first, self.plan, self.shard, self.folder)
         for number, event in enumerate(events, start=2):
             try:
-                standings.note(event)
+                standings.apply_event(event)
             except ValueError as error:
                 raise DataError(f"{self.journal}, line {number}: {error}") from error
         if self.settings.retry_errors:
-            standings.reopen(State.NOT_ANSWERED)
-        self.was_finished = standings.ended if self.part is None else self._is_over(standings)
+            standings.reset_state(TrialState.NOT_ANSWERED)
+        self.was_finished = (
+            standings.has_ended if self.shard is None else self._is_complete(standings)
+        )
         if not self.was_finished:
-            resumed = RunResumed(at=datetime.now(UTC), code=code_version(), **self._work)
+            resumed = RunResumed(at=datetime.now(UTC), code=get_code_version(), **self._work)
             journal.append(resumed)
-            standings.note(resumed)
+            standings.apply_event(resumed)
         self._declare(journal, standings)
         return standings
 
@@ -217,55 +219,58 @@ class Job:
             return {}
         return {"executor": str(self.settings.executor), "workers": self.settings.workers}
 
-    def _declare(self, journal: Journal, standings: Standings) -> None:
+    def _declare(self, journal: Journal, standings: TrialStates) -> None:
         """Put on record what every scenario owes, before the first of them is begun."""
         for scenario, declared in self.questions.items():
             if scenario not in standings.scenarios:
                 journal.append(declared)
-                standings.note(declared)
+                standings.apply_event(declared)
 
     def _load(self, scenario: str) -> Scenario:
-        return self.staff.loaded(self._planned[scenario])
+        return self.staff.load_planned(self._planned[scenario])
 
-    def _unjudged(
-        self, standings: Standings, scenario: str, states: frozenset[State]
+    def _list_answers(
+        self, standings: TrialStates, scenario: str, states: frozenset[TrialState]
     ) -> Iterable[Answered]:
         """Answers on record whose trials stand in one of the states, up to the present end."""
         standing = standings.scenarios[scenario]
-        if not standing.count(*states):
+        if not standing.count_states(*states):
             return ()
         end = self.journal.stat().st_size
 
-        def found() -> Iterator[Answered]:
-            for offset, event in placed(self.journal, Answered):
+        def iterate() -> Iterator[Answered]:
+            for offset, event in read_with_offsets(self.journal, Answered):
                 if offset >= end:
                     return
-                if event.trial.scenario == scenario and standing.state_of(event.trial) in states:
+                if event.trial.scenario == scenario and standing.find_state(event.trial) in states:
                     yield event
 
-        return found()
+        return iterate()
 
-    def _judged(self, standings: Standings, scenario: str) -> Iterator[Judged]:
+    def _list_verdicts(self, standings: TrialStates, scenario: str) -> Iterator[Judged]:
         """The last verdict on record on each judged trial of a scenario."""
         standing = standings.scenarios[scenario]
         last: dict[int, int] = {}
-        for offset, verdict in placed(self.journal, Judged):
+        for offset, verdict in read_with_offsets(self.journal, Judged):
             if verdict.trial.scenario == scenario:
-                last[standing.slot_of(verdict.trial)] = offset
+                last[standing.find_slot(verdict.trial)] = offset
         with self.journal.open("rb") as file:
             for slot, offset in last.items():
                 file.seek(offset)
-                event = decode(file.readline())
-                if isinstance(event, Judged) and standing.failed_at_first(slot) is not None:
+                event = decode_event(file.readline())
+                if (
+                    isinstance(event, Judged)
+                    and standing.is_first_verdict_failure(slot) is not None
+                ):
                     yield event
 
 
-def _refuse_other_plan(first: Event, plan: Plan, part: Part | None, folder: Path) -> None:
+def _refuse_other_plan(first: Event, plan: Plan, part: Shard | None, folder: Path) -> None:
     if not isinstance(first, RunStarted):
         raise DataError(
             f"{folder / JOURNAL}: does not begin with a plan; start again in another folder"
         )
-    if differing := differences(first.plan, plan):
+    if differing := list_differences(first.plan, plan):
         raise OtherPlan(
             f"{folder} holds a run with other {', other '.join(differing)}; "
             "repeat its settings to go on with it, or choose another folder with --into"
@@ -279,6 +284,6 @@ def _refuse_other_plan(first: Event, plan: Plan, part: Part | None, folder: Path
         )
 
 
-def code_version() -> str:
+def get_code_version() -> str:
     """The version of this package, as the journal records it."""
     return version("recall-bench")

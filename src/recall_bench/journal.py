@@ -9,42 +9,51 @@ from typing import TypeVar
 
 import msgspec
 
-from recall_bench.appending import LineFile, is_busy, lines, lock_of
-from recall_bench.core.event import Event, decode, encode
+from recall_bench.appending import AppendLog, is_busy, make_lock, read_lines
+from recall_bench.core.event import Event, decode_event, encode_event
 from recall_bench.errors import DataError
 
-__all__ = ["JOURNAL", "Journal", "is_busy", "lines", "lock_of", "placed", "read", "read_kind"]
+__all__ = [
+    "JOURNAL",
+    "Journal",
+    "is_busy",
+    "make_lock",
+    "read_events",
+    "read_events_of",
+    "read_lines",
+    "read_with_offsets",
+]
 
 E = TypeVar("E", bound=Event)
 
 JOURNAL = "journal.jsonl"
 
 
-def read(path: Path) -> Iterator[Event]:
+def read_events(path: Path) -> Iterator[Event]:
     """Every event in the journal, oldest first."""
-    for number, (_, line) in enumerate(lines(path), start=1):
-        yield _decoded(path, number, line)
+    for number, (_, line) in enumerate(read_lines(path), start=1):
+        yield _decode_line(path, number, line)
 
 
-def read_kind(path: Path, kind: type[E]) -> Iterator[E]:
+def read_events_of(path: Path, kind: type[E]) -> Iterator[E]:
     """The events of one kind, oldest first; no other line is taken apart."""
-    for _, event in placed(path, kind):
+    for _, event in read_with_offsets(path, kind):
         yield event
 
 
-def placed(path: Path, kind: type[E]) -> Iterator[tuple[int, E]]:
+def read_with_offsets(path: Path, kind: type[E]) -> Iterator[tuple[int, E]]:
     """The events of one kind, each with the offset at which it stands."""
     opening = f'{{"type":"{kind.__struct_config__.tag}"'.encode()
-    for number, (offset, line) in enumerate(lines(path), start=1):
+    for number, (offset, line) in enumerate(read_lines(path), start=1):
         if line.startswith(opening):
-            event = _decoded(path, number, line)
+            event = _decode_line(path, number, line)
             if isinstance(event, kind):
                 yield offset, event
 
 
-def _decoded(path: Path, number: int, line: bytes) -> Event:
+def _decode_line(path: Path, number: int, line: bytes) -> Event:
     try:
-        return decode(line)
+        return decode_event(line)
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(
             f"{path}, line {number}: not a journal event ({error}); the file was changed "
@@ -52,7 +61,7 @@ def _decoded(path: Path, number: int, line: bytes) -> Event:
         ) from error
 
 
-class Journal(LineFile):
+class Journal(AppendLog):
     """Appends events to a journal file for as long as the `with` block lasts."""
 
     def __init__(self, path: Path) -> None:
@@ -61,4 +70,4 @@ class Journal(LineFile):
 
     def append(self, event: Event) -> None:
         """Write one event through to the operating system before returning."""
-        self.append_line(encode(event))
+        self.append_line(encode_event(event))

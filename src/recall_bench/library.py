@@ -12,28 +12,28 @@ from recall_bench.core.plan import Calendar
 from recall_bench.core.question import Item, Scenario
 from recall_bench.core.ranges import parse_range
 from recall_bench.core.record import Record
-from recall_bench.ending import Finished, carry_out, finished, to_its_end
+from recall_bench.ending import Finished, build_result, execute, execute_async
 from recall_bench.errors import UsageError
 from recall_bench.job import Job, Observer
 from recall_bench.profile import read_profile
-from recall_bench.rejudging.assembly import assemble_again
+from recall_bench.rejudging.assembly import assemble_rejudge
 from recall_bench.rejudging.changes import VerdictChanges
-from recall_bench.reporting.files.export import export
+from recall_bench.reporting.files.export import export_files
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import Summary, summarise
 from recall_bench.resolve.personas import SAMPLE
-from recall_bench.settings import Settings, overlaid
-from recall_bench.shipped import SOURCES, catalogue, materialised
+from recall_bench.settings import Settings, apply_overrides
+from recall_bench.shipped import SOURCES, load_catalogue, materialise
 
 if TYPE_CHECKING:
-    from recall_bench.analysis.contrasts import Report
-    from recall_bench.analysis.gate.checks import Gate
-    from recall_bench.evaluation.evaluate import Evaluated
-    from recall_bench.importing.carrying_out import Imported
-    from recall_bench.matrix.matrix import Done
-    from recall_bench.merging.folders import Merged
+    from recall_bench.analysis.contrasts import ComparisonReport
+    from recall_bench.analysis.gate.checks import GateReport
+    from recall_bench.evaluation.evaluate import EvalResult
+    from recall_bench.importing.carrying_out import ImportResult
+    from recall_bench.matrix.matrix import MatrixResult
+    from recall_bench.merging.folders import MergedRun
     from recall_bench.planning.estimating import Forecast
-    from recall_bench.publishing import Published
+    from recall_bench.publishing import PublishedReport
 
 
 class StoryEntry(Record, frozen=True, kw_only=True):
@@ -62,38 +62,39 @@ def list_personas(data: str | Path | None = None) -> list[PersonaEntry]:
     from recall_bench.datasets.persona import persona_ids, stories
 
     if data is None:
-        return _shipped_personas()
+        return _list_shipped_personas()
     root = Path(data)
     if not root.is_dir():
         raise UsageError(f"--data: {root} is not a folder; name the one that holds the personas")
     return [
-        _persona_entry(
-            root / name, tuple(_story_entry(root / name, arcs) for arcs in stories(root / name))
+        _make_persona_entry(
+            root / name,
+            tuple(_make_story_entry(root / name, arcs) for arcs in stories(root / name)),
         )
         for name in persona_ids(root)
     ]
 
 
-def _shipped_personas() -> list[PersonaEntry]:
+def _list_shipped_personas() -> list[PersonaEntry]:
     """What the package has, without playing any of it."""
     from recall_bench.datasets.persona import stories
 
     played = [
-        _persona_entry(
+        _make_persona_entry(
             SOURCES / name,
             tuple(
                 StoryEntry(arcs=arcs, days=corpus.days, questions=corpus.questions, problems=0)
                 for arcs, corpus in told.items()
             ),
         )
-        for name, told in catalogue().items()
+        for name, told in load_catalogue().items()
     ]
     sample = SOURCES / SAMPLE
-    told = tuple(_story_entry(sample, arcs) for arcs in stories(sample))
-    return [*played, _persona_entry(sample, told)]
+    told = tuple(_make_story_entry(sample, arcs) for arcs in stories(sample))
+    return [*played, _make_persona_entry(sample, told)]
 
 
-def _persona_entry(folder: Path, told: tuple[StoryEntry, ...]) -> PersonaEntry:
+def _make_persona_entry(folder: Path, told: tuple[StoryEntry, ...]) -> PersonaEntry:
     from recall_bench.datasets.persona import read_persona
 
     persona = read_persona(folder)
@@ -106,10 +107,10 @@ def _persona_entry(folder: Path, told: tuple[StoryEntry, ...]) -> PersonaEntry:
     )
 
 
-def _story_entry(folder: Path, arcs: str) -> StoryEntry:
-    from recall_bench.datasets.persona import inspect
+def _make_story_entry(folder: Path, arcs: str) -> StoryEntry:
+    from recall_bench.datasets.persona import inspect_persona
 
-    found = inspect(folder, arcs=arcs)
+    found = inspect_persona(folder, arcs=arcs)
     return StoryEntry(
         arcs=arcs,
         days=found.card.episodes if found.card else None,
@@ -122,13 +123,13 @@ def load_persona(
     folder: str | Path, *, arcs: str | None = None, calendar: Calendar = Calendar.METADATA
 ) -> Scenario:
     """One persona's story with its questions, days verbatim: a folder, or a shipped persona."""
-    from recall_bench.datasets.persona import load
-    from recall_bench.resolve.personas import story_in
+    from recall_bench.datasets.persona import load_persona
+    from recall_bench.resolve.personas import find_story
 
-    is_shipped = str(folder) in catalogue() and not Path(folder).is_dir()
-    place = materialised(str(folder), arcs) if is_shipped else Path(folder)
-    story = story_in(place, arcs)
-    return load(story.folder, arcs=story.arcs, calendar=calendar)
+    is_shipped = str(folder) in load_catalogue() and not Path(folder).is_dir()
+    place = materialise(str(folder), arcs) if is_shipped else Path(folder)
+    story = find_story(place, arcs)
+    return load_persona(story.folder, arcs=story.arcs, calendar=calendar)
 
 
 def questions_in_range(scenario: Scenario, label: str | int) -> tuple[Item, ...]:
@@ -139,8 +140,8 @@ def questions_in_range(scenario: Scenario, label: str | int) -> tuple[Item, ...]
 
 def read_settings(profile: Path | None = None, given: Mapping[str, Any] | None = None) -> Settings:
     """Defaults, overlaid by a profile, overlaid by what was given."""
-    settings = Settings() if profile is None else overlaid(Settings(), read_profile(profile))
-    return overlaid(settings, dict(given or {}))
+    settings = Settings() if profile is None else apply_overrides(Settings(), read_profile(profile))
+    return apply_overrides(settings, dict(given or {}))
 
 
 def run(
@@ -153,7 +154,7 @@ def run(
     Give `Settings`, or their fields by name: `run(adapter="bm25", ranges="30d")`. The adapter
     may be a class or an object of yours. Inside a running event loop, await `arun` instead.
     """
-    return carry_out(_assembled(settings, given), observe)
+    return execute(_assemble_job(settings, given), observe)
 
 
 async def arun(
@@ -162,26 +163,26 @@ async def arun(
     **given: Any,  # noqa: ANN401 - the fields of Settings
 ) -> Finished:
     """The same as `run`, for those who have an event loop already."""
-    job = _assembled(settings, given)
-    return finished(job, await to_its_end(job, observe))
+    job = _assemble_job(settings, given)
+    return build_result(job, await execute_async(job, observe))
 
 
-def _assembled(settings: Settings | None, given: dict[str, Any]) -> Job:
+def _assemble_job(settings: Settings | None, given: dict[str, Any]) -> Job:
     wanted = settings or Settings()
     adapter = given.get("adapter", wanted.adapter)
     if isinstance(adapter, str):
-        return assemble(overlaid(wanted, given))
-    from recall_bench.systems.python.system import system_from
+        return assemble(apply_overrides(wanted, given))
+    from recall_bench.systems.python.system import build_python_system
 
-    system = system_from(adapter, given.get("config", wanted.config))
-    return assemble(overlaid(wanted, given | {"adapter": system.card.name}), system)
+    system = build_python_system(adapter, given.get("config", wanted.config))
+    return assemble(apply_overrides(wanted, given | {"adapter": system.card.name}), system)
 
 
 def evaluate(
     dataset: str,
     observe: Observer | None = None,
     **given: Any,  # noqa: ANN401 - the fields of Request and of Settings
-) -> "Evaluated":
+) -> "EvalResult":
     """Measure a system on a public dataset, and write the report.
 
     Give the fields of `Request` and of `Settings` by name: `evaluate("locomo", adapter="bm25",
@@ -190,9 +191,9 @@ def evaluate(
     from recall_bench.evaluation.assembly import assemble_evaluation
     from recall_bench.evaluation.evaluate import evaluate as carried_out
     from recall_bench.evaluation.opening import open_dataset
-    from recall_bench.evaluation.request import Mode, Request
+    from recall_bench.evaluation.request import EvalMode, EvalRequest
 
-    names = {each.name for each in fields(Request)} - {"dataset", "settings"}
+    names = {each.name for each in fields(EvalRequest)} - {"dataset", "settings"}
     wanted = {name: given.pop(name) for name in list(given) if name in names}
     for name in ("answers_from", "reports"):
         if isinstance(wanted.get(name), str):
@@ -200,19 +201,19 @@ def evaluate(
     for name in ("categories", "errata"):
         if isinstance(wanted.get(name), str):
             wanted[name] = (wanted[name],)
-    if wanted.get("mode", Mode.RAW) not in list(Mode):
-        raise UsageError(f"mode: {wanted['mode']!r} is none; there are {', '.join(Mode)}")
+    if wanted.get("mode", EvalMode.RAW) not in list(EvalMode):
+        raise UsageError(f"mode: {wanted['mode']!r} is none; there are {', '.join(EvalMode)}")
     if "mode" in wanted:
-        wanted["mode"] = Mode(wanted["mode"])
+        wanted["mode"] = EvalMode(wanted["mode"])
     adapter = given.get("adapter", "")
     system = None
     if not isinstance(adapter, str):
-        from recall_bench.systems.python.system import system_from
+        from recall_bench.systems.python.system import build_python_system
 
-        system = system_from(adapter, given.get("config", {}))
+        system = build_python_system(adapter, given.get("config", {}))
         given["adapter"] = system.card.name
-    settings = overlaid(Settings(heatmap_png=False), given)
-    request = Request(dataset=dataset, settings=settings, **wanted)
+    settings = apply_overrides(Settings(heatmap_png=False), given)
+    request = EvalRequest(dataset=dataset, settings=settings, **wanted)
     return carried_out(assemble_evaluation(request, open_dataset(request), system), observe)
 
 
@@ -227,7 +228,7 @@ def rejudge(
     Give the settings of judging by name: `rejudge("runs/a", judge="openai:gpt-5-mini",
     into="runs/b")`. The dataset is a shipped persona, or lies in `data`.
     """
-    return carry_out(assemble_again(Path(run_folder), {**given, "judge": judge}), observe)
+    return execute(assemble_rejudge(Path(run_folder), {**given, "judge": judge}), observe)
 
 
 def export_run(run_folder: str | Path, to: str | Path | None = None) -> tuple[Path, ...]:
@@ -240,23 +241,23 @@ def export_run(run_folder: str | Path, to: str | Path | None = None) -> tuple[Pa
         "questions": target / "questions.jsonl",
         "failures": target / "failures.jsonl",
     }
-    export(folder, **paths)
+    export_files(folder, **paths)
     return tuple(paths.values())
 
 
 def draw_heatmap(source: str | Path, output: str | Path) -> None:
     """The heatmap of a run folder, a result.json or a progress.jsonl, as .png or .svg."""
-    from recall_bench.reporting.heatmap.drawing import draw
-    from recall_bench.reporting.heatmap.sources import heatmap_of
+    from recall_bench.reporting.heatmap.drawing import draw_picture
+    from recall_bench.reporting.heatmap.sources import load_heatmap
 
-    draw(heatmap_of(Path(source)), Path(output))
+    draw_picture(load_heatmap(Path(source)), Path(output))
 
 
 def text_report(folder: RunFolder, summary: Summary | None = None) -> str:
     """What `run` prints: the facts, the scores by checkpoint, the heatmap in letters."""
-    from recall_bench.reporting.text import report
+    from recall_bench.reporting.text import render_run
 
-    return report(folder, summary or summarise(folder))
+    return render_run(folder, summary or summarise(folder))
 
 
 def heatmap_json(summary: Summary) -> str:
@@ -270,7 +271,7 @@ def result_json(folder: RunFolder) -> Iterator[str]:
     """The whole result.json, piece by piece: a large one does not fit into one string."""
     with TemporaryDirectory() as scratch:
         path = Path(scratch, "result.json")
-        export(folder, result=path)
+        export_files(folder, result=path)
         with path.open(encoding="utf-8") as file:
             while piece := file.read(1 << 20):
                 yield piece
@@ -278,9 +279,9 @@ def result_json(folder: RunFolder) -> Iterator[str]:
 
 def verdict_changes(before: RunFolder, after: RunFolder) -> VerdictChanges:
     """What other judges changed between two runs over the same answers, by category."""
-    from recall_bench.rejudging.changes import changes_between
+    from recall_bench.rejudging.changes import compare_verdicts
 
-    return changes_between(before, after)
+    return compare_verdicts(before, after)
 
 
 def report(
@@ -291,15 +292,15 @@ def report(
     canaries: str | Path | None = None,
     data: str | Path | None = None,
     pictures: bool = False,
-) -> "Published":
+) -> "PublishedReport":
     """Write the page and the figures of a run; all figures, and the files, are returned.
 
     `beside` are runs to weigh it against, `canaries` is a file of questions to watch, `data` holds
     the personas where they do not come with the package.
     """
-    from recall_bench.publishing import publish
+    from recall_bench.publishing import publish_report
 
-    return publish(
+    return publish_report(
         Path(run_folder),
         into=None if into is None else Path(into),
         beside=[Path(each) for each in beside],
@@ -309,7 +310,9 @@ def report(
     )
 
 
-def compare(baseline: str | Path, *others: str | Path, intersect: bool = False) -> "Report":
+def compare(
+    baseline: str | Path, *others: str | Path, intersect: bool = False
+) -> "ComparisonReport":
     """Each of the other runs against the first: differences, intervals, p-values, in words too.
 
     UsageError if they are not alike, unless what they have in common is to be compared.
@@ -325,21 +328,21 @@ def gate(
     run_folder: str | Path,
     baseline: str | Path | None = None,
     **rules: Any,  # noqa: ANN401 - the fields of Rules
-) -> "Gate":
+) -> "GateReport":
     """Pass or fail a run: `gate("runs/now", "runs/main", margin=2, max_leaks=0)`.
 
     The rules are those of the command, by name.
     """
-    from recall_bench.analysis.gate.gating import gate_run
-    from recall_bench.analysis.gate.rules import merged
+    from recall_bench.analysis.gate.gating import check_run
+    from recall_bench.analysis.gate.rules import merge_rules
 
     against = None if baseline is None else RunFolder.open(Path(baseline))
-    return gate_run(RunFolder.open(Path(run_folder)), against, merged(rules))
+    return check_run(RunFolder.open(Path(run_folder)), against, merge_rules(rules))
 
 
 def import_run(
     *sources: str | Path, into: str | Path | None = None, as_graded: bool = False
-) -> "Imported":
+) -> "ImportResult":
     """A run folder of the public harness's files, and what was found and repaired in them."""
     from recall_bench.importing.carrying_out import import_run
 
@@ -360,10 +363,10 @@ def estimate(
 
     `earlier` are run folders whose measured times and prices are gone by.
     """
-    from recall_bench.planning.asking_nobody import planned
-    from recall_bench.planning.estimating import estimate as estimated
+    from recall_bench.planning.asking_nobody import dry_plan
+    from recall_bench.planning.estimating import estimate_run as estimated
 
-    with planned(overlaid(settings or Settings(), given)) as job:
+    with dry_plan(apply_overrides(settings or Settings(), given)) as job:
         return estimated(job, earlier=[Path(each) for each in earlier])
 
 
@@ -372,25 +375,25 @@ def run_matrix(
     *,
     only: Sequence[str] = (),
     **flags: Any,  # noqa: ANN401 - the flags of the command, as settings
-) -> "Done":
+) -> "MatrixResult":
     """Every cell of a matrix file carried out, and the report on all of them."""
     from time import monotonic
 
-    from recall_bench.matrix.matrix import carried_out, opened
-    from recall_bench.matrix.progress import Board
+    from recall_bench.matrix.matrix import open_matrix, run_matrix
+    from recall_bench.matrix.progress import MatrixBoard
 
-    found, cells = opened(Path(file), flags)
-    return carried_out(
+    found, cells = open_matrix(Path(file), flags)
+    return run_matrix(
         found,
         cells,
         only=only,
-        watcher=lambda wanted, _: Board([cell.label for cell in wanted], monotonic),
+        watcher=lambda wanted, _: MatrixBoard([cell.label for cell in wanted], monotonic),
     )
 
 
-def merge(*folders: str | Path, into: str | Path) -> "Merged":
+def merge(*folders: str | Path, into: str | Path) -> "MergedRun":
     """One run of the parts that were carried out apart, in a new folder."""
-    from recall_bench.merging.folders import merge as merged
+    from recall_bench.merging.folders import merge_runs as merged
 
     return merged([Path(each) for each in folders], Path(into))
 

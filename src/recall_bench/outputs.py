@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from recall_bench.core.part import Part
+from recall_bench.core.part import Shard
 from recall_bench.core.plan import Plan
 from recall_bench.errors import UsageError
 from recall_bench.journal import JOURNAL
@@ -20,27 +20,27 @@ QUESTIONS, FAILURES = "questions.jsonl", "failures.jsonl"
 PICTURES = ("heatmap.png", "heatmap.svg")
 
 
-def run_folder(settings: Settings, plan: Plan, prefix: str = "") -> Path:
+def choose_run_folder(settings: Settings, plan: Plan, prefix: str = "") -> Path:
     """Where the run lives: as told, by the result it was told to write, or by its plan.
 
     A folder named by the plan begins with the prefix, which says what kind of run it is, and
     ends with the part, if the run is one.
     """
     if settings.resume is not None:
-        return _resumed(settings.resume, settings.into)
-    told = _told(settings)
+        return _find_resume_folder(settings.resume, settings.into)
+    told = _find_named_folder(settings)
     if told is not None:
         return told
     name = re.sub(r"[^\w.-]+", "-", plan.system.name).strip("-") or "run"
-    part = "" if settings.shard is None else _suffix(Part.parse(settings.shard))
+    part = "" if settings.shard is None else _format_shard(Shard.parse(settings.shard))
     return RUNS / f"{prefix}{name}-{plan.digest[:8]}{part}"
 
 
-def _suffix(part: Part) -> str:
+def _format_shard(part: Shard) -> str:
     return f"-part-{part.number}-of-{part.of}"
 
 
-def beside(settings: Settings, into: Path) -> Settings:
+def move_outputs(settings: Settings, into: Path) -> Settings:
     """The settings of another run in a folder of its own, with no file outside of it.
 
     Files somebody named hold one run: of several, the last would be left. And what stands beside
@@ -59,7 +59,7 @@ def beside(settings: Settings, into: Path) -> Settings:
     )
 
 
-def _told(settings: Settings) -> Path | None:
+def _find_named_folder(settings: Settings) -> Path | None:
     if settings.into is not None:
         return settings.into
     result = settings.json_out
@@ -68,7 +68,7 @@ def _told(settings: Settings) -> Path | None:
     return result.parent if result.name == RESULT else result.with_suffix("")
 
 
-def _resumed(resume: Path, into: Path | None) -> Path:
+def _find_resume_folder(resume: Path, into: Path | None) -> Path:
     folder = resume if resume.is_dir() else resume.parent
     if not (folder / JOURNAL).is_file():
         raise UsageError(
@@ -80,7 +80,7 @@ def _resumed(resume: Path, into: Path | None) -> Path:
     return folder
 
 
-def _files(settings: Settings) -> dict[str, Path]:
+def _list_named_files(settings: Settings) -> dict[str, Path]:
     """Each file somebody named, by the flag that names it."""
     named = {
         "--json-out": settings.json_out,
@@ -96,11 +96,11 @@ def refuse_clashes(settings: Settings) -> None:
     for flag, path in {"--into": settings.into, "--resume": settings.resume}.items():
         if path is not None and not path.parts:
             raise UsageError(f"{flag}: no folder is named")
-    folder = _told(settings)
+    folder = _find_named_folder(settings)
     taken: dict[Path, str] = {}
     if folder is not None:
         taken = {(folder / name).resolve(): name for name in (JOURNAL, *PICTURES)}
-    for flag, path in _files(settings).items():
+    for flag, path in _list_named_files(settings).items():
         if not path.parts:
             raise UsageError(f"{flag}: no file is named")
         if path.exists() and not path.is_file():
@@ -112,7 +112,7 @@ def refuse_clashes(settings: Settings) -> None:
 
 def refuse_unwritable(settings: Settings) -> None:
     """Find out now, not after the last answer, that a result cannot be saved."""
-    wanted = _files(settings)
+    wanted = _list_named_files(settings)
     if settings.into is not None:
         wanted["--into"] = settings.into / RESULT
     for flag, path in wanted.items():

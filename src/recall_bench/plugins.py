@@ -5,17 +5,17 @@ from typing import Any
 
 from recall_bench.errors import AmbiguousPlugin, UnknownPlugin
 
-KINDS = ("systems", "judges")
+PLUGIN_KINDS = ("systems", "judges")
 
 
-def installed(kind: str) -> list[EntryPoint]:
+def list_plugins(kind: str) -> list[EntryPoint]:
     """What is on offer, ours included, without importing any of it."""
     return sorted(entry_points(group=f"recall_bench.{kind}"), key=lambda entry: entry.name)
 
 
-def load(kind: str, name: str) -> Any:  # noqa: ANN401 - a factory of whatever the kind is
+def load_plugin(kind: str, name: str) -> Any:  # noqa: ANN401 - a factory of whatever the kind is
     """The factory registered under `name`."""
-    offers = installed(kind)
+    offers = list_plugins(kind)
     matches = [entry for entry in offers if entry.name == name]
     if not matches:
         raise UnknownPlugin(kind, name, [entry.name for entry in offers])

@@ -7,26 +7,26 @@ from typing import Any
 
 import msgspec
 
-from recall_bench.core.plan import Calendar, Ingest, Lifecycle, Review
+from recall_bench.core.plan import Calendar, Ingest, Lifecycle, ReviewMode
 from recall_bench.errors import UsageError
-from recall_bench.settings import PATHS, Executor, JudgeShows
+from recall_bench.settings import PATH_SETTINGS, Executor, JudgeShows
 
 
-class _Section(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class _ProfileSection(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     pass
 
 
-class _Persona(_Section):
+class _PersonaSection(_ProfileSection):
     id: str
     dir: str | None = None
     arcs: str | None = None
 
 
-class _Env(_Section):
+class _EnvSection(_ProfileSection):
     file: str | None = None
 
 
-class _Models(_Section):
+class _ModelsSection(_ProfileSection):
     generation: str | None = None
     reader: str | None = None
     system: str | None = None
@@ -39,19 +39,19 @@ class _Models(_Section):
     conversation: str | None = None
 
 
-class _Harness(_Section):
+class _HarnessSection(_ProfileSection):
     adapter: str | None = None
     factory: str | None = None
     config: dict[str, object] | None = None
 
 
-class _Steps(_Section):
+class _RangeSteps(_ProfileSection):
     start: int
     end: int
     step: int
 
 
-class _Run(_Section):
+class _RunSection(_ProfileSection):
     ranges: str | list[int | str] | dict[str, Any] | None = None
     seed: int | None = None
     timeout: int | None = None
@@ -71,7 +71,7 @@ class _Run(_Section):
     judge_shows: JudgeShows | None = None
     judge_budget: int | None = None
     judge_cache: bool | None = None
-    review: Review | None = None
+    review: ReviewMode | None = None
     max_cost: float | None = None
     max_tokens: int | None = None
     max_calls: int | None = None
@@ -100,7 +100,7 @@ class _Run(_Section):
     heatmap_png: bool | None = None
 
 
-class _Generate(_Section):
+class _GenerateSection(_ProfileSection):
     days: int | None = None
     start: int | None = None
     end: int | None = None
@@ -109,23 +109,23 @@ class _Generate(_Section):
     history_window: int | None = None
 
 
-class Profile(_Section):
+class Profile(_ProfileSection):
     """The shape of the file, section by section."""
 
-    persona: _Persona | None = None
-    env: _Env | None = None
-    models: _Models | None = None
-    harness: _Harness | None = None
-    run: _Run | None = None
-    generate: _Generate | None = None
+    persona: _PersonaSection | None = None
+    env: _EnvSection | None = None
+    models: _ModelsSection | None = None
+    harness: _HarnessSection | None = None
+    run: _RunSection | None = None
+    generate: _GenerateSection | None = None
 
 
 def read_profile(path: Path) -> dict[str, Any]:
     """The settings a profile gives, by name. Relative paths in it are relative to it."""
-    return settings_of(parsed_profile(path), path.parent)
+    return extract_settings(parse_profile(path), path.parent)
 
 
-def parsed_profile(path: Path) -> Profile:
+def parse_profile(path: Path) -> Profile:
     """The profile as it stands; its env file is loaded."""
     from recall_bench.yaml12 import load_yaml
 
@@ -133,39 +133,39 @@ def parsed_profile(path: Path) -> Profile:
         raise UsageError(f"--profile: there is no file {path}")
     raw = load_yaml(path)
     if not isinstance(raw, dict):
-        raise UsageError(f"{path}: a profile is a mapping with sections {_names(Profile)}")
+        raise UsageError(f"{path}: a profile is a mapping with sections {_list_keys(Profile)}")
     _refuse_unknown(raw, Profile, str(path))
     try:
         profile = msgspec.convert(raw, Profile)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{path}: {_in_words(error)}") from error
+        raise UsageError(f"{path}: {_describe_error(error)}") from error
     if profile.env is not None and profile.env.file is not None:
         _load_env(path.parent / profile.env.file)
     return profile
 
 
-def _names(section: type[_Section]) -> str:
+def _list_keys(section: type[_ProfileSection]) -> str:
     return ", ".join(f.encode_name for f in msgspec.structs.fields(section))
 
 
-def _refuse_unknown(raw: dict[str, Any], section: type[_Section], where: str) -> None:
+def _refuse_unknown(raw: dict[str, Any], section: type[_ProfileSection], where: str) -> None:
     known = {f.encode_name: f for f in msgspec.structs.fields(section)}
     for key, value in raw.items():
         if key not in known:
             near = get_close_matches(str(key), known, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"known keys: {_names(section)}"
+            hint = f"did you mean {near[0]!r}?" if near else f"known keys: {_list_keys(section)}"
             raise UsageError(f"{where}: unknown key {key!r}; {hint}")
-        inner = [t for t in _members(known[key].type) if isinstance(t, type)]
-        nested = next((t for t in inner if issubclass(t, _Section)), None)
+        inner = [t for t in _list_members(known[key].type) if isinstance(t, type)]
+        nested = next((t for t in inner if issubclass(t, _ProfileSection)), None)
         if nested is not None and isinstance(value, dict):
             _refuse_unknown(value, nested, f"{where}, {key}")
 
 
-def _members(annotation: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a type expression
+def _list_members(annotation: Any) -> tuple[Any, ...]:  # noqa: ANN401 - a type expression
     return getattr(annotation, "__args__", (annotation,))
 
 
-def _in_words(error: msgspec.ValidationError) -> str:
+def _describe_error(error: msgspec.ValidationError) -> str:
     problem, _, place = str(error).partition(" - at ")
     words = problem.replace("`", "").lower()
     return f"{place.strip('`').removeprefix('$.')}: {words}" if place else words
@@ -197,7 +197,7 @@ _RENAMED = {
 }
 
 
-def settings_of(profile: Profile, base: Path) -> dict[str, Any]:
+def extract_settings(profile: Profile, base: Path) -> dict[str, Any]:
     """The settings that a profile gives, by name."""
     given: dict[str, Any] = {}
     if profile.persona is not None:
@@ -210,23 +210,23 @@ def settings_of(profile: Profile, base: Path) -> dict[str, Any]:
             "reader": profile.models.reader,
             "system_model": profile.models.system,
             "system_embedder": profile.models.system_embedder,
-            "judge": code_path(profile.models.judge, base),
+            "judge": resolve_code_path(profile.models.judge, base),
             "judge_base_url": profile.models.judge_base_url,
-            "appellate_judge": code_path(profile.models.appellate_judge, base),
+            "appellate_judge": resolve_code_path(profile.models.appellate_judge, base),
             "appellate_base_url": profile.models.appellate_base_url,
         }
     if profile.harness is not None:
         given |= {
-            "adapter": code_path(profile.harness.adapter, base),
+            "adapter": resolve_code_path(profile.harness.adapter, base),
             "factory": profile.harness.factory,
             "config": profile.harness.config,
         }
     if profile.run is not None:
-        given |= _given_run(profile.run, base)
+        given |= _extract_run_settings(profile.run, base)
     return {name: value for name, value in given.items() if value is not None}
 
 
-def code_path(target: str | None, base: Path) -> str | None:
+def resolve_code_path(target: str | None, base: Path) -> str | None:
     """A path in a profile is relative to the profile; a name or an address is not."""
     if target is None:
         return None
@@ -236,32 +236,32 @@ def code_path(target: str | None, base: Path) -> str | None:
     return str(base / target) if file and (base / file).exists() else target
 
 
-def _given_run(run: _Run, base: Path) -> dict[str, Any]:
+def _extract_run_settings(run: _RunSection, base: Path) -> dict[str, Any]:
     given: dict[str, Any] = {}
-    for name in (f.name for f in msgspec.structs.fields(_Run)):
+    for name in (f.name for f in msgspec.structs.fields(_RunSection)):
         value = getattr(run, name)
         if value is None:
             continue
         if name == "question_log" and isinstance(value, bool):
             given["write_question_log"] = value
         elif name == "ranges":
-            given["ranges"] = _ranges(value)
+            given["ranges"] = _parse_range_setting(value)
         elif isinstance(value, list):
             given[name] = tuple(value)
         else:
-            given[_RENAMED.get(name, name)] = base / value if name in PATHS else value
+            given[_RENAMED.get(name, name)] = base / value if name in PATH_SETTINGS else value
     return given
 
 
-def _ranges(raw: str | list[int | str] | dict[str, Any]) -> tuple[str, ...]:
+def _parse_range_setting(raw: str | list[int | str] | dict[str, Any]) -> tuple[str, ...]:
     if isinstance(raw, dict):
         if set(raw) == {"series"} and isinstance(raw["series"], list):
             return tuple(str(word) for word in raw["series"])
         try:
-            steps = msgspec.convert(raw, _Steps)
+            steps = msgspec.convert(raw, _RangeSteps)
         except msgspec.ValidationError as error:
             raise UsageError(
-                f"run.ranges: say a list, {{start, end, step}} or {{series}}; {_in_words(error)}"
+                f"run.ranges: say a list, {{start, end, step}} or {{series}}; {_describe_error(error)}"
             ) from error
         if steps.step < 1:
             raise UsageError(f"run.ranges.step: {steps.step} is too small; say at least 1")

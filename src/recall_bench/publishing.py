@@ -11,35 +11,35 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from recall_bench.analysis.attribution.attribute import leaves_of
+from recall_bench.analysis.attribution.attribute import find_leaves
 from recall_bench.analysis.report.building import build_report
-from recall_bench.analysis.report.views import Report
-from recall_bench.analysis.trials import Table, read_trials
+from recall_bench.analysis.report.views import RunReport
+from recall_bench.analysis.trials import TrialTable, read_trials
 from recall_bench.errors import BenchError, DataError, UsageError
-from recall_bench.rejudging.days import day_texts
+from recall_bench.rejudging.days import load_day_texts
 from recall_bench.replacement import replace_file
 from recall_bench.reporting.folder import RunFolder
 
 if TYPE_CHECKING:
-    from recall_bench.shipped import Building
+    from recall_bench.shipped import BuildProgress
 
-PAGE, FIGURES, PICTURES = "report.html", "report.json", "pictures"
+PAGE_FILE, FIGURES_FILE, PICTURES_FOLDER = "report.html", "report.json", "pictures"
 """What a report's folder holds."""
 
-_LONGEST = 60
+_MAX_NAME_LENGTH = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class PublishedReport:
     """A report, and the files it was written to."""
 
-    report: Report
+    report: RunReport
     files: tuple[Path, ...]
     notes: tuple[str, ...] = ()
     """What the page could not show, and why."""
 
 
-def publish(
+def publish_report(
     run: Path,
     *,
     into: Path | None = None,
@@ -47,8 +47,8 @@ def publish(
     canaries: Path | None = None,
     data: Path | None = None,
     pictures: bool = False,
-    building: "Building | None" = None,
-) -> Published:
+    building: "BuildProgress | None" = None,
+) -> PublishedReport:
     """Write the report of a run, into a folder `report` of its own unless told otherwise.
 
     `beside` are runs to weigh it against, `canaries` the file of questions to watch, `data` the
@@ -58,43 +58,47 @@ def publish(
     folder = RunFolder.open(run)
     table = read_trials(folder)
     others = [RunFolder.open(path) for path in beside]
-    stories, missing = _stories(folder, data, building)
+    stories, missing = _load_stories(folder, data, building)
     report = build_report(folder, table, beside=others, canaries=canaries)
-    target = _folder(run / "report" if into is None else into)
-    figures = target / FIGURES
+    target = _check_folder(run / "report" if into is None else into)
+    figures = target / FIGURES_FILE
     replace_file(figures, msgspec.json.format(msgspec.json.encode(report), indent=2))
-    with _charts(figures, target / PICTURES) if pictures else nullcontext(list) as drawn:
-        page = _page(target / PAGE, report, folder, table, stories)
-        heatmaps = _heatmaps(report, folder, target / PICTURES) if pictures else ()
+    with (
+        _draw_charts(figures, target / PICTURES_FOLDER) if pictures else nullcontext(list) as drawn
+    ):
+        page = _write_page(target / PAGE_FILE, report, folder, table, stories)
+        heatmaps = _draw_heatmaps(report, folder, target / PICTURES_FOLDER) if pictures else ()
         files = (page, figures, *heatmaps, *drawn())
-    return Published(report=report, files=files, notes=() if missing is None else (missing,))
+    return PublishedReport(report=report, files=files, notes=() if missing is None else (missing,))
 
 
-def _folder(target: Path) -> Path:
+def _check_folder(target: Path) -> Path:
     if target.exists() and not target.is_dir():
         raise UsageError(f"{target}: is a file; name a folder for the report")
     return target
 
 
-def _page(
+def _write_page(
     output: Path,
-    report: Report,
+    report: RunReport,
     folder: RunFolder,
-    table: Table,
+    table: TrialTable,
     stories: Mapping[str, Mapping[int, str]],
 ) -> Path:
     from recall_bench.pages.writing import write_page
 
-    write_page(output, report, folder=folder, table=table, leaves=leaves_of(table), stories=stories)
+    write_page(
+        output, report, folder=folder, table=table, leaves=find_leaves(table), stories=stories
+    )
     return output
 
 
-def _stories(
-    folder: RunFolder, data: Path | None, building: "Building | None"
+def _load_stories(
+    folder: RunFolder, data: Path | None, building: "BuildProgress | None"
 ) -> tuple[dict[str, dict[int, str]], str | None]:
     """The days that evidence points into, or why they cannot be shown."""
     try:
-        return day_texts(folder.plan, data, building), None
+        return load_day_texts(folder.plan, data, building), None
     except (UsageError, DataError) as missing:
         # Whoever names a folder means it. Without one the report does without the days, and so
         # does the report of a run that was imported without any.
@@ -103,29 +107,31 @@ def _stories(
         return {}, f"the days that evidence points into are not shown: {missing}"
 
 
-def _heatmaps(report: Report, folder: RunFolder, target: Path) -> Iterator[Path]:
+def _draw_heatmaps(report: RunReport, folder: RunFolder, target: Path) -> Iterator[Path]:
     """One of all personas, and one of each where there are several."""
-    from recall_bench.reporting.heatmap.drawing import draw
-    from recall_bench.reporting.heatmap.measured import heatmap_of
+    from recall_bench.reporting.heatmap.drawing import draw_picture
+    from recall_bench.reporting.heatmap.measured import build_heatmap
     from recall_bench.reporting.summary import summarise
 
     summary = summarise(folder)
     for number, heatmap in enumerate(report.heatmaps):
-        name = "heatmap" if number == 0 else f"heatmap-{number}-{_file_name(heatmap.persona)}"
-        data = heatmap_of(folder, summary, heatmap)
+        name = (
+            "heatmap" if number == 0 else f"heatmap-{number}-{_format_file_name(heatmap.persona)}"
+        )
+        data = build_heatmap(folder, summary, heatmap)
         for suffix in (".png", ".svg"):
             path = target / f"{name}{suffix}"
-            draw(data, path)
+            draw_picture(data, path)
             yield path
 
 
-def _file_name(persona: str | None) -> str:
+def _format_file_name(persona: str | None) -> str:
     """What a file may be called by: an id comes from elsewhere and may name any place."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", persona or "").strip("-")[:_LONGEST]
+    return re.sub(r"[^A-Za-z0-9]+", "-", persona or "").strip("-")[:_MAX_NAME_LENGTH]
 
 
 @contextmanager
-def _charts(figures: Path, target: Path) -> Iterator[Callable[[], list[Path]]]:
+def _draw_charts(figures: Path, target: Path) -> Iterator[Callable[[], list[Path]]]:
     """Draw the charts beside whatever else is done; what is yielded waits for them."""
     # Not from the current folder: whatever lies there is none of ours.
     command = [sys.executable, "-P", "-m", "recall_bench.charts", str(figures), str(target)]
@@ -133,7 +139,7 @@ def _charts(figures: Path, target: Path) -> Iterator[Callable[[], list[Path]]]:
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as drawing:
 
-        def finished() -> list[Path]:
+        def wait_for_charts() -> list[Path]:
             names, complaint = drawing.communicate()
             if drawing.returncode:
                 said = complaint.decode(errors="replace").strip().rpartition("\n")[2]
@@ -141,7 +147,7 @@ def _charts(figures: Path, target: Path) -> Iterator[Callable[[], list[Path]]]:
             return [target / name for name in msgspec.json.decode(names, type=list[str])]
 
         try:
-            yield finished
+            yield wait_for_charts
         except BaseException:
             drawing.kill()
             raise

@@ -12,7 +12,7 @@ from recall_bench.errors import UsageError
 _BUFFER = 1 << 20
 
 
-class Replacement:
+class AtomicFile:
     """What is written becomes the file on `commit`; without it the old one stays untouched."""
 
     def __init__(self, path: Path) -> None:
@@ -29,7 +29,7 @@ class Replacement:
             self._beside = self._target.with_name(f".{self._target.name}.{os.getpid()}.part")
             self._file = self._beside.open("wb", buffering=_BUFFER)
         except OSError as error:
-            raise self._unwritable(error) from error
+            raise self._make_error(error) from error
         return self
 
     def write(self, text: bytes) -> None:
@@ -37,7 +37,7 @@ class Replacement:
         try:
             self._file.write(text)
         except OSError as error:
-            raise self._unwritable(error) from error
+            raise self._make_error(error) from error
 
     def flush(self) -> None:
         """Bring the new content to the disk, so that only the renaming is left to do."""
@@ -45,7 +45,7 @@ class Replacement:
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
-            raise self._unwritable(error) from error
+            raise self._make_error(error) from error
 
     def commit(self) -> None:
         """Put the new content in the place of the old."""
@@ -54,7 +54,7 @@ class Replacement:
             self._file.close()
             self._beside.replace(self._target)
         except OSError as error:
-            raise self._unwritable(error) from error
+            raise self._make_error(error) from error
         self._is_committed = True
 
     def __exit__(
@@ -70,18 +70,18 @@ class Replacement:
             with suppress(OSError):
                 self._beside.unlink()
 
-    def _unwritable(self, error: OSError) -> UsageError:
+    def _make_error(self, error: OSError) -> UsageError:
         return UsageError(f"{self._path}: cannot be written ({error.strerror or error})")
 
 
 def replace_file(path: Path, content: bytes) -> None:
     """Write one file whole."""
-    with Replacement(path) as file:
+    with AtomicFile(path) as file:
         file.write(content)
         file.commit()
 
 
-def sweep(folder: Path, name: str = "*") -> None:
+def remove_leftovers(folder: Path, name: str = "*") -> None:
     """Remove what killed processes left of files of this name that they were writing here.
 
     Only for files that no other process writes at the time.
@@ -91,7 +91,7 @@ def sweep(folder: Path, name: str = "*") -> None:
             left.unlink(missing_ok=True)
 
 
-def put_whole(path: Path, content: bytes) -> None:
+def write_shared_file(path: Path, content: bytes) -> None:
     """Put a small file into a folder that many may be writing to, on whichever machine.
 
     Raises OSError. It is not brought to the disk at once: what a cache loses is made again.

@@ -6,7 +6,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from recall_bench.core.plan import Calendar, Ingest, Lifecycle, Review
+from recall_bench.core.plan import Calendar, Ingest, Lifecycle, ReviewMode
 from recall_bench.errors import UsageError
 
 
@@ -55,7 +55,7 @@ class Settings:
     judge_shows: JudgeShows = JudgeShows.PASSAGES
     judge_budget_tokens: int = 1500
     judge_cache: bool = True
-    review: Review = Review.BALANCED
+    review: ReviewMode = ReviewMode.BALANCED
     max_cost_usd: float | None = None
     max_tokens: int | None = None
     max_calls: int | None = None
@@ -93,14 +93,14 @@ class Settings:
     heatmap_png: bool = True
 
     @property
-    def idle(self) -> tuple[str, ...]:
+    def unused_worker_settings(self) -> tuple[str, ...]:
         """Settings that say how others work, where nobody else does."""
-        others = {Executor.PROCESSES: ("workers",), Executor.RAY: _OF_WORKERS}
+        others = {Executor.PROCESSES: ("workers",), Executor.RAY: _WORKER_SETTINGS}
         used = others.get(self.executor, ())
-        return tuple(name for name in _OF_WORKERS if getattr(self, name) and name not in used)
+        return tuple(name for name in _WORKER_SETTINGS if getattr(self, name) and name not in used)
 
     def __post_init__(self) -> None:
-        for name, least in _LEAST.items():
+        for name, least in _MINIMUMS.items():
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(
@@ -116,15 +116,15 @@ class Settings:
             raise UsageError(f"max-cost: {self.max_cost_usd} is not a sum of money; say US dollars")
 
     @property
-    def at_once(self) -> int:
+    def concurrency(self) -> int:
         """Questions, and verdicts, at a time in one process that has the run to itself."""
         return min(self.parallelism, self.max_calls or self.parallelism)
 
 
 _MOST_REPEATS = 1000
-_OF_WORKERS = ("workers", "worker_cpus", "worker_env", "ray_address")
+_WORKER_SETTINGS = ("workers", "worker_cpus", "worker_env", "ray_address")
 
-_LEAST = {
+_MINIMUMS = {
     "top_k": 1,
     "max_context_tokens": 1,
     "judge_memory_window": 0,
@@ -144,7 +144,7 @@ _LEAST = {
 }
 
 
-def overlaid(settings: Settings, given: dict[str, Any]) -> Settings:
+def apply_overrides(settings: Settings, given: dict[str, Any]) -> Settings:
     """The settings with everything that was given replaced.
 
     `into` and `resume` both say which folder, so whichever is given alone decides.
@@ -154,28 +154,32 @@ def overlaid(settings: Settings, given: dict[str, Any]) -> Settings:
     for name in ("ranges", "personas", "worker_env"):
         if isinstance(given.get(name), str):
             given = given | {name: (given[name],)}
-    paths = {name: Path(value) for name, value in given.items() if name in PATHS and value}
-    words = {name: _word(name, value) for name, value in given.items() if name in _WORDS and value}
+    paths = {name: Path(value) for name, value in given.items() if name in PATH_SETTINGS and value}
+    words = {
+        name: _parse_choice(name, value)
+        for name, value in given.items()
+        if name in _CHOICES and value
+    }
     return replace(settings, **given | paths | words)
 
 
-PATHS = frozenset(
+PATH_SETTINGS = frozenset(
     "data grpc_ca into resume json_out question_log progress_jsonl failure_log".split()
 )
 """The settings that are files or folders."""
 
-_WORDS: dict[str, type[StrEnum]] = {
+_CHOICES: dict[str, type[StrEnum]] = {
     "calendar": Calendar,
     "executor": Executor,
     "ingest": Ingest,
     "judge_shows": JudgeShows,
     "lifecycle": Lifecycle,
-    "review": Review,
+    "review": ReviewMode,
 }
 
 
-def _word(name: str, value: str) -> StrEnum:
-    kind = _WORDS[name]
+def _parse_choice(name: str, value: str) -> StrEnum:
+    kind = _CHOICES[name]
     try:
         return kind(value)
     except ValueError as error:

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.record import Record
-from recall_bench.datasets.layout import usual
+from recall_bench.datasets.layout import choose_story
 from recall_bench.errors import CorpusMismatch, UsageError
 
 SOURCES = Path(__file__).parent / "personas"
@@ -26,7 +26,7 @@ SOURCES = Path(__file__).parent / "personas"
 _CATALOGUE = SOURCES / "catalogue.json"
 
 
-class Corpus(Record, frozen=True, kw_only=True):
+class ShippedCorpus(Record, frozen=True, kw_only=True):
     """What is known of a shipped story before it is played."""
 
     digest: str
@@ -35,31 +35,31 @@ class Corpus(Record, frozen=True, kw_only=True):
     questions: int
 
 
-Building = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
+BuildProgress = Callable[[str, int], AbstractContextManager[Callable[[int], None]]]
 """Shows that a persona of so many days is being played; what it yields is told each day."""
 
 
-def catalogue() -> Mapping[str, Mapping[str, Corpus]]:
+def load_catalogue() -> Mapping[str, Mapping[str, ShippedCorpus]]:
     """Every shipped story that has to be played: persona, arcs file, corpus."""
-    return _catalogue()
+    return _read_catalogue()
 
 
-def materialised(persona: str, arcs: str | None, building: Building | None = None) -> Path:
+def materialise(persona: str, arcs: str | None, building: BuildProgress | None = None) -> Path:
     """The folder of a shipped persona's story, played first if the cache does not hold it."""
-    story = _story(persona, arcs)
-    corpus = catalogue()[persona][story]
-    folder = cache_folder() / "worlds" / corpus.digest[:16] / persona
-    if _holds(folder, corpus):
+    story = _choose_story(persona, arcs)
+    corpus = load_catalogue()[persona][story]
+    folder = find_cache_folder() / "worlds" / corpus.digest[:16] / persona
+    if _is_corpus(folder, corpus):
         return folder
     from filelock import FileLock
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
-        if not _holds(folder, corpus):
+        if not _is_corpus(folder, corpus):
             for left in folder.parent.glob(f".{persona}.partial-*"):
                 shutil.rmtree(left, ignore_errors=True)
-            _play(persona, story, folder, building or silently)
-        found = digest_of(folder)
+            _simulate(persona, story, folder, building or show_nothing)
+        found = digest_folder(folder)
         if found != corpus.digest:
             shutil.rmtree(folder)
             raise CorpusMismatch(
@@ -69,15 +69,15 @@ def materialised(persona: str, arcs: str | None, building: Building | None = Non
     return folder
 
 
-def _holds(folder: Path, corpus: Corpus) -> bool:
+def _is_corpus(folder: Path, corpus: ShippedCorpus) -> bool:
     """Whether the folder is the corpus; one that another process is replacing is not."""
     try:
-        return folder.is_dir() and digest_of(folder) == corpus.digest
+        return folder.is_dir() and digest_folder(folder) == corpus.digest
     except OSError:
         return False
 
 
-def digest_of(folder: Path) -> str:
+def digest_folder(folder: Path) -> str:
     """One digest for a whole folder: every file's name and bytes."""
     total = sha256()
     for path in sorted(folder.rglob("*")):
@@ -87,18 +87,18 @@ def digest_of(folder: Path) -> str:
     return total.hexdigest()
 
 
-def corpus_in(folder: Path) -> Corpus:
+def measure_corpus(folder: Path) -> ShippedCorpus:
     """What a played folder comes to."""
     (questions,) = folder.glob("qa-*/questions.yaml")
     asked = questions.read_text(encoding="utf-8")
-    return Corpus(
-        digest=digest_of(folder),
+    return ShippedCorpus(
+        digest=digest_folder(folder),
         days=len(list(folder.glob("memories-*/day-*.md"))),
         questions=len(re.findall(r"^- id:", asked, re.MULTILINE)),
     )
 
 
-def cache_folder() -> Path:
+def find_cache_folder() -> Path:
     """Where played personas are kept: `RECALL_BENCH_CACHE`, or the platform's cache folder."""
     if named := os.environ.get("RECALL_BENCH_CACHE"):
         return Path(named)
@@ -111,47 +111,47 @@ def cache_folder() -> Path:
     return Path(base).expanduser() / "recall-bench"
 
 
-def story_days(arcs: str) -> int | None:
+def parse_story_days(arcs: str) -> int | None:
     """The days an arcs file is named for; None if its name does not say."""
     named = re.fullmatch(r"arcs-(\d+)d\.ya?ml", arcs)
     return int(named[1]) if named else None
 
 
 @cache
-def _catalogue() -> dict[str, dict[str, Corpus]]:
+def _read_catalogue() -> dict[str, dict[str, ShippedCorpus]]:
     if not _CATALOGUE.is_file():
         return {}
-    return msgspec.json.decode(_CATALOGUE.read_bytes(), type=dict[str, dict[str, Corpus]])
+    return msgspec.json.decode(_CATALOGUE.read_bytes(), type=dict[str, dict[str, ShippedCorpus]])
 
 
-def write_catalogue(found: Mapping[str, Mapping[str, Corpus]]) -> None:
+def write_catalogue(found: Mapping[str, Mapping[str, ShippedCorpus]]) -> None:
     """Put the digests of what was played on record, for a release."""
     plain = msgspec.json.format(msgspec.json.encode(found), indent=1)
     _CATALOGUE.write_bytes(plain + b"\n")
-    _catalogue.cache_clear()
+    _read_catalogue.cache_clear()
 
 
-def _story(persona: str, arcs: str | None) -> str:
-    told = catalogue()[persona]
+def _choose_story(persona: str, arcs: str | None) -> str:
+    told = load_catalogue()[persona]
     if arcs is None:
-        return usual(told) or next(iter(told))
+        return choose_story(told) or next(iter(told))
     if arcs not in told:
         raise UsageError(f"--arcs: {persona} has no {arcs}; it has {', '.join(told)}")
     return arcs
 
 
-def _play(persona: str, story: str, folder: Path, building: Building) -> None:
-    from recall_bench.world.build import build
-    from recall_bench.world.knobs import Knobs
+def _simulate(persona: str, story: str, folder: Path, building: BuildProgress) -> None:
+    from recall_bench.world.build import build_folder
+    from recall_bench.world.knobs import WorldOptions
     from recall_bench.world.sources import read_sources
 
     sources = read_sources(SOURCES / persona, story)
-    days = story_days(story) or max(arc.end_day for arc in sources.story.arcs)
+    days = parse_story_days(story) or max(arc.end_day for arc in sources.story.arcs)
     shutil.rmtree(folder, ignore_errors=True)
     with building(persona, days) as told:
-        build(sources, Knobs(days=days), folder.parent, told)
+        build_folder(sources, WorldOptions(days=days), folder.parent, told)
 
 
-def silently(_persona: str, _days: int) -> AbstractContextManager[Callable[[int], None]]:
+def show_nothing(_persona: str, _days: int) -> AbstractContextManager[Callable[[int], None]]:
     """Show nothing."""
     return nullcontext(lambda _: None)

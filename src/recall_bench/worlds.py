@@ -9,23 +9,23 @@ import msgspec
 
 from recall_bench.datasets.layout import DEFAULT_ARCS
 from recall_bench.errors import Problems, UsageError
-from recall_bench.resolve.personas import SAMPLE, story_in
+from recall_bench.resolve.personas import SAMPLE, find_story
 from recall_bench.shipped import (
     SOURCES,
-    Building,
-    Corpus,
-    catalogue,
-    corpus_in,
-    materialised,
-    silently,
-    story_days,
+    BuildProgress,
+    ShippedCorpus,
+    load_catalogue,
+    materialise,
+    measure_corpus,
+    parse_story_days,
+    show_nothing,
     write_catalogue,
 )
-from recall_bench.world.sources import Sources
+from recall_bench.world.sources import WorldSources
 
 if TYPE_CHECKING:
-    from recall_bench.lint.report import Report as LintReport
-    from recall_bench.proof.finding import Report as ProofReport
+    from recall_bench.lint.report import LintReport as LintReport
+    from recall_bench.proof.finding import VerificationReport as ProofReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +43,13 @@ class World:
         is_usual = self.folder is not None or self.arcs == DEFAULT_ARCS
         return self.persona if is_usual else f"{self.persona} {self.arcs}"
 
-    def place(self, building: Building = silently) -> Path:
+    def find_folder(self, building: BuildProgress = show_nothing) -> Path:
         """The folder, played first where the cache does not hold it."""
-        return self.folder or materialised(self.persona, self.arcs, building)
+        return self.folder or materialise(self.persona, self.arcs, building)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Examined:
+class WorldReport:
     """What a proof and the lints say about one world."""
 
     persona: str
@@ -62,57 +62,60 @@ class Examined:
         """Whether every answer follows from the text, and no lint found an error."""
         from recall_bench.lint.finding import Severity
 
-        return self.proof.is_proved and not self.lint.count(Severity.ERROR)
+        return self.proof.is_verified and not self.lint.count(Severity.ERROR)
 
 
-def named_worlds(names: Collection[str] = (), *, arcs: str | None = None) -> tuple[World, ...]:
+def find_worlds(names: Collection[str] = (), *, arcs: str | None = None) -> tuple[World, ...]:
     """The worlds of these shipped personas and folders; without a name, all shipped ones.
 
     A shipped persona has all its stories unless `arcs` names one. A folder holds a persona, or
     several. Nothing is played yet.
     """
-    if not names and not catalogue():
+    if not names and not load_catalogue():
         raise UsageError("this package has no persona to play; name a persona's folder")
-    wanted = dict.fromkeys(names or catalogue())
-    return tuple(world for name in wanted for world in _called(name, arcs))
+    wanted = dict.fromkeys(names or load_catalogue())
+    return tuple(world for name in wanted for world in _find_by_name(name, arcs))
 
 
-def examine_world(
-    world: World, *, building: Building = silently, telling: Callable[[str], None] | None = None
-) -> Examined:
+def verify_and_lint(
+    world: World,
+    *,
+    building: BuildProgress = show_nothing,
+    telling: Callable[[str], None] | None = None,
+) -> WorldReport:
     """Derive every answer from the text again, then look for what any dataset can have wrong.
 
     `telling` hears what is being done, as it takes some seconds.
     """
-    from recall_bench.lint.report import examine
-    from recall_bench.proof.check import check
+    from recall_bench.lint.report import lint_story
+    from recall_bench.proof.check import verify_world
 
     say = telling or (lambda _: None)
-    folder = world.place(building)
+    folder = world.find_folder(building)
     say(f"deriving the answers of {world.name}")
-    proof = check(folder, world.arcs)
+    proof = verify_world(folder, world.arcs)
     say(f"looking for faults in {world.name}")
-    lint = examine(folder, arcs=world.arcs)
-    return Examined(persona=world.persona, arcs=world.arcs, proof=proof, lint=lint)
+    lint = lint_story(folder, arcs=world.arcs)
+    return WorldReport(persona=world.persona, arcs=world.arcs, proof=proof, lint=lint)
 
 
-def _called(name: str, arcs: str | None) -> Iterator[World]:
-    from recall_bench.datasets.layout import Layout, persona_ids
+def _find_by_name(name: str, arcs: str | None) -> Iterator[World]:
+    from recall_bench.datasets.layout import Layout, list_persona_ids
 
-    told = catalogue().get(name)
+    told = load_catalogue().get(name)
     if told is not None:
         for story in told if arcs is None else (arcs,):
             yield World(persona=name, arcs=story)
         return
     folder = SOURCES / name if name == SAMPLE else Path(name)
     if not folder.is_dir():
-        known = ", ".join((*catalogue(), SAMPLE))
+        known = ", ".join((*load_catalogue(), SAMPLE))
         raise UsageError(
             f"{name} is neither a folder nor a shipped persona; the package has {known}"
         )
-    within = () if (folder / "persona.yaml").is_file() else persona_ids(folder)
+    within = () if (folder / "persona.yaml").is_file() else list_persona_ids(folder)
     for place in [folder / one for one in within] or [folder]:
-        chosen = story_in(place, arcs).arcs
+        chosen = find_story(place, arcs).arcs
         yield World(persona=Layout(place, chosen).id, arcs=chosen, folder=place)
 
 
@@ -122,56 +125,58 @@ def build_world(
     *,
     arcs: str | None = None,
     days: int | None = None,
-    building: Building = silently,
+    building: BuildProgress = show_nothing,
     knobs: Mapping[str, float] | None = None,
 ) -> Path:
     """Play a shipped persona, or the sources in a folder, into `out`; the folder written."""
-    from recall_bench.world.build import build
-    from recall_bench.world.knobs import Knobs
-    from recall_bench.world.validation import problems
+    from recall_bench.world.build import build_folder
+    from recall_bench.world.knobs import WorldOptions
+    from recall_bench.world.validation import find_source_problems
 
-    sources = sources_of(persona, arcs)
-    if found := problems(sources):
+    sources = load_sources(persona, arcs)
+    if found := find_source_problems(sources):
         raise Problems(found)
-    length = days or story_length(sources)
-    settings = msgspec.convert({**(knobs or {}), "days": length}, Knobs)
+    length = days or get_story_length(sources)
+    settings = msgspec.convert({**(knobs or {}), "days": length}, WorldOptions)
     with building(sources.persona.id, length) as told:
-        return build(sources, settings, out, told)
+        return build_folder(sources, settings, out, told)
 
 
-def release(building: Building = silently) -> Mapping[str, Mapping[str, Corpus]]:
+def record_release(
+    building: BuildProgress = show_nothing,
+) -> Mapping[str, Mapping[str, ShippedCorpus]]:
     """Play every story whose sources ship and put its digest on record; what was recorded."""
     from tempfile import TemporaryDirectory
 
-    found: dict[str, dict[str, Corpus]] = {}
-    for persona in shipped():
+    found: dict[str, dict[str, ShippedCorpus]] = {}
+    for persona in list_shipped_personas():
         found[persona] = {}
         for arcs in sorted(path.name for path in (SOURCES / persona).glob("arcs-*.yaml")):
             with TemporaryDirectory() as scratch:
                 folder = build_world(persona, Path(scratch), arcs=arcs, building=building)
-                found[persona][arcs] = corpus_in(folder)
+                found[persona][arcs] = measure_corpus(folder)
     write_catalogue(found)
     return found
 
 
-def shipped() -> tuple[str, ...]:
+def list_shipped_personas() -> tuple[str, ...]:
     """The personas that come with the package as sources, by name."""
     return tuple(sorted(path.parent.name for path in SOURCES.glob("*/routine.yaml")))
 
 
-def sources_of(persona: str, arcs: str | None = None) -> Sources:
+def load_sources(persona: str, arcs: str | None = None) -> WorldSources:
     """The sources of a shipped persona, or of a folder of one's own."""
     from recall_bench.world.sources import read_sources
 
-    folder = SOURCES / persona if persona in shipped() else Path(persona)
+    folder = SOURCES / persona if persona in list_shipped_personas() else Path(persona)
     if not folder.is_dir():
         raise UsageError(
             f"--persona: {persona} is neither a folder nor a shipped persona; "
-            f"there is {', '.join(shipped()) or 'none'}"
+            f"there is {', '.join(list_shipped_personas()) or 'none'}"
         )
-    return read_sources(folder, story_in(folder, arcs).arcs)
+    return read_sources(folder, find_story(folder, arcs).arcs)
 
 
-def story_length(sources: Sources) -> int:
+def get_story_length(sources: WorldSources) -> int:
     """The days a story lasts: what its file is named for, else the end of its last arc."""
-    return story_days(sources.arcs_name) or max(arc.end_day for arc in sources.story.arcs)
+    return parse_story_days(sources.arcs_name) or max(arc.end_day for arc in sources.story.arcs)

@@ -46,7 +46,7 @@ _DEEPEST = 500
 _FAR_IN = re.compile(rf"^[ \t?:-]{{{_DEEPEST},}}", re.MULTILINE)
 
 
-def _integer(word: str) -> int:
+def _parse_integer(word: str) -> int:
     return int(word, 0) if word[:2] in {"0o", "0x"} else int(word)
 
 
@@ -54,7 +54,7 @@ _SCALARS: dict[str, Callable[[str], object]] = {
     _TAG + "str": str,
     _TAG + "null": lambda _: None,
     _TAG + "bool": lambda word: word[0] in "tT",
-    _TAG + "int": _integer,
+    _TAG + "int": _parse_integer,
     _TAG + "float": lambda word: float(re.sub(r"\.(?=[iInN])", "", word)),
 }
 
@@ -66,17 +66,17 @@ class Document:
         self.name = name
         self._source = source
         self._root: Node | None = None
-        self.content = _Builder(name).build(_composed(name, source))
+        self.content = _Builder(name).build(_compose(name, source))
 
-    def line(self, *keys: Key) -> int:
+    def find_line(self, *keys: Key) -> int:
         """The line of the part these keys lead to, or of the last part on the way there is."""
         if self._root is None:
-            self._root = _composed(self.name, self._source)
-        return 1 if self._root is None else _line(self._root, keys)
+            self._root = _compose(self.name, self._source)
+        return 1 if self._root is None else _find_line(self._root, keys)
 
-    def where(self, *keys: Key) -> str:
+    def describe_place(self, *keys: Key) -> str:
         """The file and the line, as error messages name them."""
-        return f"{self.name}, line {self.line(*keys)}"
+        return f"{self.name}, line {self.find_line(*keys)}"
 
 
 def load_yaml(path: Path) -> object:
@@ -93,10 +93,10 @@ def read_document(path: Path, *, name: str | None = None) -> Document:
         raise Malformed(shown, "the file does not exist; check the path") from None
     except OSError as error:
         raise Malformed(shown, f"cannot be read ({error.strerror}); check the file") from error
-    return Document(shown, decoded(raw, shown, "utf-8-sig"))
+    return Document(shown, decode_text(raw, shown, "utf-8-sig"))
 
 
-def decoded(raw: bytes, name: str, encoding: str = "utf-8") -> str:
+def decode_text(raw: bytes, name: str, encoding: str = "utf-8") -> str:
     """The bytes as text; Malformed, with the line, where they are not UTF-8."""
     try:
         return raw.decode(encoding)
@@ -109,7 +109,7 @@ def decoded(raw: bytes, name: str, encoding: str = "utf-8") -> str:
 
 
 @cache
-def _loader() -> type:
+def _make_loader() -> type:
     import yaml
 
     bare = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
@@ -119,21 +119,21 @@ def _loader() -> type:
     return loader
 
 
-def _composed(name: str, source: str) -> "Node | None":
+def _compose(name: str, source: str) -> "Node | None":
     import yaml
 
     try:
-        if _may_be_deep(source) and _is_deep(source):
-            raise _too_deep(name)
-        root: Node | None = _loader()(source).get_single_node()
+        if _is_maybe_deep(source) and _is_deep(source):
+            raise _make_depth_error(name)
+        root: Node | None = _make_loader()(source).get_single_node()
     except yaml.YAMLError as error:
-        raise _syntax_error(name, source, error) from None
+        raise _make_syntax_error(name, source, error) from None
     except RecursionError:
-        raise _too_deep(name) from None
+        raise _make_depth_error(name) from None
     return root
 
 
-def _may_be_deep(source: str) -> bool:
+def _is_maybe_deep(source: str) -> bool:
     """Whether it opens so many collections at all: brackets anywhere, or one line far in."""
     brackets = source.count("[") + source.count("{")
     return brackets > _DEEPEST or _FAR_IN.search(source) is not None
@@ -143,7 +143,7 @@ def _is_deep(source: str) -> bool:
     """Whether composing it could overflow the stack, which the C parser does not look at."""
     import yaml
 
-    events = _loader()(source)
+    events = _make_loader()(source)
     depth = 0
     while (event := events.get_event()) is not None and depth <= _DEEPEST:
         if isinstance(event, yaml.CollectionStartEvent):
@@ -153,11 +153,11 @@ def _is_deep(source: str) -> bool:
     return depth > _DEEPEST
 
 
-def _too_deep(name: str) -> Malformed:
+def _make_depth_error(name: str) -> Malformed:
     return Malformed(name, "is nested too deeply to be read; flatten it")
 
 
-def _syntax_error(name: str, source: str, error: "YAMLError") -> Malformed:
+def _make_syntax_error(name: str, source: str, error: "YAMLError") -> Malformed:
     import yaml
     from yaml.reader import ReaderError
 
@@ -190,36 +190,36 @@ class _Builder:
     def build(self, root: "Node | None") -> object:
         """The value of the node and of everything in it; None for an empty file."""
         try:
-            return None if root is None else self._value(root)
+            return None if root is None else self._build_value(root)
         except RecursionError:
-            raise _too_deep(self._name) from None
+            raise _make_depth_error(self._name) from None
 
-    def _value(self, node: "Node") -> object:
+    def _build_value(self, node: "Node") -> object:
         if isinstance(node, self._scalar_node):
-            return self._scalar(node)
+            return self._build_scalar(node)
         place = id(node)
         if place in self._built:
             return self._built[place]
         if place in self._open:
-            raise self._fault(node, "an alias refers to what contains it; write the value out")
+            raise self._make_error(node, "an alias refers to what contains it; write the value out")
         self._open.add(place)
-        value = self._collection(node)
+        value = self._build_collection(node)
         self._open.discard(place)
         self._built[place] = value
         return value
 
-    def _collection(self, node: "Node") -> object:
+    def _build_collection(self, node: "Node") -> object:
         is_mapping = isinstance(node, self._mapping_node)
         if node.tag != _TAG + ("map" if is_mapping else "seq"):
-            raise self._unknown(node)
+            raise self._make_tag_error(node)
         if isinstance(node, self._mapping_node):
-            return self._mapping(node)
-        return [self._value(part) for part in node.value]
+            return self._build_mapping(node)
+        return [self._build_value(part) for part in node.value]
 
-    def _scalar(self, node: "ScalarNode") -> object:
+    def _build_scalar(self, node: "ScalarNode") -> object:
         make = _SCALARS.get(node.tag)
         if make is None:
-            raise self._unknown(node)
+            raise self._make_tag_error(node)
         pattern = _PATTERNS.get(node.tag)
         try:
             if pattern is None or pattern.match(node.value):
@@ -227,41 +227,41 @@ class _Builder:
         except ValueError:
             pass  # more digits than an int may have; said below like any other bad number
         kind = node.tag.removeprefix(_TAG)
-        raise self._fault(node, f"{node.value[:40]!r} cannot be read as {kind}; correct it")
+        raise self._make_error(node, f"{node.value[:40]!r} cannot be read as {kind}; correct it")
 
-    def _mapping(self, node: "MappingNode") -> dict[object, object]:
+    def _build_mapping(self, node: "MappingNode") -> dict[object, object]:
         value: dict[object, object] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, self._scalar_node):
-                raise self._fault(key_node, "a key is a list or a mapping; use a plain word")
-            key = self._scalar(key_node)
+                raise self._make_error(key_node, "a key is a list or a mapping; use a plain word")
+            key = self._build_scalar(key_node)
             if key in value:
-                first = _line(node, (key,))
-                raise self._fault(
+                first = _find_line(node, (key,))
+                raise self._make_error(
                     key_node, f"the key {key!r} is given twice, first on line {first}; keep one"
                 )
-            value[key] = self._value(value_node)
+            value[key] = self._build_value(value_node)
         return value
 
-    def _unknown(self, node: "Node") -> Malformed:
+    def _make_tag_error(self, node: "Node") -> Malformed:
         tag = node.tag.replace(_TAG, "!!")
-        return self._fault(node, f"the tag {tag} is not supported here; remove it")
+        return self._make_error(node, f"the tag {tag} is not supported here; remove it")
 
-    def _fault(self, node: "Node", problem: str) -> Malformed:
+    def _make_error(self, node: "Node", problem: str) -> Malformed:
         return Malformed(f"{self._name}, line {node.start_mark.line + 1}", problem)
 
 
-def _line(node: "Node", keys: tuple[object, ...]) -> int:
+def _find_line(node: "Node", keys: tuple[object, ...]) -> int:
     line: int = node.start_mark.line + 1
     for key in keys:
-        step = _step(node, key)
+        step = _find_child(node, key)
         if step is None:
             break
         line, node = step
     return line
 
 
-def _step(node: "Node", key: object) -> "tuple[int, Node] | None":
+def _find_child(node: "Node", key: object) -> "tuple[int, Node] | None":
     from yaml import MappingNode, SequenceNode
 
     if isinstance(node, SequenceNode) and isinstance(key, int) and key < len(node.value):

@@ -5,13 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.ablation.comparison import Comparison, Row, compare
+from recall_bench.ablation.comparison import AblationReport, AblationRow, compare_variants
 from recall_bench.ablation.grid import read_grid
-from recall_bench.ablation.rendering import cells, markdown, plain, said
-from recall_bench.ablation.runs import carry_out_ablation, folder_name, plan_ablation
-from recall_bench.core.tokens import tokens
+from recall_bench.ablation.rendering import (
+    describe_change,
+    format_cells,
+    render_markdown,
+    render_text,
+)
+from recall_bench.ablation.runs import name_folder, plan_ablation, run_ablation
+from recall_bench.core.tokens import estimate_tokens
 from recall_bench.errors import UsageError
-from recall_bench.metrics.pairs import Difference
+from recall_bench.metrics.pairs import PairedDifference
 from recall_bench.settings import Settings
 from tests.gardener import PLANTS, write_persona
 
@@ -54,7 +59,7 @@ def judge(exhibit):
     return {"correctness": 3 if right else 0, "completeness": 2 if right else 0, "grounded": 1}
 """
 
-Compared = Callable[..., Comparison]
+Compared = Callable[..., AblationReport]
 
 
 @pytest.fixture
@@ -74,14 +79,14 @@ def settings(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def compared(settings: Settings) -> Compared:
-    def run(*grid: str, full: bool = False) -> Comparison:
+    def run(*grid: str, full: bool = False) -> AblationReport:
         ablation = plan_ablation(settings, read_grid(grid), full=full)
-        return compare(ablation, carry_out_ablation(ablation, lambda _: None).folders)
+        return compare_variants(ablation, run_ablation(ablation, lambda _: None).folders)
 
     return run
 
 
-def row(comparison: Comparison, name: str) -> Row:
+def row(comparison: AblationReport, name: str) -> AblationRow:
     return next(row for row in comparison.rows if row.variant == name)
 
 
@@ -97,7 +102,7 @@ def test_each_number_is_what_counting_by_hand_gives(compared: Compared) -> None:
     assert four.difference.mean == pytest.approx(-5 * 7 / 15)
     assert (four.difference.pairs, four.difference.questions) == (15, 10)
     assert four.excludes_zero
-    assert said(four).startswith("worse")
+    assert describe_change(four).startswith("worse")
 
 
 def test_the_base_is_first_and_compared_with_nothing(compared: Compared) -> None:
@@ -110,12 +115,12 @@ def test_the_base_is_first_and_compared_with_nothing(compared: Compared) -> None
 
 def test_tokens_are_of_the_passages_delivered(compared: Compared) -> None:
     lines = [f"I planted {plant} in bed number {7 * n}." for n, plant in enumerate(PLANTS, start=1)]
-    delivered = [tokens(line) for line in lines]
+    delivered = [estimate_tokens(line) for line in lines]
 
     found = compared("keeps=4")
 
     assert found.rows[0].tokens == pytest.approx((sum(delivered[:5]) + sum(delivered)) / 15)
-    heading = tokens("### The beds")
+    heading = estimate_tokens("### The beds")
     assert found.rows[1].tokens == pytest.approx((2 * sum(delivered[:4]) + 7 * heading) / 15)
 
 
@@ -133,7 +138,7 @@ def test_a_small_loss_is_not_called_one(compared: Compared) -> None:
     assert nine.difference is not None
     assert nine.difference.mean == pytest.approx(-5 / 15)
     assert not nine.excludes_zero
-    assert said(nine) == ""
+    assert describe_change(nine) == ""
 
 
 def test_a_variant_that_fails_scores_nothing_and_says_so(compared: Compared) -> None:
@@ -193,18 +198,18 @@ def test_the_usual_grid_leaves_out_what_the_base_rules_out() -> None:
     [("base", "base"), ("weight=0.3, rerank=true", "weight=0.3,rerank=true")],
 )
 def test_a_folder_is_named_after_its_variant(variant: str, folder: str) -> None:
-    assert folder_name(variant) == folder
+    assert name_folder(variant) == folder
 
 
 def test_names_that_no_folder_can_have_are_told_apart() -> None:
-    odd = folder_name("path=/a/b"), folder_name("path=a/b"), folder_name("path=ab")
+    odd = name_folder("path=/a/b"), name_folder("path=a/b"), name_folder("path=ab")
 
     assert len(set(odd)) == 3
     assert all("/" not in name for name in odd)
 
 
-def a_row(name: str, difference: Difference | None, *, survives: bool = False) -> Row:
-    return Row(
+def a_row(name: str, difference: PairedDifference | None, *, survives: bool = False) -> AblationRow:
+    return AblationRow(
         variant=name,
         changes={},
         mean=2.5,
@@ -218,8 +223,8 @@ def a_row(name: str, difference: Difference | None, *, survives: bool = False) -
     )
 
 
-def a_table(*rows: Row) -> Comparison:
-    return Comparison(
+def a_table(*rows: AblationRow) -> AblationReport:
+    return AblationReport(
         adapter="hybrid",
         base={},
         personas=("ada",),
@@ -232,38 +237,40 @@ def a_table(*rows: Row) -> Comparison:
     )
 
 
-BETTER = Difference(mean=0.4, interval=(0.1, 0.7), pairs=40, questions=20)
-SAME = Difference(mean=-0.001, interval=(-0.2, 0.2), pairs=38, questions=20)
+BETTER = PairedDifference(mean=0.4, interval=(0.1, 0.7), pairs=40, questions=20)
+SAME = PairedDifference(mean=-0.001, interval=(-0.2, 0.2), pairs=38, questions=20)
 
 
 def test_a_row_says_plainly_what_its_interval_shows() -> None:
-    assert cells(a_row("rerank=true", BETTER, survives=True)) == (
+    assert format_cells(a_row("rerank=true", BETTER, survives=True)) == (
         "rerank=true", "2.50", "+0.40", "+0.10 to +0.70", "better*", "–", "1,234", "0.5",
     )  # fmt: skip
-    assert said(a_row("x", BETTER)) == "better"
-    assert cells(a_row("x", SAME))[2:5] == ("0.00", "-0.20 to +0.20", "")
+    assert describe_change(a_row("x", BETTER)) == "better"
+    assert format_cells(a_row("x", SAME))[2:5] == ("0.00", "-0.20 to +0.20", "")
 
 
 def test_the_table_warns_how_many_comparisons_were_made() -> None:
-    text = plain(a_table(a_row("base", None), *(a_row(f"v{n}", BETTER) for n in range(10))))
+    text = render_text(a_table(a_row("base", None), *(a_row(f"v{n}", BETTER) for n in range(10))))
 
     assert "10 comparisons" in text
     assert "0.5 of them would look like one by chance" in text
 
 
 def test_trials_that_could_not_be_paired_are_told() -> None:
-    assert "v: 38 trials could be paired" in plain(a_table(a_row("base", None), a_row("v", SAME)))
+    assert "v: 38 trials could be paired" in render_text(
+        a_table(a_row("base", None), a_row("v", SAME))
+    )
 
 
 def test_runs_by_several_versions_are_told() -> None:
     table = a_table(a_row("base", None), a_row("v", BETTER))
 
-    assert "versions of the harness" not in plain(table)
-    assert "2 versions of the harness" in plain(table.but(codes=("1", "2")))
+    assert "versions of the harness" not in render_text(table)
+    assert "2 versions of the harness" in render_text(table.replace(codes=("1", "2")))
 
 
 def test_markdown_has_a_cell_for_every_head() -> None:
-    text = markdown(a_table(a_row("base", None), a_row("a|b", BETTER, survives=True)))
+    text = render_markdown(a_table(a_row("base", None), a_row("a|b", BETTER, survives=True)))
 
     lines = [line for line in text.splitlines() if line.startswith("|")]
     assert len({line.replace("\\|", "").count("|") for line in lines}) == 1

@@ -3,10 +3,10 @@
 import pytest
 
 from recall_bench.ablation.grid import (
-    every_combination,
-    one_at_a_time,
+    build_default_grid,
+    list_combinations,
+    list_single_changes,
     read_grid,
-    usual_grid,
 )
 from recall_bench.errors import UsageError
 from recall_bench.systems.builtin import baselines
@@ -43,14 +43,14 @@ def test_a_setting_given_twice_is_refused() -> None:
 
 
 def test_one_at_a_time_changes_one_setting() -> None:
-    found = list(one_at_a_time({"weight": (0.3, 0.5), "rerank": (True,)}))
+    found = list(list_single_changes({"weight": (0.3, 0.5), "rerank": (True,)}))
 
     assert [variant.name for variant in found] == ["weight=0.3", "weight=0.5", "rerank=true"]
     assert found[0].changes == {"weight": 0.3}
 
 
 def test_every_combination_changes_all() -> None:
-    found = list(every_combination({"weight": (0.3, 0.5), "rerank": (True, False)}))
+    found = list(list_combinations({"weight": (0.3, 0.5), "rerank": (True, False)}))
 
     assert [variant.name for variant in found] == [
         "weight=0.3, rerank=true",
@@ -61,7 +61,7 @@ def test_every_combination_changes_all() -> None:
 
 
 def test_the_usual_grid_turns_every_part_the_other_way_round() -> None:
-    grid = usual_grid("hybrid", baselines.hybrid({"rerank": True}).card.config)
+    grid = build_default_grid("hybrid", baselines.build_hybrid({"rerank": True}).card.config)
 
     assert grid == {
         "keyword": (False,),
@@ -79,13 +79,13 @@ def test_the_usual_grid_turns_every_part_the_other_way_round() -> None:
 def test_every_part_that_the_card_names_is_varied_or_a_number() -> None:
     """A setting added to the hybrid has to be put into the usual grid, or here."""
     numbers = {"k", "quotes", "k1", "b", "weight", "window_chars", "window_overlap", "threshold"}
-    card = baselines.hybrid({}).card
+    card = baselines.build_hybrid({}).card
 
     parts = set(card.config) - numbers - {"parts", "respect_sessions"}
 
-    assert set(usual_grid("hybrid", card.config)) == parts
+    assert set(build_default_grid("hybrid", card.config)) == parts
 
 
 def test_other_systems_have_no_usual_grid() -> None:
     with pytest.raises(UsageError, match="nothing is known of the settings of bm25"):
-        usual_grid("bm25", {})
+        build_default_grid("bm25", {})

@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 
 from recall_bench.analysis.comparing import compare_runs
-from recall_bench.analysis.comparison_text import text_of
-from recall_bench.analysis.contrasts import Contrast, Report
-from recall_bench.analysis.pairing import CHANGED, NO_CHECKPOINT
+from recall_bench.analysis.comparison_text import render_comparison
+from recall_bench.analysis.contrasts import ComparisonReport, Contrast
+from recall_bench.analysis.pairing import CHANGED_QUESTION, NO_CHECKPOINT
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, DatasetCard, Trial
 from recall_bench.core.question import Disclosure, Item
 from recall_bench.core.verdict import JudgeCard, Verdict
 from recall_bench.errors import UsageError
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import Status
-from recall_bench.statistics.estimate import Method
+from recall_bench.reporting.summary import RunStatus
+from recall_bench.statistics.estimate import IntervalMethod
 from tests.analysis.simulated import LABELS, questions, write_run
 from tests.reporting.conftest import (
     ALL_OF_ADA,
@@ -45,7 +45,7 @@ def run(folder: Path, marks: Mapping[Trial, int], **settings: object) -> RunFold
     return RunFolder.open(write_run(folder, ITEMS, marks, **settings))
 
 
-def compared(*folders: RunFolder, intersect: bool = False) -> Report:
+def compared(*folders: RunFolder, intersect: bool = False) -> ComparisonReport:
     return compare_runs(folders, intersect=intersect, resamples=500)
 
 
@@ -117,7 +117,7 @@ def test_a_run_is_identical_to_itself(tmp_path: Path) -> None:
         "B (scripted 1) and A (scripted 1) are identical: each of the 48 trials that both owe "
         "came to the same"
     )
-    assert "points of 6  " not in text_of(report), "there is nothing to look at"
+    assert "points of 6  " not in render_comparison(report), "there is nothing to look at"
 
 
 def test_other_marks_for_the_same_points_are_not_identical(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_a_failed_answer_counts_as_no_points_and_an_unjudged_one_is_missing(
 
 def test_leaks_are_compared_where_a_secret_could_be_told(tmp_path: Path) -> None:
     asked = question("pay", "information-boundary", disclosure=Disclosure.REFUSE)
-    items = (asked.but(truth=asked.truth.but(withheld=("90,000",))), question("cat"))
+    items = (asked.replace(truth=asked.truth.replace(withheld=("90,000",))), question("cat"))
     folders = []
     for name, told in {"a": "It is 90,000.", "b": "That is private."}.items():
         plan = plan_of({"ada": items}, groups_enabled=True)
@@ -193,7 +193,7 @@ def test_unlike_runs_are_refused_by_what_differs(
 ) -> None:
     marks = points(2)
     others = {
-        each.but(repeat=repeat): mark
+        each.replace(repeat=repeat): mark
         for repeat in range(2 if "repeats" in settings else 1)
         for each, mark in marks.items()
         if each.checkpoint == "4d" or "checkpoints" not in settings
@@ -208,13 +208,13 @@ def test_unlike_runs_are_refused_by_what_differs(
 def repaired(folder: Path) -> tuple[Story, tuple[Item, ...]]:
     """A run whose first question was repaired and whose second checkpoint is another."""
     first, *others = ITEMS
-    items = (first.but(text="What, again?"), *others)
+    items = (first.replace(text="What, again?"), *others)
     plan = plan_of(
         {"ada": items}, checkpoints=(plan_of({}).checkpoints[0], Checkpoint(label="3d", days=3))
     )
     (card,) = plan.scenarios
     return Story(
-        folder, {"ada": items}, plan.but(scenarios=(card.but(questions_digest="new"),))
+        folder, {"ada": items}, plan.replace(scenarios=(card.replace(questions_digest="new"),))
     ), items
 
 
@@ -232,12 +232,14 @@ def test_an_intersection_drops_exactly_what_it_says(tmp_path: Path) -> None:
 
     (found,) = report.contrasts
     assert {each.reason: (each.first, each.second) for each in found.dropped} == {
-        CHANGED: (2, 2),
+        CHANGED_QUESTION: (2, 2),
         NO_CHECKPOINT: (23, 23),
     }
     assert found.owed == found.overall.comparison.difference.trials == 23
     assert found.is_identical, "the question that differs is not the same question"
-    assert "2 of A and 2 of B: trials about a question that reads otherwise" in text_of(report)
+    assert "2 of A and 2 of B: trials about a question that reads otherwise" in render_comparison(
+        report
+    )
 
 
 def test_what_an_intersection_cannot_take_out_is_said_in_the_verdict(tmp_path: Path) -> None:
@@ -263,11 +265,11 @@ def test_an_unfinished_run_is_refused_and_intersected_as_far_as_it_came(tmp_path
         compared(first, second)
     report = compared(first, second, intersect=True)
 
-    assert report.runs[1].status is Status.UNFINISHED
+    assert report.runs[1].status is RunStatus.UNFINISHED
     assert report.contrasts[0].only_first == 38
     assert report.contrasts[0].is_identical is False, "what is open is not alike"
     assert "B is unfinished, and 10 of 48 trials" in report.conclusions[0]
-    assert "UNFINISHED (38 of 48 trials open)" in text_of(report)
+    assert "UNFINISHED (38 of 48 trials open)" in render_comparison(report)
 
 
 def test_an_invalid_run_is_refused(tmp_path: Path) -> None:
@@ -342,7 +344,7 @@ def test_several_runs_are_ranked_and_corrected_for_being_several(tmp_path: Path)
     assert c.p_adjusted == 2 * c.p_value
     assert [rank.letter for rank in report.ranking] == ["C", "B", "A"]
     assert [rank.mean.value for rank in report.ranking] == [3.0, 2.75, 2.0]
-    shown = text_of(report)
+    shown = render_comparison(report)
     assert "By the mean over the 48 trials that all runs have a mark for" in shown
     assert shown.index("C scripted 1") < shown.index("B better 2") < shown.index("A scripted 1")
 
@@ -391,12 +393,12 @@ def test_over_many_personas_the_interval_is_for_others_like_them(tmp_path: Path)
     report = compared(*stories)
 
     found = report.contrasts[0].overall.comparison
-    assert found.difference.method is Method.PERSONAS
+    assert found.difference.method is IntervalMethod.PERSONAS
     assert (
         "for these personas, and the interval, which is for others like them"
         in (report.conclusions[0])
     )
-    assert "by persona" in text_of(report)
+    assert "by persona" in render_comparison(report)
 
 
 def test_five_questions_could_not_have_shown_anything(tmp_path: Path) -> None:
@@ -417,7 +419,7 @@ def test_five_questions_could_not_have_shown_anything(tmp_path: Path) -> None:
 def test_the_text_keeps_to_its_width_and_steers_no_terminal(tmp_path: Path) -> None:
     odd = SystemCard(name="\x1b[31mred\nalert", version="9" * 40)
 
-    shown = text_of(
+    shown = render_comparison(
         compared(run(tmp_path / "a", points(2)), run(tmp_path / "b", points(3), system=odd))
     )
 

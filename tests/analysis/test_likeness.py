@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from recall_bench.analysis.likeness import unlike
+from recall_bench.analysis.likeness import find_differences
 from recall_bench.core.memory import SystemCard
-from recall_bench.core.plan import Calendar, Checkpoint, Ingest, Lifecycle, Plan, Review
+from recall_bench.core.plan import Calendar, Checkpoint, Ingest, Lifecycle, Plan, ReviewMode
 from recall_bench.core.question import Item
 from recall_bench.core.reader import ReaderCard
 from recall_bench.core.verdict import JudgeCard
@@ -20,7 +20,7 @@ MANY = tuple(Checkpoint(label=f"{days}d", days=days) for days in range(1, 21))
 
 
 def differences(first: Plan, second: Plan) -> list[str]:
-    return [each.what for each in unlike(first, second)]
+    return [each.what for each in find_differences(first, second)]
 
 
 @pytest.mark.parametrize(
@@ -33,8 +33,8 @@ def differences(first: Plan, second: Plan) -> list[str]:
         ("older questions", {"sample": 5}, False),
         ("ingest", {"ingest": Ingest.CONVERSATIONS}, True),
         ("calendar", {"calendar": Calendar.TEXT}, True),
-        ("judge", {"judge": PLAN.judge.but(version="2")}, True),
-        ("judge", {"judge": PLAN.judge.but(rules_digest="another")}, True),
+        ("judge", {"judge": PLAN.judge.replace(version="2")}, True),
+        ("judge", {"judge": PLAN.judge.replace(rules_digest="another")}, True),
         ("appellate judge", {"appellate": JUDGE}, True),
         ("days shown to the judge", {"judge_memory_window": 2}, True),
         ("passages looked at", {"top_k": 3}, True),
@@ -42,7 +42,7 @@ def differences(first: Plan, second: Plan) -> list[str]:
     ],
 )
 def test_each_is_named(what: str, changes: dict[str, object], is_condition: bool) -> None:
-    (found,) = unlike(PLAN, PLAN.but(**changes))
+    (found,) = find_differences(PLAN, PLAN.replace(**changes))
 
     assert (found.what, found.is_condition) == (what, is_condition)
 
@@ -55,43 +55,43 @@ def test_each_is_named(what: str, changes: dict[str, object], is_condition: bool
         {"answer_timeout_s": 60.0},
         {"seed": 7},
         {"reader": READER},
-        {"review": Review.FAILURES},
+        {"review": ReviewMode.FAILURES},
     ],
     ids=lambda changes: next(iter(changes)),
 )
 def test_these_may_differ(changes: dict[str, object]) -> None:
     """The seed without a sample orders questions; a review without a second judge is none."""
-    assert unlike(PLAN, PLAN.but(**changes)) == ()
+    assert find_differences(PLAN, PLAN.replace(**changes)) == ()
 
 
 def test_a_seed_matters_to_a_sample() -> None:
-    sampled = PLAN.but(sample=3)
+    sampled = PLAN.replace(sample=3)
 
-    assert differences(sampled, sampled.but(seed=7)) == ["older questions"]
+    assert differences(sampled, sampled.replace(seed=7)) == ["older questions"]
 
 
 def test_two_readers_must_be_one() -> None:
-    read = PLAN.but(reader=READER)
+    read = PLAN.replace(reader=READER)
 
-    assert differences(read, read.but(reader=READER.but(version="2"))) == ["reader"]
+    assert differences(read, read.replace(reader=READER.replace(version="2"))) == ["reader"]
 
 
 def test_personas_and_what_was_told_and_asked_of_them() -> None:
     (card,) = PLAN.scenarios
 
-    assert differences(PLAN, PLAN.but(scenarios=(card, card.but(id="bob")))) == ["personas"]
-    repaired = PLAN.but(scenarios=(card.but(questions_digest="new"),))
+    assert differences(PLAN, PLAN.replace(scenarios=(card, card.replace(id="bob")))) == ["personas"]
+    repaired = PLAN.replace(scenarios=(card.replace(questions_digest="new"),))
     assert differences(PLAN, repaired) == ["questions of ada"]
-    retold = PLAN.but(scenarios=(card.but(history_digest="new"),))
-    (days,) = unlike(PLAN, retold)
+    retold = PLAN.replace(scenarios=(card.replace(history_digest="new"),))
+    (days,) = find_differences(PLAN, retold)
     assert (days.what, days.is_condition) == ("days of ada", True)
-    fed = retold.but(ingest=Ingest.TOOL_CALLS)
+    fed = retold.replace(ingest=Ingest.TOOL_CALLS)
     assert differences(PLAN, fed) == ["ingest"], "other days are what that means"
 
 
 def test_of_long_lists_every_entry_counts_and_what_differs_is_shown() -> None:
     moved = (*MANY[:9], Checkpoint(label="mid", days=10), *MANY[10:])
 
-    (found,) = unlike(PLAN.but(checkpoints=MANY), PLAN.but(checkpoints=moved))
+    (found,) = find_differences(PLAN.replace(checkpoints=MANY), PLAN.replace(checkpoints=moved))
 
     assert str(found) == "checkpoints (20, among them 10d against 20, among them mid = 10d)"

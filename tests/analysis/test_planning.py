@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from recall_bench.analysis.comparing import compare_runs
-from recall_bench.analysis.planning import fewest, ground_of, plan_power, stated
-from recall_bench.analysis.power_text import text_of
-from recall_bench.analysis.trials import Table, read_trials
+from recall_bench.analysis.planning import count_fewest, measure_pilot, plan_power, state_basis
+from recall_bench.analysis.power_text import render_power
+from recall_bench.analysis.trials import TrialTable, read_trials
 from recall_bench.core.plan import Trial
 from recall_bench.errors import UsageError
 from recall_bench.reporting.folder import RunFolder
 from tests.analysis.simulated import LABELS, questions, write_run
 from tests.reporting.conftest import trial
 
-STATED = stated(2.0, None, None)
+STATED = state_basis(2.0, None, None)
 
 
 def points(rows: Sequence[tuple[int, int]]) -> dict[Trial, int]:
@@ -28,7 +28,7 @@ def points(rows: Sequence[tuple[int, int]]) -> dict[Trial, int]:
     }
 
 
-def table(folder: Path, *rows: tuple[int, int]) -> Table:
+def table(folder: Path, *rows: tuple[int, int]) -> TrialTable:
     path = write_run(folder, questions(len(rows)), points(rows))
     return read_trials(RunFolder.open(path))
 
@@ -54,7 +54,7 @@ def test_the_spread_is_that_of_the_differences_between_two_runs(tmp_path: Path) 
     first = table(tmp_path / "a", (0, 0), (1, 1), (3, 3), (4, 4))
     second = table(tmp_path / "b", (2, 2), (1, 1), (5, 5), (4, 4))
 
-    ground = ground_of([first, second], ["a", "b"])
+    ground = measure_pilot([first, second], ["a", "b"])
 
     assert ground.spread.correlation == 1.0
     assert ground.spread.deviation == pytest.approx(math.sqrt(4 / 3))
@@ -65,7 +65,7 @@ def test_the_spread_is_that_of_the_differences_between_two_runs(tmp_path: Path) 
 
 def test_one_run_is_taken_for_two_that_have_nothing_in_common(tmp_path: Path) -> None:
     """The variance of a difference of unrelated marks is the sum of both."""
-    alone = ground_of([table(tmp_path, (0, 0), (2, 2), (4, 4))], ["a"])
+    alone = measure_pilot([table(tmp_path, (0, 0), (2, 2), (4, 4))], ["a"])
 
     assert alone.spread.deviation == pytest.approx(math.sqrt(2 * 4))
 
@@ -78,7 +78,7 @@ def test_a_pilot_shows_beforehand_what_its_comparison_shows_afterwards(tmp_path:
     ]
 
     found = compare_runs(folders, resamples=50).contrasts[0].overall.comparison
-    ground = ground_of([read_trials(folder) for folder in folders], ["a", "b"])
+    ground = measure_pilot([read_trials(folder) for folder in folders], ["a", "b"])
 
     shown = plan_power(ground, questions=7).shown
     assert shown is not None
@@ -87,7 +87,7 @@ def test_a_pilot_shows_beforehand_what_its_comparison_shows_afterwards(tmp_path:
 
 def test_asks_that_are_not_alike_help_and_those_that_are_do_not() -> None:
     def needed(correlation: float) -> int:
-        found = plan_power(stated(2.0, correlation, 4.0), difference=0.5)
+        found = plan_power(state_basis(2.0, correlation, 4.0), difference=0.5)
         assert found.needed is not None
         return found.needed.questions
 
@@ -99,21 +99,21 @@ def test_asks_that_are_not_alike_help_and_those_that_are_do_not() -> None:
 
 def test_below_six_questions_no_difference_can_be_shown() -> None:
     """Five that all go one way do so by chance once in sixteen times."""
-    found = plan_power(stated(0.01, None, None), difference=5.0, questions=5)
+    found = plan_power(state_basis(0.01, None, None), difference=5.0, questions=5)
 
-    assert fewest() == 6
+    assert count_fewest() == 6
     assert found.needed is not None
     assert found.needed.questions == 6
     assert found.shown is not None
     assert found.shown.difference is None
-    assert "no difference by 5 questions; it takes 6 or more" in text_of(found)
+    assert "no difference by 5 questions; it takes 6 or more" in render_power(found)
 
 
 def test_a_difference_beyond_the_marks_is_not_shown() -> None:
-    wild = stated(6.0, None, None)
+    wild = state_basis(6.0, None, None)
 
     assert plan_power(wild, questions=8).shown is not None
-    assert "no difference that is possible by 8 different questions" in text_of(
+    assert "no difference that is possible by 8 different questions" in render_power(
         plan_power(wild, questions=8)
     )
 
@@ -122,7 +122,7 @@ def test_a_pilot_without_a_difference_says_nothing(tmp_path: Path) -> None:
     same = table(tmp_path, (0, 1), (2, 3))
 
     with pytest.raises(UsageError, match="nothing varies between questions in b against a"):
-        ground_of([same, same], ["a", "b"])
+        measure_pilot([same, same], ["a", "b"])
 
 
 @pytest.mark.parametrize("difference", [0.0, -1.0, 6.5])
@@ -135,4 +135,4 @@ def test_three_runs_are_no_pilot(tmp_path: Path) -> None:
     same = table(tmp_path, (0, 1), (2, 3))
 
     with pytest.raises(UsageError, match="one run or two; 3 were named"):
-        ground_of([same, same, same], ["a", "b", "c"])
+        measure_pilot([same, same, same], ["a", "b", "c"])

@@ -1,13 +1,15 @@
 """The text of `power` keeps to the width and to the letters of every other."""
 
-from recall_bench.analysis.planning import plan_power, stated
-from recall_bench.analysis.power_text import text_of
+from recall_bench.analysis.planning import plan_power, state_basis
+from recall_bench.analysis.power_text import render_power
 
 
 def test_where_figures_are_from_steers_no_terminal_and_leaves_no_line_too_long() -> None:
-    ground = stated(1.0, None, None).but(source="runs/\x1b[31mred " + "a/long/folder " * 12)
+    ground = state_basis(1.0, None, None).replace(
+        source="runs/\x1b[31mred " + "a/long/folder " * 12
+    )
 
-    lines = text_of(plan_power(ground, difference=0.5)).splitlines()
+    lines = render_power(plan_power(ground, difference=0.5)).splitlines()
 
     assert all(line.isprintable() for line in lines)
     assert max(map(len, lines)) <= 100

@@ -11,9 +11,9 @@ import pytest
 from numpy.random import default_rng
 
 from recall_bench.analysis.comparing import compare_runs
-from recall_bench.analysis.conclusion import is_told
+from recall_bench.analysis.conclusion import is_significant
 from recall_bench.analysis.contrasts import Contrast
-from recall_bench.analysis.planning import ground_of, plan_power
+from recall_bench.analysis.planning import measure_pilot, plan_power
 from recall_bench.analysis.trials import read_trials
 from recall_bench.reporting.folder import RunFolder
 from tests.analysis.simulated import drawn_pair, questions
@@ -31,8 +31,8 @@ def test_a_system_is_told_apart_from_itself_as_rarely_as_stated(tmp_path: Path) 
     overall = categories = 0
     for number in range(ROUNDS):
         found = contrasted(drawn_pair(chance, tmp_path / str(number), items))
-        overall += is_told(found.overall.comparison)
-        categories += any(is_told(part.comparison) for part in found.categories)
+        overall += is_significant(found.overall.comparison)
+        categories += any(is_significant(part.comparison) for part in found.categories)
 
     error = sqrt(NOMINAL * (1 - NOMINAL) / ROUNDS)
     assert abs(overall / ROUNDS - NOMINAL) < 3 * error
@@ -43,14 +43,14 @@ def test_a_planted_difference_is_found_as_often_as_planned(tmp_path: Path) -> No
     """Planned from a pilot of two runs on 400 questions, and found on as many as that asks for."""
     chance, wanted = default_rng(6), 0.6
     pilot = drawn_pair(chance, tmp_path / "pilot", questions(400))
-    ground = ground_of([read_trials(folder) for folder in pilot], ["a", "b"])
+    ground = measure_pilot([read_trials(folder) for folder in pilot], ["a", "b"])
     needed = plan_power(ground, difference=wanted).needed
     assert needed is not None
     rounds, found, lost = 80, 0, 0.0
     for number in range(rounds):
         pair = drawn_pair(chance, tmp_path / str(number), questions(needed.questions), shift=wanted)
         comparison = contrasted(pair).overall.comparison
-        found += is_told(comparison)
+        found += is_significant(comparison)
         lost += wanted - comparison.difference.value
 
     # Marks end at 6: a part of what was planted has nowhere to go.

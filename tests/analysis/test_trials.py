@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.trials import Table, TrialRow, read_trials
+from recall_bench.analysis.trials import TrialRow, TrialTable, read_trials
 from recall_bench.core.event import Answered, Inspected, Judged
 from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.plan import Trial
 from recall_bench.core.question import Disclosure, Evidence, Item
 from recall_bench.core.reader import Delivery
-from recall_bench.core.standing import State
+from recall_bench.core.standing import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Finding, JudgeCard, RubricCard, Verdict
 from recall_bench.reporting.summary import summarise
@@ -30,7 +30,7 @@ from tests.reporting.conftest import (
 )
 
 
-def table(story: Story) -> Table:
+def table(story: Story) -> TrialTable:
     return read_trials(story.open())
 
 
@@ -59,11 +59,11 @@ def test_every_trial_owed_has_a_row_in_the_order_of_the_schedule(mixed: Story) -
 
     assert tuple(each.trial for each in rows) == ALL_OF_ADA
     assert [each.state for each in rows] == [
-        State.JUDGED,
-        State.NOT_ANSWERED,
-        State.NOT_JUDGED,
-        State.JUDGED,
-        State.OPEN,
+        TrialState.JUDGED,
+        TrialState.NOT_ANSWERED,
+        TrialState.NOT_JUDGED,
+        TrialState.JUDGED,
+        TrialState.OPEN,
     ]
     assert [each.difficulty for each in rows] == ["easy", "medium", "hard", "easy", "medium"]
     assert [(each.days, each.cutoff) for each in rows] == [(2, 2), (2, 2), (4, 4), (4, 4), (4, 4)]
@@ -73,7 +73,7 @@ def test_an_unanswered_question_is_no_points_and_an_unjudged_one_unknown(mixed: 
     rows = table(mixed).rows
 
     assert [each.points for each in rows] == [5, 0, None, 2, None]
-    assert [each.hallucinated for each in rows] == [True, None, None, False, None]
+    assert [each.is_hallucination for each in rows] == [True, None, None, False, None]
     assert [each.fault for each in rows] == [
         None,
         "SystemTimeout",
@@ -107,7 +107,12 @@ def test_the_last_word_on_a_trial_counts(story: Story) -> None:
     cat, dog = row(story, trial("cat")), row(story, trial("dog"))
 
     assert (cat.points, cat.fault) == (2, None)
-    assert (dog.state, dog.points, dog.fault, dog.seconds) == (State.ANSWERED, None, None, 0.125)
+    assert (dog.state, dog.points, dog.fault, dog.seconds) == (
+        TrialState.ANSWERED,
+        None,
+        None,
+        0.125,
+    )
 
 
 def test_what_an_answer_took_is_told(story: Story) -> None:
@@ -173,7 +178,7 @@ def test_what_became_of_the_evidence_is_told(story: Story) -> None:
 
 def test_a_day_that_the_run_did_not_feed_is_not_held(tmp_path: Path) -> None:
     cat = question("cat")
-    far = cat.but(truth=cat.truth.but(evidence=(Evidence(day=0),)))
+    far = cat.replace(truth=cat.truth.replace(evidence=(Evidence(day=0),)))
     scenarios: dict[str, Sequence[Item]] = {"ada": (far,)}
     story = Story(tmp_path, scenarios, plan_of(scenarios))
     story.answer(trial("cat"), "no idea", Passage(text="…", day=2))
@@ -191,8 +196,8 @@ def test_a_memory_that_could_not_be_looked_into_again_is_not_known(story: Story)
 
 def test_values_in_the_place_of_the_right_one_are_told(tmp_path: Path) -> None:
     hour = question("hour", "group-session-attribution")
-    truth = hour.truth.but(atoms=("11:30",), stale=("10:30",), distractors=("09:00",))
-    scenarios: dict[str, Sequence[Item]] = {"ada": (hour.but(truth=truth),)}
+    truth = hour.truth.replace(atoms=("11:30",), stale=("10:30",), distractors=("09:00",))
+    scenarios: dict[str, Sequence[Item]] = {"ada": (hour.replace(truth=truth),)}
     story = Story(tmp_path, scenarios, plan_of(scenarios, groups_enabled=True))
     story.answer(trial("hour"), "At 10:30.")
     story.answer(trial("hour", "4d"), "At 9:00, or rather 09:00.")
@@ -212,7 +217,7 @@ def test_an_answer_without_a_word_is_silent(story: Story) -> None:
 def test_what_was_made_up_is_compared_with_what_other_personas_were_told(tmp_path: Path) -> None:
     def asked(value: str) -> tuple[Item, ...]:
         cat = question("cat")
-        return (cat.but(truth=cat.truth.but(atoms=(value,))),)
+        return (cat.replace(truth=cat.truth.replace(atoms=(value,))),)
 
     scenarios: dict[str, Sequence[Item]] = {"ada": asked("Fig Plum"), "bob": asked("Rex Umber")}
     story = Story(tmp_path, scenarios, plan_of(scenarios))
@@ -221,7 +226,7 @@ def test_what_was_made_up_is_compared_with_what_other_personas_were_told(tmp_pat
     story.both(trial("cat", scenario="bob"), INVENTED, "Rex Umber")
     story.both(trial("cat", "4d", scenario="bob"), INVENTED, "Nobody Else")
 
-    found = {each.trial: each.tells_strangers for each in table(story).rows}
+    found = {each.trial: each.tells_other_people for each in table(story).rows}
 
     assert found == {
         trial("cat"): True,
@@ -247,7 +252,7 @@ def boundary_story(folder: Path, judge: JudgeCard) -> Story:
         question("pay", "information-boundary", disclosure=Disclosure.REFUSE),
         question("job", "information-boundary", disclosure=Disclosure.ANSWER),
     )
-    pay = items[0].but(truth=items[0].truth.but(withheld=("90,000",)))
+    pay = items[0].replace(truth=items[0].truth.replace(withheld=("90,000",)))
     scenarios: dict[str, Sequence[Item]] = {"ada": (pay, items[1])}
     plan = plan_of(scenarios, judge=judge, groups_enabled=True)
     story = Story(folder, scenarios, plan)
@@ -271,15 +276,15 @@ def test_leaks_are_those_of_the_summary(tmp_path: Path) -> None:
 def test_who_declined_is_known_where_the_judge_says_what_it_noticed(tmp_path: Path) -> None:
     rows = {each.trial: each for each in table(boundary_story(tmp_path, TELLING)).rows}
 
-    assert rows[trial("job")].declined is True
-    assert rows[trial("job", "4d")].declined is False
+    assert rows[trial("job")].is_refusal is True
+    assert rows[trial("job", "4d")].is_refusal is False
 
 
 def test_findings_of_a_judge_who_does_not_say_are_unknown_and_not_none(story: Story) -> None:
     story.both(trial("cat"))
 
     assert row(story, trial("cat")).findings is None
-    assert row(story, trial("cat")).declined is None
+    assert row(story, trial("cat")).is_refusal is None
 
 
 def test_a_verdict_that_was_withdrawn_leaves_no_findings(tmp_path: Path) -> None:
@@ -323,4 +328,4 @@ def test_a_protocol_gives_a_score_and_no_points(story: Story) -> None:
 
     cat = row(story, trial("cat"))
 
-    assert (cat.state, cat.score, cat.points) == (State.MEASURED, 0.5, None)
+    assert (cat.state, cat.score, cat.points) == (TrialState.MEASURED, 0.5, None)

@@ -2,32 +2,32 @@
 
 from math import sin
 
-from recall_bench.analysis.attribution.views import Attribution, Leaf, LeafCount
+from recall_bench.analysis.attribution.views import Attribution, FailureLeaf, LeafCount
 from recall_bench.analysis.canaries.views import CanaryWatch
-from recall_bench.analysis.costs.views import Contender, CostPoint, Costs, Measure, Pareto
+from recall_bench.analysis.costs.views import Contender, CostMeasure, CostPoint, Pareto, RunCosts
 from recall_bench.analysis.degradation.views import (
-    By,
     CohortCard,
     CurvePoint,
     Degradation,
-    Survived,
+    GroupSurvival,
+    SurvivalGroup,
 )
 from recall_bench.analysis.hallucination.views import (
-    Course,
+    CategoryRate,
+    CheckpointRates,
+    HallucinationPattern,
     HallucinationViews,
-    Moment,
-    Pattern,
-    Rate,
+    RateCourse,
 )
-from recall_bench.analysis.report.views import Header, Report
+from recall_bench.analysis.report.views import ReportHeader, RunReport
 from recall_bench.core.plan import Checkpoint, Trial
 from recall_bench.core.question import CATEGORIES
 from recall_bench.core.usage import Usage
-from recall_bench.reporting.estimates import Cell, Heatmap, Row
-from recall_bench.reporting.summary import Status
-from recall_bench.statistics.clusters import Drawn
-from recall_bench.statistics.estimate import Estimate, Method
-from recall_bench.statistics.survival import HalfLife, Point, Survival
+from recall_bench.reporting.estimates import Heatmap, HeatmapCell, HeatmapRow
+from recall_bench.reporting.summary import RunStatus
+from recall_bench.statistics.clusters import ResampledUnit
+from recall_bench.statistics.estimate import Estimate, IntervalMethod
+from recall_bench.statistics.survival import HalfLife, Survival, SurvivalPoint
 from recall_bench.statistics.trend import Coefficient, Prediction, Trend
 
 PERSONAS = (
@@ -48,7 +48,7 @@ def estimate(value: float, spread: float, *, most: float = 1.0, trials: int = 24
         low=max(0.0, value - spread),
         high=min(most, value + 1.2 * spread),
         level=0.95,
-        method=Method.PERSONAS,
+        method=IntervalMethod.PERSONAS,
         questions=trials // 2,
         personas=6,
         trials=trials,
@@ -56,10 +56,10 @@ def estimate(value: float, spread: float, *, most: float = 1.0, trials: int = 24
     )
 
 
-def sampled_report(checkpoints: int = 20) -> Report:
+def sampled_report(checkpoints: int = 20) -> RunReport:
     """A finished run of six personas, with two older runs beside it."""
     columns = _columns(checkpoints)
-    return Report(
+    return RunReport(
         header=_header(),
         categories=CATEGORIES,
         heatmaps=(_heatmap(None, columns), *(_heatmap(name, columns) for name in PERSONAS)),
@@ -73,22 +73,22 @@ def sampled_report(checkpoints: int = 20) -> Report:
     )
 
 
-def empty_report() -> Report:
+def empty_report() -> RunReport:
     """A run in which nothing was judged, and nobody says what anything cost."""
-    nothing = Cell(mean=None, eligible=0)
+    nothing = HeatmapCell(mean=None, eligible=0)
     columns = _columns(3)
-    rows = tuple(Row(category=name, cells=(nothing,) * 3) for name in CATEGORIES)
-    course = Course(
+    rows = tuple(HeatmapRow(category=name, cells=(nothing,) * 3) for name in CATEGORIES)
+    course = RateCourse(
         name=None,
         rate=None,
         moments=(),
         hallucination=None,
         recall=None,
-        pattern=Pattern.UNKNOWN,
+        pattern=HallucinationPattern.UNKNOWN,
         reason="nothing was judged",
     )
-    return sampled_report(3).but(
-        header=_header().but(overall=None, hallucination=None),
+    return sampled_report(3).replace(
+        header=_header().replace(overall=None, hallucination=None),
         heatmaps=(
             Heatmap(
                 persona=None,
@@ -115,13 +115,13 @@ def empty_report() -> Report:
             misses=0,
             leaves=tuple(
                 LeafCount(leaf=leaf, trials=0, questions=0, points_lost=0, examples=())
-                for leaf in Leaf
+                for leaf in FailureLeaf
             ),
             categories={},
             checkpoints={},
             notes=(),
         ),
-        costs=Costs(points=(), measures={}, notes=("nothing was timed",)),
+        costs=RunCosts(points=(), measures={}, notes=("nothing was timed",)),
         paretos=(),
     )
 
@@ -131,11 +131,11 @@ def _columns(count: int) -> tuple[Checkpoint, ...]:
     return tuple(Checkpoint(label=f"{day}d", days=day) for day in days)
 
 
-def _header() -> Header:
-    return Header(
+def _header() -> ReportHeader:
+    return ReportHeader(
         system="hybrid 1.2",
         judge="rubric 3",
-        status=Status.VALID,
+        status=RunStatus.VALID,
         reason="",
         is_stub=False,
         overall=estimate(3.9, 0.2, most=6),
@@ -151,33 +151,35 @@ def _heatmap(persona: str | None, columns: tuple[Checkpoint, ...]) -> Heatmap:
         persona=persona,
         columns=columns,
         rows=tuple(
-            Row(
+            HeatmapRow(
                 category=name,
                 cells=tuple(_score(rank, n, each.days, number) for n, each in enumerate(columns)),
             )
             for rank, name in enumerate(CATEGORIES)
         ),
         overall=tuple(
-            Cell(mean=estimate(_recall(each.days) * 6, 0.25, most=6, trials=2400), eligible=3000)
+            HeatmapCell(
+                mean=estimate(_recall(each.days) * 6, 0.25, most=6, trials=2400), eligible=3000
+            )
             for each in columns
         ),
         hallucination=tuple(
-            Cell(mean=estimate(_invention(each.days), 0.03, trials=2400), eligible=3000)
+            HeatmapCell(mean=estimate(_invention(each.days), 0.03, trials=2400), eligible=3000)
             for each in columns
         ),
     )
 
 
-def _score(rank: int, n: int, days: int, number: int) -> Cell:
+def _score(rank: int, n: int, days: int, number: int) -> HeatmapCell:
     """One category starts late, and two have a hole in the middle."""
     is_late = rank == 8 and days < 250
     is_hole = rank in {2, 6} and 6 <= n <= 7
     if is_late or is_hole:
-        return Cell(mean=None, eligible=0 if is_late else 12)
+        return HeatmapCell(mean=None, eligible=0 if is_late else 12)
     level = 5.4 - 0.38 * rank - 0.0012 * days * (1 + 0.12 * rank)
     value = min(6.0, max(0.0, level + 0.18 * sin(1.7 * n + rank + number)))
     spread = 0.35 + 0.04 * rank
-    return Cell(mean=estimate(value, spread, most=6, trials=40 + 4 * n), eligible=60 + n)
+    return HeatmapCell(mean=estimate(value, spread, most=6, trials=40 + 4 * n), eligible=60 + n)
 
 
 def _recall(days: int) -> float:
@@ -209,7 +211,7 @@ def _line(
         slope=Coefficient(value=slope, low=slope * 0.7, high=slope * 1.3),
         predictions=(*(at(day) for day in (50, 300, 550, 800, last)), at(2000), at(5000)),
         level=0.95,
-        drawn=Drawn.PERSONAS,
+        drawn=ResampledUnit.PERSONAS,
         first_day=50.0,
         last_day=float(last),
         questions=1800,
@@ -218,12 +220,12 @@ def _line(
     )
 
 
-def _course(name: str | None, columns: tuple[Checkpoint, ...], shift: float) -> Course:
-    return Course(
+def _course(name: str | None, columns: tuple[Checkpoint, ...], shift: float) -> RateCourse:
+    return RateCourse(
         name=name,
         rate=estimate(0.13 + shift, 0.03),
         moments=tuple(
-            Moment(
+            CheckpointRates(
                 checkpoint=each.label,
                 days=each.days,
                 recall=estimate(_recall(each.days) - shift, 0.03),
@@ -233,7 +235,7 @@ def _course(name: str | None, columns: tuple[Checkpoint, ...], shift: float) -> 
         ),
         hallucination=_line(0.07 + shift, 0.00013, most=1.0, width=0.065),
         recall=_line(0.82 - shift, -0.00024, most=1.0, width=0.05),
-        pattern=Pattern.PATHOLOGICAL if shift >= 0 else Pattern.HEALTHY,
+        pattern=HallucinationPattern.PATHOLOGICAL if shift >= 0 else HallucinationPattern.HEALTHY,
         reason=(
             "Recall changes by -2.4 points of 100 in 100 days (95 % -3.1 to -1.7), and "
             "hallucination by 1.3 (0.9 to 1.7)."
@@ -247,7 +249,7 @@ def _hallucination(columns: tuple[Checkpoint, ...]) -> HallucinationViews:
     rates = [0.31, 0.22, 0.05, 0.09, 0.12, 0.16, 0.11, 0.08, None, 0.14]
     return HallucinationViews(
         categories=tuple(
-            Rate(name=name, rate=None if rate is None else estimate(rate, 0.02 + rate / 8))
+            CategoryRate(name=name, rate=None if rate is None else estimate(rate, 0.02 + rate / 8))
             for name, rate in zip(names, rates, strict=True)
         ),
         overall=_course(None, columns, 0.0),
@@ -293,15 +295,23 @@ def _degradation(columns: tuple[Checkpoint, ...]) -> Degradation:
     )
 
 
-def _survivals() -> tuple[Survived, ...]:
-    groups = [(By.ALL, "all", 900.0)]
-    groups += [(By.CATEGORY, name, 420.0 + 160 * n) for n, name in enumerate(CATEGORIES[:8])]
+def _survivals() -> tuple[GroupSurvival, ...]:
+    groups = [(SurvivalGroup.ALL, "all", 900.0)]
+    groups += [
+        (SurvivalGroup.CATEGORY, name, 420.0 + 160 * n) for n, name in enumerate(CATEGORIES[:8])
+    ]
     ages = ["up to 30 days", "31 to 90 days", "91 to 365 days", "over 365 days"]
-    groups += [(By.AGE, name, 1500.0 - 330 * n) for n, name in enumerate(ages)]
+    groups += [(SurvivalGroup.AGE, name, 1500.0 - 330 * n) for n, name in enumerate(ages)]
     revisions = ["never revised", "revised once", "revised twice or more"]
-    groups += [(By.REVISIONS, name, 1400.0 - 450 * n) for n, name in enumerate(revisions)]
+    groups += [
+        (SurvivalGroup.REVISIONS, name, 1400.0 - 450 * n) for n, name in enumerate(revisions)
+    ]
     return tuple(
-        Survived(by=by, name=name, survival=_survival(half, facts=90 if by is not By.ALL else 700))
+        GroupSurvival(
+            by=by,
+            name=name,
+            survival=_survival(half, facts=90 if by is not SurvivalGroup.ALL else 700),
+        )
         for by, name, half in groups
     )
 
@@ -312,7 +322,7 @@ def _survival(half: float, *, facts: int) -> Survival:
     is_seen = half <= ages[-1]
     return Survival(
         curve=tuple(
-            Point(
+            SurvivalPoint(
                 age=age,
                 share=share,
                 low=max(0.0, share - 0.05 - age / 12000),
@@ -328,7 +338,7 @@ def _survival(half: float, *, facts: int) -> Survival:
             followed=ages[-1],
         ),
         level=0.95,
-        drawn=Drawn.PERSONAS,
+        drawn=ResampledUnit.PERSONAS,
         facts=facts,
         lost=facts // 3,
         questions=facts,
@@ -337,12 +347,12 @@ def _survival(half: float, *, facts: int) -> Survival:
 
 
 def _attribution(columns: tuple[Checkpoint, ...]) -> Attribution:
-    weights = dict(zip(Leaf, (0, 52, 17, 34, 21, 6, 25, 11, 3, 4, 8), strict=True))
+    weights = dict(zip(FailureLeaf, (0, 52, 17, 34, 21, 6, 25, 11, 3, 4, 8), strict=True))
     categories = {
         name: {leaf: weight * (1 + (rank + n) % 4) // 3 for n, (leaf, weight) in _ranked(weights)}
         for rank, name in enumerate(CATEGORIES)
     }
-    totals = {leaf: sum(each[leaf] for each in categories.values()) for leaf in Leaf}
+    totals = {leaf: sum(each[leaf] for each in categories.values()) for leaf in FailureLeaf}
     return Attribution(
         answered=2400,
         misses=sum(totals.values()),
@@ -364,12 +374,12 @@ def _attribution(columns: tuple[Checkpoint, ...]) -> Attribution:
     )
 
 
-def _ranked(weights: dict[Leaf, int]) -> list[tuple[int, tuple[Leaf, int]]]:
+def _ranked(weights: dict[FailureLeaf, int]) -> list[tuple[int, tuple[FailureLeaf, int]]]:
     return list(enumerate(weights.items()))
 
 
-def _costs(columns: tuple[Checkpoint, ...]) -> Costs:
-    return Costs(
+def _costs(columns: tuple[Checkpoint, ...]) -> RunCosts:
+    return RunCosts(
         points=tuple(
             CostPoint(
                 checkpoint=each.label,
@@ -386,7 +396,11 @@ def _costs(columns: tuple[Checkpoint, ...]) -> Costs:
             )
             for n, each in enumerate(columns)
         ),
-        measures={Measure.INGEST: 0.023, Measure.QUERY_P50: 0.009, Measure.QUERY_P95: 0.024},
+        measures={
+            CostMeasure.INGEST: 0.023,
+            CostMeasure.QUERY_P50: 0.009,
+            CostMeasure.QUERY_P95: 0.024,
+        },
         notes=(),
     )
 
@@ -401,9 +415,11 @@ def _paretos() -> tuple[Pareto, ...]:
         )
 
     return (
-        Pareto(measure=Measure.QUERY_P95, contenders=runs(0.002, 0.011, 0.2, 0.4), unknown=()),
-        Pareto(measure=Measure.TOKENS, contenders=runs(300, 900, 5200, 7400), unknown=("dense",)),
-        Pareto(measure=Measure.BYTES, contenders=runs(2e5, 8e6, 9e6, 4.1e8), unknown=()),
+        Pareto(measure=CostMeasure.QUERY_P95, contenders=runs(0.002, 0.011, 0.2, 0.4), unknown=()),
+        Pareto(
+            measure=CostMeasure.TOKENS, contenders=runs(300, 900, 5200, 7400), unknown=("dense",)
+        ),
+        Pareto(measure=CostMeasure.BYTES, contenders=runs(2e5, 8e6, 9e6, 4.1e8), unknown=()),
     )
 
 

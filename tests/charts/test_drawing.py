@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from recall_bench.analysis.report.views import Report
+from recall_bench.analysis.report.views import RunReport
 from recall_bench.charts import Colours, Theme, charts_of, draw_charts
 from recall_bench.charts.theme import PAPERS
 from recall_bench.errors import UsageError
@@ -15,12 +15,12 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture
-def report() -> Report:
+def report() -> RunReport:
     """Two charts: where misses come from."""
-    return empty_report().but(attribution=sampled_report(3).attribution)
+    return empty_report().replace(attribution=sampled_report(3).attribution)
 
 
-def test_each_chart_is_a_png_and_an_svg(report: Report, tmp_path: Path) -> None:
+def test_each_chart_is_a_png_and_an_svg(report: RunReport, tmp_path: Path) -> None:
     written = draw_charts(report, tmp_path / "charts")
 
     names = [f"{chart.name}{suffix}" for chart in charts_of(report) for suffix in (".png", ".svg")]
@@ -31,7 +31,7 @@ def test_each_chart_is_a_png_and_an_svg(report: Report, tmp_path: Path) -> None:
         assert path.read_bytes().startswith(start)
 
 
-def test_an_svg_tells_its_title_and_its_summary(report: Report, tmp_path: Path) -> None:
+def test_an_svg_tells_its_title_and_its_summary(report: RunReport, tmp_path: Path) -> None:
     draw_charts(report, tmp_path)
 
     for chart in charts_of(report):
@@ -41,7 +41,9 @@ def test_an_svg_tells_its_title_and_its_summary(report: Report, tmp_path: Path) 
         assert [root[1].tag, root[1].text] == [f"{SVG}desc", chart.summary]
 
 
-def test_a_drawing_has_the_ground_and_the_colours_asked_for(report: Report, tmp_path: Path) -> None:
+def test_a_drawing_has_the_ground_and_the_colours_asked_for(
+    report: RunReport, tmp_path: Path
+) -> None:
     looks = [(Theme.LIGHT, Colours.STANDARD), (Theme.DARK, Colours.COLOUR_BLIND)]
     drawings = []
     for theme, colours in looks:
@@ -54,7 +56,7 @@ def test_a_drawing_has_the_ground_and_the_colours_asked_for(report: Report, tmp_
     assert "#5e3dd6" in drawings[1]
 
 
-def test_drawing_again_gives_the_same_bytes(report: Report, tmp_path: Path) -> None:
+def test_drawing_again_gives_the_same_bytes(report: RunReport, tmp_path: Path) -> None:
     first = [path.read_bytes() for path in draw_charts(report, tmp_path / "one")]
     again = [path.read_bytes() for path in draw_charts(report, tmp_path / "two")]
 
@@ -66,7 +68,7 @@ def test_nothing_to_draw_writes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "charts").exists()
 
 
-def test_a_folder_that_is_a_file_is_said_in_a_sentence(report: Report, tmp_path: Path) -> None:
+def test_a_folder_that_is_a_file_is_said_in_a_sentence(report: RunReport, tmp_path: Path) -> None:
     (tmp_path / "charts").write_text("")
 
     with pytest.raises(UsageError, match=r"failure-tree\.png: cannot be written"):

@@ -3,18 +3,18 @@
 import vl_convert
 
 from recall_bench.charts import words
-from recall_bench.charts.curves import Step, curve
-from recall_bench.charts.plane import Plane, quantity, single, whole
+from recall_bench.charts.curves import CurveStep, draw_curve
+from recall_bench.charts.plane import ChartPlane, build_chart_spec, build_quantity_axis, build_view
 from recall_bench.statistics.estimate import Estimate
 from tests.charts.reading import CHARTS, REPORT, drawn, heading, layers, views
 from tests.charts.sampled import estimate
 
-PLANE = Plane(quantity("Days", 0, 70), quantity("Score", 0, 6))
+PLANE = ChartPlane(build_quantity_axis("Days", 0, 70), build_quantity_axis("Score", 0, 6))
 HOLES = ("Decision tracking", "Synthesis")
 
 
-def steps(*means: Estimate | None) -> list[Step]:
-    return [Step(checkpoint=f"{10 * n}d", days=10 * n, mean=m) for n, m in enumerate(means)]
+def steps(*means: Estimate | None) -> list[CurveStep]:
+    return [CurveStep(checkpoint=f"{10 * n}d", days=10 * n, mean=m) for n, m in enumerate(means)]
 
 
 def score(value: float) -> Estimate:
@@ -41,23 +41,25 @@ def test_no_line_runs_over_a_checkpoint_that_was_not_measured() -> None:
 
 def test_a_hole_is_a_hole_in_the_picture() -> None:
     """Two strokes are drawn, and none where the line has to be one."""
-    broken = curve(
-        PLANE, steps(*map(score, (5, 4)), None, *map(score, (3, 2))), "score", words.score
+    broken = draw_curve(
+        PLANE, steps(*map(score, (5, 4)), None, *map(score, (3, 2))), "score", words.format_score
     )
-    unbroken = curve(PLANE, steps(*map(score, (5, 4, 3.5, 3, 2))), "score", words.score)
+    unbroken = draw_curve(PLANE, steps(*map(score, (5, 4, 3.5, 3, 2))), "score", words.format_score)
 
     assert [_strokes(broken), _strokes(unbroken)] == [2, 1]
 
 
 def _strokes(parts: list[dict[str, object]]) -> int:
-    spec = whole("", [], single(parts, 100)) | {"width": 200}
+    spec = build_chart_spec("", [], build_view(parts, 100)) | {"width": 200}
     config = {"style": {"score-line": {"color": "#abcdef"}}}
     svg = vl_convert.vegalite_to_svg(spec, config=config, allowed_base_urls=[])
     return sum(part.count("L") > 0 for part in svg.split("<path") if 'stroke="#abcdef"' in part)
 
 
 def test_a_lone_checkpoint_is_a_dot_with_an_interval() -> None:
-    found = {"layer": curve(PLANE, steps(score(5), None, score(3)), "score", words.score)}
+    found = {
+        "layer": draw_curve(PLANE, steps(score(5), None, score(3)), "score", words.format_score)
+    }
 
     assert not drawn(found, "line")
     assert not drawn(found, "area")
@@ -66,9 +68,9 @@ def test_a_lone_checkpoint_is_a_dot_with_an_interval() -> None:
 
 
 def test_a_mean_without_an_interval_breaks_the_band_and_not_the_line() -> None:
-    bare = score(4).but(low=None, high=None)
+    bare = score(4).replace(low=None, high=None)
     means = [score(5), score(4.5), bare, score(3), score(2)]
-    found = {"layer": curve(PLANE, steps(*means), "score", words.score)}
+    found = {"layer": draw_curve(PLANE, steps(*means), "score", words.format_score)}
 
     assert [p["stretch"] for p in drawn(found, "line")] == [1, 1, 1, 1, 1]
     assert [p["stretch"] for p in drawn(found, "area")] == [1, 1, 2, 2]
@@ -77,7 +79,7 @@ def test_a_mean_without_an_interval_breaks_the_band_and_not_the_line() -> None:
 def test_a_lone_checkpoint_among_many_is_still_seen() -> None:
     means = [score(3) for _ in range(60)]
     many = steps(*means[:30], None, score(5), None, *means[30:])
-    found = {"layer": curve(PLANE, many, "score", words.score)}
+    found = {"layer": draw_curve(PLANE, many, "score", words.format_score)}
 
     assert [(p["x"], p["y"]) for p in drawn(found, "point")] == [(310, 5)]
 

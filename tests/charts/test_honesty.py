@@ -6,14 +6,22 @@ from math import log
 import pytest
 import vl_convert
 
-from recall_bench.analysis.degradation.views import By
+from recall_bench.analysis.degradation.views import SurvivalGroup
 from recall_bench.charts import charts_of
 from recall_bench.charts.costs import is_log
-from recall_bench.charts.labels import Spot, placed
-from recall_bench.charts.pareto import pareto_chart
-from recall_bench.charts.pathway import recall_against_rate
-from recall_bench.charts.plane import NUMBER, PERCENT, Plane, decades, quantity, single, ticks_to
-from recall_bench.reporting.heatmap.canvas import width_of
+from recall_bench.charts.labels import LabelSpot, arrange_labels
+from recall_bench.charts.pareto import plot_pareto
+from recall_bench.charts.pathway import plot_recall_against_rate
+from recall_bench.charts.plane import (
+    NUMBER_FORMAT,
+    PERCENT_FORMAT,
+    ChartPlane,
+    build_quantity_axis,
+    build_view,
+    list_decades,
+    list_ticks,
+)
+from recall_bench.reporting.heatmap.canvas import measure_text
 from tests.charts.reading import CHARTS, REPORT, drawn, heading, layers, views
 from tests.charts.sampled import LAST_DAY, estimate
 
@@ -68,16 +76,21 @@ def test_every_mark_lies_within_its_axes() -> None:
 @pytest.mark.parametrize(
     ("form", "ticks", "labels"),
     [
-        (NUMBER, [0, 0.25, 0.5, 0.75], ["0", "0.25", "0.5", "0.75"]),
-        (NUMBER, [0, 500, 1000, 1500], ["0", "500", "1,000", "1,500"]),
-        (NUMBER, [0, 10, 20], ["0", "10", "20"]),
-        (PERCENT, [0, 0.005, 0.01], ["0%", "0.5%", "1%"]),
+        (NUMBER_FORMAT, [0, 0.25, 0.5, 0.75], ["0", "0.25", "0.5", "0.75"]),
+        (NUMBER_FORMAT, [0, 500, 1000, 1500], ["0", "500", "1,000", "1,500"]),
+        (NUMBER_FORMAT, [0, 10, 20], ["0", "10", "20"]),
+        (PERCENT_FORMAT, [0, 0.005, 0.01], ["0%", "0.5%", "1%"]),
     ],
 )
 def test_a_label_says_what_its_tick_is_at(form: str, ticks: list[float], labels: list[str]) -> None:
     """Ticks at 0.25 and 0.5 labelled 0.3 and 0.5 would put a label where its value is not."""
-    plane = Plane(quantity("x", 0, 1), quantity(None, 0, ticks[-1], ticks=ticks, form=form))
-    spec = single(plane.marks("point", "", [{"x": 1, "y": ticks[-1]}]), 100) | {"width": 100}
+    plane = ChartPlane(
+        build_quantity_axis("x", 0, 1),
+        build_quantity_axis(None, 0, ticks[-1], ticks=ticks, form=form),
+    )
+    spec = build_view(plane.draw_marks("point", "", [{"x": 1, "y": ticks[-1]}]), 100) | {
+        "width": 100
+    }
     svg = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
 
     texts = re.findall(r">([^<>]+)</text>", svg)
@@ -91,16 +104,17 @@ def test_no_axis_with_ticks_between_whole_numbers_rounds_them() -> None:
                 for place in (layer["encoding"].get("x", {}), layer["encoding"].get("y", {})):
                     axis = place.get("axis", {})
                     whole = all(value == round(value) for value in axis.get("values", ()))
-                    assert whole or axis["format"] in (PERCENT, NUMBER), chart.name
+                    assert whole or axis["format"] in (PERCENT_FORMAT, NUMBER_FORMAT), chart.name
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_a_path_that_does_not_move_still_has_axes(share: float) -> None:
     mean = estimate(share, 0.0)
     moments = tuple(
-        each.but(recall=mean, hallucination=mean) for each in REPORT.hallucination.overall.moments
+        each.replace(recall=mean, hallucination=mean)
+        for each in REPORT.hallucination.overall.moments
     )
-    chart = recall_against_rate(REPORT.hallucination.overall.but(moments=moments))
+    chart = plot_recall_against_rate(REPORT.hallucination.overall.replace(moments=moments))
 
     assert chart is not None
     for axis in ("x", "y"):
@@ -111,10 +125,10 @@ def test_a_path_that_does_not_move_still_has_axes(share: float) -> None:
 
 def test_where_no_run_costs_anything_there_is_no_chart_of_it() -> None:
     pareto = REPORT.paretos[0]
-    free = tuple(each.but(cost=0.0) for each in pareto.contenders)
+    free = tuple(each.replace(cost=0.0) for each in pareto.contenders)
 
-    assert pareto_chart(pareto) is not None
-    assert pareto_chart(pareto.but(contenders=free)) is None
+    assert plot_pareto(pareto) is not None
+    assert plot_pareto(pareto.replace(contenders=free)) is None
 
 
 def test_predictions_beyond_the_data_stand_apart_and_say_so() -> None:
@@ -158,8 +172,8 @@ def test_a_prediction_cut_at_what_is_possible_is_marked() -> None:
 
 def test_without_a_line_the_measured_rates_stand_alone() -> None:
     views_ = REPORT.hallucination
-    course = views_.overall.but(hallucination=None)
-    report = REPORT.but(hallucination=views_.but(overall=course))
+    course = views_.overall.replace(hallucination=None)
+    report = REPORT.replace(hallucination=views_.replace(overall=course))
     chart = {each.name: each for each in charts_of(report)}["hallucination-over-size"]
 
     (only,) = views(chart)
@@ -168,7 +182,7 @@ def test_without_a_line_the_measured_rates_stand_alone() -> None:
 
 
 def test_the_survival_curve_comes_down_to_a_half_at_the_half_life() -> None:
-    for each in (s for s in REPORT.degradation.survivals if s.by is By.CATEGORY):
+    for each in (s for s in REPORT.degradation.survivals if s.by is SurvivalGroup.CATEGORY):
         half = each.survival.half_life.value
         if half is None:
             continue
@@ -215,20 +229,20 @@ def test_a_logarithmic_axis_says_so() -> None:
     ],
 )
 def test_ticks_are_round_and_reach_the_most(most: float, expected: list[float]) -> None:
-    assert ticks_to(most, 3) == pytest.approx(expected)
+    assert list_ticks(most, 3) == pytest.approx(expected)
 
 
 def test_decades_enclose_what_they_are_for() -> None:
-    assert decades(0.2, 410) == pytest.approx([0.1, 1, 10, 100, 1000])
-    assert decades(0.01, 0.5) == pytest.approx([0.01, 0.1, 1])
-    assert decades(2, 1000) == pytest.approx([1, 10, 100, 1000])
+    assert list_decades(0.2, 410) == pytest.approx([0.1, 1, 10, 100, 1000])
+    assert list_decades(0.01, 0.5) == pytest.approx([0.01, 0.1, 1])
+    assert list_decades(2, 1000) == pytest.approx([1, 10, 100, 1000])
 
 
 def test_names_beside_points_lie_on_no_other() -> None:
-    spots = [Spot(text=f"system {n}", x=300 + 4 * n, y=100 + 3 * n) for n in range(4)]
+    spots = [LabelSpot(text=f"system {n}", x=300 + 4 * n, y=100 + 3 * n) for n in range(4)]
     boxes = []
-    for spot, place in zip(spots, placed(spots, width=620), strict=True):
-        room = width_of(spot.text, 11)
+    for spot, place in zip(spots, arrange_labels(spots, width=620), strict=True):
+        room = measure_text(spot.text, 11)
         left = spot.x + place.dx - (room if place.align == "right" else 0)
         boxes.append((left, spot.y + place.dy - 5, left + room, spot.y + place.dy + 5))
 
@@ -240,5 +254,5 @@ def test_names_beside_points_lie_on_no_other() -> None:
 
 
 def test_a_name_at_the_edge_is_written_inwards() -> None:
-    (place,) = placed([Spot(text="a long name of a system", x=610, y=50)], width=620)
+    (place,) = arrange_labels([LabelSpot(text="a long name of a system", x=610, y=50)], width=620)
     assert place.align == "right"

@@ -5,10 +5,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from recall_bench.analysis.hallucination.views import Course, Rate
-from recall_bench.analysis.report.views import Report
+from recall_bench.analysis.hallucination.views import CategoryRate, RateCourse
+from recall_bench.analysis.report.views import RunReport
 from recall_bench.charts import Chart, charts_of, draw_charts
-from recall_bench.charts.words import NAME_LETTERS, distinct, named
+from recall_bench.charts.words import MAX_NAME_LENGTH, rename_duplicates, trim_name
 from tests.charts.reading import everything, views
 from tests.charts.sampled import PERSONAS, empty_report, estimate, sampled_report
 
@@ -22,26 +22,28 @@ NASTY = (
 )
 
 
-def hostile_report() -> Report:
+def hostile_report() -> RunReport:
     """A report in which nothing has a decent name."""
     report = sampled_report(3)
     views_ = report.hallucination
-    personas: tuple[Course, ...] = tuple(
-        each.but(name=name) for name, each in zip(NASTY, views_.personas, strict=True)
+    personas: tuple[RateCourse, ...] = tuple(
+        each.replace(name=name) for name, each in zip(NASTY, views_.personas, strict=True)
     )
-    rates = tuple(Rate(name=name, rate=estimate(0.2, 0.1)) for name in NASTY)
+    rates = tuple(CategoryRate(name=name, rate=estimate(0.2, 0.1)) for name in NASTY)
     first = report.paretos[0]
     runs = tuple(
-        each.but(name=name, dominated_by=NASTY[:1] if each.dominated_by else ())
+        each.replace(name=name, dominated_by=NASTY[:1] if each.dominated_by else ())
         for name, each in zip(NASTY, first.contenders, strict=False)
     )
     found = next(iter(report.attribution.categories.values()))
-    return report.but(
-        hallucination=views_.but(
-            overall=views_.overall.but(reason="\n".join(NASTY)), personas=personas, categories=rates
+    return report.replace(
+        hallucination=views_.replace(
+            overall=views_.overall.replace(reason="\n".join(NASTY)),
+            personas=personas,
+            categories=rates,
         ),
-        attribution=report.attribution.but(categories=dict.fromkeys(NASTY, found)),
-        paretos=(first.but(contenders=runs, unknown=NASTY),),
+        attribution=report.attribution.replace(categories=dict.fromkeys(NASTY, found)),
+        paretos=(first.replace(contenders=runs, unknown=NASTY),),
     )
 
 
@@ -66,22 +68,22 @@ def test_no_label_is_long(chart: Chart) -> None:
         if "text" in value
     ]
 
-    assert all(len(text) <= NAME_LETTERS + 40 for text in texts)
+    assert all(len(text) <= MAX_NAME_LENGTH + 40 for text in texts)
     assert all(len(str(cell)) <= 200 for row in chart.rows for cell in row)
 
 
 def test_names_cut_to_the_same_stay_apart() -> None:
     twins = ["z" * 100 + "1", "z" * 100 + "2"]
-    assert len(set(distinct([named(each) for each in twins]))) == 2
-    assert distinct(["a", "b", "a", "a (2)"]) == ["a", "b", "a (2)", "a (2) (2)"]
+    assert len(set(rename_duplicates([trim_name(each) for each in twins]))) == 2
+    assert rename_duplicates(["a", "b", "a", "a (2)"]) == ["a", "b", "a (2)", "a (2) (2)"]
 
 
 def test_two_personas_cut_to_the_same_name_have_a_bar_each() -> None:
     report = sampled_report(3)
     views_ = report.hallucination
-    personas = tuple(each.but(name="p" * 60 + str(n)) for n, each in enumerate(views_.personas))
+    personas = tuple(each.replace(name="p" * 60 + str(n)) for n, each in enumerate(views_.personas))
 
-    found = charts_of(report.but(hallucination=views_.but(personas=personas)))
+    found = charts_of(report.replace(hallucination=views_.replace(personas=personas)))
 
     chart = {each.name: each for each in found}["hallucination-by-persona"]
     assert len({row[0] for row in chart.rows}) == 1 + len(PERSONAS)
@@ -91,9 +93,9 @@ def test_a_drawing_of_hostile_names_is_a_drawing(tmp_path: Path) -> None:
     """The SVG is well-formed, holds no script and links nowhere."""
     report = empty_report()
     kept = hostile_report()
-    report = report.but(
-        hallucination=kept.hallucination.but(
-            overall=kept.hallucination.overall.but(moments=()), personas=()
+    report = report.replace(
+        hallucination=kept.hallucination.replace(
+            overall=kept.hallucination.overall.replace(moments=()), personas=()
         ),
         paretos=kept.paretos,
     )

@@ -5,7 +5,7 @@ from itertools import groupby
 import pytest
 
 from recall_bench.analysis.costs.views import CostPoint
-from recall_bench.analysis.degradation.views import By
+from recall_bench.analysis.degradation.views import SurvivalGroup
 from recall_bench.charts import charts_of
 from recall_bench.core.plan import Checkpoint
 from recall_bench.core.ranges import FULL
@@ -109,9 +109,9 @@ def test_mixed_and_fixed_are_told_apart_and_are_the_reports() -> None:
     assert {word["text"] for word in drawn(chart.spec, "text")} == {"mixed", "fixed"}
 
 
-@pytest.mark.parametrize("by", By)
-def test_survival_tables_are_the_curves_of_the_report(by: By) -> None:
-    chart = CHARTS["survival" if by is By.ALL else f"survival-by-{by}"]
+@pytest.mark.parametrize("by", SurvivalGroup)
+def test_survival_tables_are_the_curves_of_the_report(by: SurvivalGroup) -> None:
+    chart = CHARTS["survival" if by is SurvivalGroup.ALL else f"survival-by-{by}"]
     groups = [each.survival for each in REPORT.degradation.survivals if each.by is by]
 
     tabled = [tuple(row[1:] for row in rows) for _, rows in groupby(chart.rows, lambda row: row[0])]
@@ -170,10 +170,12 @@ def test_costs_are_the_reports_in_units_the_panel_names() -> None:
 
 def test_a_call_nobody_can_price_is_not_free() -> None:
     def priced(point: CostPoint) -> CostPoint:
-        return point.but(query_usage=Usage(calls=3, input_tokens=5, cost_usd=0.2, unpriced=1))
+        return point.replace(query_usage=Usage(calls=3, input_tokens=5, cost_usd=0.2, unpriced=1))
 
-    costs = REPORT.costs.but(points=tuple(priced(each) for each in REPORT.costs.points))
-    found = {chart.name: chart for chart in charts_of(REPORT.but(costs=costs))}["costs-over-size"]
+    costs = REPORT.costs.replace(points=tuple(priced(each) for each in REPORT.costs.points))
+    found = {chart.name: chart for chart in charts_of(REPORT.replace(costs=costs))}[
+        "costs-over-size"
+    ]
 
     assert "Models asked, price ($)" not in found.columns
     assert "Models asked, in (tokens)" in found.columns
@@ -215,9 +217,9 @@ def test_a_checkpoint_planned_without_days_lies_where_the_run_found_it() -> None
     report = sampled_report(3)
     last = report.heatmaps[0].columns[-1]
     full = Checkpoint(label=last.label, days=FULL)
-    heatmaps = tuple(each.but(columns=(*each.columns[:-1], full)) for each in report.heatmaps)
+    heatmaps = tuple(each.replace(columns=(*each.columns[:-1], full)) for each in report.heatmaps)
 
-    found = charts_of(report.but(heatmaps=heatmaps))
+    found = charts_of(report.replace(heatmaps=heatmaps))
 
     assert [chart.rows for chart in found] == [chart.rows for chart in charts_of(report)]
 
@@ -225,9 +227,9 @@ def test_a_checkpoint_planned_without_days_lies_where_the_run_found_it() -> None
 def test_a_checkpoint_of_unknown_days_is_named_and_stretches_no_axis() -> None:
     report = sampled_report(3)
     full = Checkpoint(label="full", days=FULL)
-    heatmaps = tuple(each.but(columns=(*each.columns[:-1], full)) for each in report.heatmaps)
+    heatmaps = tuple(each.replace(columns=(*each.columns[:-1], full)) for each in report.heatmaps)
 
-    curves = charts_of(report.but(heatmaps=heatmaps))[0]
+    curves = charts_of(report.replace(heatmaps=heatmaps))[0]
 
     values = [value for _, value in everything(curves.spec) if isinstance(value, int | float)]
     assert max(values) < FULL / 1e6

@@ -7,7 +7,7 @@ import pytest
 import vl_convert
 
 from recall_bench.charts import Chart, Colours, Theme, charts_of, config_of
-from recall_bench.charts.drawing import still
+from recall_bench.charts.drawing import freeze_chart
 from tests.charts.reading import CHARTS, everything, layers, views
 from tests.charts.sampled import empty_report, sampled_report
 
@@ -22,7 +22,7 @@ def test_every_chart_compiles_without_a_warning(
     config = config_of(Theme.DARK, Colours.COLOUR_BLIND)
 
     vl_convert.vegalite_to_vega(chart.spec, config=config, show_warnings=True)
-    vl_convert.vegalite_to_vega(still(chart), config=config, show_warnings=True)
+    vl_convert.vegalite_to_vega(freeze_chart(chart), config=config, show_warnings=True)
 
     assert capfd.readouterr() == ("", "")
 
@@ -107,7 +107,7 @@ def test_every_chart_says_what_it_shows_in_words_and_in_a_table(chart: Chart) ->
 def test_a_single_view_fills_its_container_and_a_picture_has_a_width(chart: Chart) -> None:
     is_single = "concat" not in chart.spec
     assert (chart.spec.get("width") == "container") == is_single
-    assert "container" not in [value for _, value in everything(still(chart))]
+    assert "container" not in [value for _, value in everything(freeze_chart(chart))]
 
 
 def test_a_page_has_something_to_point_at_and_a_picture_does_not_carry_it() -> None:
@@ -119,7 +119,7 @@ def test_a_page_has_something_to_point_at_and_a_picture_does_not_carry_it() -> N
     assert unseen[0]["encoding"]["tooltip"]
     assert not [
         layer
-        for view in still(crowded)["concat"]  # type: ignore[attr-defined]
+        for view in freeze_chart(crowded)["concat"]  # type: ignore[attr-defined]
         for layer in view["layer"]
         if layer["mark"].get("opacity") == 0
     ]

@@ -4,10 +4,10 @@ from itertools import combinations, product
 
 import pytest
 
-from recall_bench.analysis.attribution.views import Leaf
+from recall_bench.analysis.attribution.views import FailureLeaf
 from recall_bench.charts import Colours, Theme, config_of
-from recall_bench.charts.theme import PALETTES, PAPERS, Palette
-from recall_bench.reporting.heatmap.colour import contrast
+from recall_bench.charts.theme import PALETTES, PAPERS, ThemePalette
+from recall_bench.reporting.heatmap.colour import compute_contrast
 from tests.charts.reading import everything
 
 LOOKS = list(product(Theme, Colours))
@@ -38,17 +38,17 @@ APART = 0.1
 def test_words_can_be_read(theme: Theme, colours: Colours) -> None:
     paper, palette = PAPERS[theme], PALETTES[theme, colours]
     for ground in (paper.background, paper.beyond):
-        assert contrast(paper.ink, ground) >= 7
-        assert contrast(paper.muted, ground) >= 4.5
+        assert compute_contrast(paper.ink, ground) >= 7
+        assert compute_contrast(paper.muted, ground) >= 4.5
     for colour in (palette.score, palette.other):
-        assert contrast(colour, paper.background) >= 4
+        assert compute_contrast(colour, paper.background) >= 4
 
 
 @pytest.mark.parametrize(("theme", "colours"), LOOKS)
 def test_lines_stand_out_from_the_ground(theme: Theme, colours: Colours) -> None:
     palette = PALETTES[theme, colours]
     for colour in (palette.score, palette.other, palette.invention):
-        assert contrast(colour, PAPERS[theme].background) >= 3
+        assert compute_contrast(colour, PAPERS[theme].background) >= 3
 
 
 @pytest.mark.parametrize("sight", SIGHTS)
@@ -68,7 +68,7 @@ def test_the_red_green_blind_tell_all_leaves_apart(theme: Theme, sight: str) -> 
 @pytest.mark.parametrize(("theme", "colours"), LOOKS)
 def test_every_leaf_has_a_colour_of_its_own(theme: Theme, colours: Colours) -> None:
     leaves = PALETTES[theme, colours].leaves
-    assert len(leaves) == len(set(leaves)) == len(Leaf)
+    assert len(leaves) == len(set(leaves)) == len(FailureLeaf)
     assert min(distance(*pair, None) for pair in combinations(leaves, 2)) >= 0.06
 
 
@@ -86,7 +86,7 @@ def test_a_number_on_a_leaf_can_be_read() -> None:
     for look in LOOKS:
         ranges: dict[str, list[str]] = config_of(*look)["range"]  # type: ignore[assignment]
         for leaf, ink in zip(ranges["leaf"], ranges["leaf-ink"], strict=True):
-            assert contrast(leaf, ink) >= 4.5
+            assert compute_contrast(leaf, ink) >= 4.5
 
 
 def test_the_ramp_runs_one_way() -> None:
@@ -128,6 +128,6 @@ def test_distance_sees_what_a_sight_does_not() -> None:
 
 def test_palettes_are_written_as_hexadecimal() -> None:
     for palette in PALETTES.values():
-        assert isinstance(palette, Palette)
+        assert isinstance(palette, ThemePalette)
         for colour in (palette.score, palette.other, palette.invention, *palette.leaves):
             assert int(colour.removeprefix("#"), 16) >= 0

@@ -2,12 +2,12 @@
 
 import pytest
 
-from recall_bench.analysis.attribution.views import Leaf
-from recall_bench.analysis.attribution.words import TITLES
+from recall_bench.analysis.attribution.views import FailureLeaf
+from recall_bench.analysis.attribution.words import LEAF_TITLES
 from recall_bench.charts import words
-from recall_bench.charts.degradation import mixed_and_fixed
-from recall_bench.charts.outlook import rate_over_size
-from recall_bench.charts.pareto import pareto_chart
+from recall_bench.charts.degradation import plot_cohorts
+from recall_bench.charts.outlook import plot_rate_over_size
+from recall_bench.charts.pareto import plot_pareto
 from recall_bench.statistics.trend import Coefficient
 from tests.charts.reading import CHARTS, REPORT
 
@@ -17,7 +17,7 @@ LEVEL = Coefficient(value=-1e-9, low=-2e-9, high=2e-9)
 def test_a_level_line_has_no_sign() -> None:
     found = REPORT.degradation
     assert found.mixed_trend is not None
-    chart = mixed_and_fixed(found.but(mixed_trend=found.mixed_trend.but(slope=LEVEL)))
+    chart = plot_cohorts(found.replace(mixed_trend=found.mixed_trend.replace(slope=LEVEL)))
     assert chart is not None
 
     assert "0.00 points in 100 days (0.00 to 0.00)" in chart.summary
@@ -27,8 +27,8 @@ def test_a_level_line_has_no_sign() -> None:
 def test_a_level_rate_has_no_sign() -> None:
     course = REPORT.hallucination.overall
     assert course.hallucination is not None
-    line = course.hallucination.but(slope=LEVEL, intercept=LEVEL)
-    chart = rate_over_size(course.but(hallucination=line))
+    line = course.hallucination.replace(slope=LEVEL, intercept=LEVEL)
+    chart = plot_rate_over_size(course.replace(hallucination=line))
     assert chart is not None
 
     assert chart.summary.startswith(
@@ -40,7 +40,7 @@ def test_a_level_rate_has_no_sign() -> None:
 def test_a_slope_without_an_interval_says_so() -> None:
     slope = Coefficient(value=-0.002, low=None, high=None)
 
-    said = words.change(slope, scale=1, unit=" points")
+    said = words.format_change(slope, scale=1, unit=" points")
 
     assert said == "-0.20 points in 100 days (no interval)"
 
@@ -50,17 +50,19 @@ def test_a_slope_without_an_interval_says_so() -> None:
     [(0.1, 0.2, " (10–20)"), (-0.1, 0.2, " (-10 to 20)"), (-0.001, 0.2, " (0–20)")],
 )
 def test_a_span_below_nothing_is_read_as_one(low: float, high: float, said: str) -> None:
-    assert words.span(low, high, scale=100) == said
+    assert words.format_span(low, high, scale=100) == said
 
 
 def test_charts_call_leaves_what_the_page_calls_them() -> None:
-    assert [row[0] for row in CHARTS["failure-tree"].rows] == [TITLES[leaf] for leaf in Leaf]
-    assert CHARTS["failures-by-category"].columns[1:-1] == tuple(TITLES.values())
+    assert [row[0] for row in CHARTS["failure-tree"].rows] == [
+        LEAF_TITLES[leaf] for leaf in FailureLeaf
+    ]
+    assert CHARTS["failures-by-category"].columns[1:-1] == tuple(LEAF_TITLES.values())
 
 
 def test_a_run_costs_what_the_text_says() -> None:
     (tokens,) = (each for each in REPORT.paretos if each.measure == "tokens-an-answer")
-    chart = pareto_chart(tokens)
+    chart = plot_pareto(tokens)
     assert chart is not None
 
     assert "recency 1.0 scores 1.90 (1.70–2.14) for 300 tokens an answer" in chart.summary

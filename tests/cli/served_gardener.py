@@ -14,7 +14,7 @@ from typing import Any
 
 import grpc
 
-from recall_bench.systems.grpc.messages import messages
+from recall_bench.systems.grpc.messages import load_messages
 from tests.systems.grpc_server import Diary, started
 
 
@@ -44,7 +44,7 @@ class Gardener(Diary):
         wanted = set(request.question.lower().strip("?").split())
         lines = [line for day in self.days for line in day.splitlines()] or ["no memory"]
         best = max(lines, key=lambda line: len(wanted & set(line.lower().strip(".").split())))
-        return messages()["QueryResponse"](answer=best)
+        return load_messages()["QueryResponse"](answer=best)
 
 
 async def serve(port: int, fault: str) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.cli.datasets import watching
-from recall_bench.datasets.sources import Source, SourceFile
+from recall_bench.cli.datasets import open_watch
+from recall_bench.datasets.sources import DatasetSource, SourceFile
 from recall_bench.downloading import downloads
 from tests.commands import Invoke
 from tests.conftest import shared_data
@@ -26,15 +26,17 @@ def talks(server: Server, publish: Publish) -> Server:
     server.files["/talks.json"] = Served(BODY)
     server.files["/wild.json"] = Served(b"wild")
     publish(
-        talks=Source(
+        talks=DatasetSource(
             licence="CC BY-NC 4.0",
             terms="Not for commercial use.",
             homepage="https://talks.example",
             places=(server.url,),
             files=(pinned("talks.json", BODY),),
         ),
-        wild=Source(licence="MIT", places=(server.url,), files=(SourceFile(name="wild.json"),)),
-        own=Source(licence="your own"),
+        wild=DatasetSource(
+            licence="MIT", places=(server.url,), files=(SourceFile(name="wild.json"),)
+        ),
+        own=DatasetSource(licence="your own"),
     )
     return server
 
@@ -187,10 +189,10 @@ def test_locomo_is_taken_from_the_real_folder_and_located(
 
 
 def test_a_log_is_told_every_tenth_of_a_large_file(capsys: pytest.CaptureFixture[str]) -> None:
-    with watching() as watch:
+    with open_watch() as watch:
         for done in range(0, 100_000_001, 1_000_000):
-            watch.at("large.json", done, 100_000_000)
-        watch.at("small.json", 5, 10)
+            watch.update("large.json", done, 100_000_000)
+        watch.update("small.json", 5, 10)
 
     lines = capsys.readouterr().err.splitlines()
     assert lines == [f"large.json: {tenth} %" for tenth in range(10, 101, 10)]
@@ -206,10 +208,10 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
 
-    with watching() as watch:
-        watch.at("talks.json", 0, 2_000_000)
-        watch.at("talks.json", 1_000_000, 2_000_000)
-        watch.say("talks.json: [half] of it")
+    with open_watch() as watch:
+        watch.update("talks.json", 0, 2_000_000)
+        watch.update("talks.json", 1_000_000, 2_000_000)
+        watch.note("talks.json: [half] of it")
 
     assert "1.0/2.0 MB" in terminal.getvalue()
     assert "talks.json: [half] of it" in terminal.getvalue()

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from recall_bench.cli import overview
-from recall_bench.cli.overview import Overview, Progress, crew_lines
+from recall_bench.cli.overview import RunOverview, RunProgress, render_pool_lines
 from recall_bench.core.event import Declared, NotAnswered, NotJudged
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import Scenario
-from recall_bench.core.standing import Standings
+from recall_bench.core.standing import TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.executors.crew import Crew, Doing, Lane
+from recall_bench.executors.crew import Lane, RunningTask, WorkerPool
 from tests.cli.test_watch import NEW, NOW, OLD, answered, job_of, judged
 
 
@@ -36,99 +36,103 @@ class Shown:
     def show(self, lines: list[str]) -> None:
         self.lines = lines
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         self.said.append(line.strip())
 
 
 @pytest.fixture
-def standings(plan: Plan, scenario: Scenario) -> Standings:
-    standings = Standings(plan)
-    standings.note(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
+def standings(plan: Plan, scenario: Scenario) -> TrialStates:
+    standings = TrialStates(plan)
+    standings.apply_event(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
     return standings
 
 
-def test_trials_rate_errors_money_and_the_end_are_in_one_line(standings: Standings) -> None:
+def test_trials_rate_errors_money_and_the_end_are_in_one_line(standings: TrialStates) -> None:
     clock = Clock()
-    progress = Progress(clock)
+    progress = RunProgress(clock)
     progress.owed = 2
-    progress.note(standings)
+    progress.count_trials(standings)
     clock.now = 4.0
-    standings.note(answered(OLD))
-    standings.note(judged(OLD))
-    standings.note(NotJudged(at=NOW, trial=NEW, fault="JudgeBusy", message="later"))
-    progress.note(standings)
+    standings.apply_event(answered(OLD))
+    standings.apply_event(judged(OLD))
+    standings.apply_event(NotJudged(at=NOW, trial=NEW, fault="JudgeBusy", message="later"))
+    progress.count_trials(standings)
 
-    words = progress.words(Usage(input_tokens=1200, cost_usd=0.5))
+    words = progress.describe(Usage(input_tokens=1200, cost_usd=0.5))
 
     assert words.startswith(
         "1 of 2 trials (50 %) · 15.0 a minute · 1 error · $0.50, 1,200 tokens · 4.0 s left, until "
     )
 
 
-def test_what_an_earlier_process_did_is_done_but_is_no_speed(standings: Standings) -> None:
-    standings.note(answered(OLD))
-    standings.note(judged(OLD))
-    progress = Progress(Clock())
+def test_what_an_earlier_process_did_is_done_but_is_no_speed(standings: TrialStates) -> None:
+    standings.apply_event(answered(OLD))
+    standings.apply_event(judged(OLD))
+    progress = RunProgress(Clock())
     progress.owed = 2
 
-    progress.note(standings)
+    progress.count_trials(standings)
 
-    assert progress.words(Usage()) == "1 of 2 trials (50 %) · 0 errors"
+    assert progress.describe(Usage()) == "1 of 2 trials (50 %) · 0 errors"
 
 
 def test_the_rate_forgets_what_is_more_than_a_minute_ago(
-    standings: Standings, monkeypatch: pytest.MonkeyPatch
+    standings: TrialStates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, done = Clock(), [0]
     monkeypatch.setattr(
-        type(next(iter(standings.scenarios.values()))), "done", property(lambda _: done[0])
+        type(next(iter(standings.scenarios.values()))), "done_count", property(lambda _: done[0])
     )
-    progress = Progress(clock)
+    progress = RunProgress(clock)
     for second in range(0, 200, 10):
         clock.now, done[0] = float(second), min(100, 10 * second)
-        progress.note(standings)
+        progress.count_trials(standings)
 
     assert progress.rate is None
 
 
-def crew_of(*doing: Doing) -> Crew:
+def crew_of(*doing: RunningTask) -> WorkerPool:
     async def nobody(number: int) -> Any:
         raise AssertionError(number)
 
-    crew = Crew(nobody, 4)
+    crew = WorkerPool(nobody, 4)
     crew.doing = dict(enumerate(doing))
     return crew
 
 
 def test_workers_are_counted_by_what_they_do() -> None:
     crew = crew_of(
-        Doing(what="ada@2d#0", lane=Lane.ASK, worker=1, since=0.0),
-        Doing(what="ada@3d#0", lane=Lane.ASK, worker=2, since=0.0),
-        Doing(what="ada, judging", lane=Lane.GRADE, worker=2, since=0.0),
+        RunningTask(what="ada@2d#0", lane=Lane.ASK, worker=1, since=0.0),
+        RunningTask(what="ada@3d#0", lane=Lane.ASK, worker=2, since=0.0),
+        RunningTask(what="ada, judging", lane=Lane.GRADE, worker=2, since=0.0),
     )
     crew.lost = 1
 
-    assert crew_lines(crew, 1.0) == ["0 of 4 workers · 2 asking · 1 judging · 1 lost and replaced"]
+    assert render_pool_lines(crew, 1.0) == [
+        "0 of 4 workers · 2 asking · 1 judging · 1 lost and replaced"
+    ]
 
 
 def test_what_takes_far_longer_than_usual_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recall_bench.executors.crew.time.monotonic", lambda: 100.0)
-    late = [Doing(what=f"ada@{n}d#0", lane=Lane.ASK, worker=n, since=float(n)) for n in range(5)]
-    crew = crew_of(*late, Doing(what="ada@9d#0", lane=Lane.ASK, worker=9, since=99.0))
+    late = [
+        RunningTask(what=f"ada@{n}d#0", lane=Lane.ASK, worker=n, since=float(n)) for n in range(5)
+    ]
+    crew = crew_of(*late, RunningTask(what="ada@9d#0", lane=Lane.ASK, worker=9, since=99.0))
     crew.took[Lane.ASK].extend([2.0, 2.0, 2.0])
 
-    lines = crew_lines(crew, 100.0)
+    lines = render_pool_lines(crew, 100.0)
 
     assert lines[1] == "lags: ada@0d#0, 1m 40s on worker 0"
     assert lines[4] == "lags: 2 more"
     assert not any("ada@9d" in line for line in lines)
 
 
-def test_failures_are_counted_and_the_first_is_said(standings: Standings) -> None:
+def test_failures_are_counted_and_the_first_is_said(standings: TrialStates) -> None:
     shown = Shown()
-    watching = Overview(job_of(standings.plan), shown)
+    watching = RunOverview(job_of(standings.plan), shown)
     failed = NotAnswered(at=NOW, trial=NEW, fault="SystemTimeout", message="late", seconds=1.0)
-    standings.note(failed)
+    standings.apply_event(failed)
 
     watching(failed, standings)
     watching.refresh()
@@ -137,11 +141,11 @@ def test_failures_are_counted_and_the_first_is_said(standings: Standings) -> Non
     assert any("SystemTimeout: late" in line for line in shown.said)
 
 
-def test_a_part_is_as_far_as_its_own_trials_are(standings: Standings, scenario: Scenario) -> None:
+def test_a_part_is_as_far_as_its_own_trials_are(standings: TrialStates, scenario: Scenario) -> None:
     shown = Shown()
-    watching = Overview(job_of(standings.plan, scenario.items, shard="1/2"), shown)
-    standings.note(answered(NEW))
-    standings.note(judged(NEW))
+    watching = RunOverview(job_of(standings.plan, scenario.items, shard="1/2"), shown)
+    standings.apply_event(answered(NEW))
+    standings.apply_event(judged(NEW))
 
     watching(judged(NEW), standings)
     watching.refresh()
@@ -150,13 +154,13 @@ def test_a_part_is_as_far_as_its_own_trials_are(standings: Standings, scenario: 
 
 
 def test_errors_of_an_earlier_process_are_counted_until_they_are_mended(
-    standings: Standings,
+    standings: TrialStates,
 ) -> None:
     shown = Shown()
-    watching = Overview(job_of(standings.plan), shown)
+    watching = RunOverview(job_of(standings.plan), shown)
     for trial in (OLD, NEW):
-        standings.note(NotJudged(at=NOW, trial=trial, fault="JudgeBusy", message="later"))
-    standings.note(judged(OLD))
+        standings.apply_event(NotJudged(at=NOW, trial=trial, fault="JudgeBusy", message="later"))
+    standings.apply_event(judged(OLD))
 
     watching(judged(OLD), standings)
     watching.refresh()
@@ -165,14 +169,14 @@ def test_errors_of_an_earlier_process_are_counted_until_they_are_mended(
 
 
 def test_it_is_refreshed_while_nothing_happens(
-    standings: Standings, wait_until: Callable[[Callable[[], bool]], None]
+    standings: TrialStates, wait_until: Callable[[Callable[[], bool]], None]
 ) -> None:
     shown = Shown()
-    watching = Overview(job_of(standings.plan), shown)
-    standings.note(answered(OLD))
+    watching = RunOverview(job_of(standings.plan), shown)
+    standings.apply_event(answered(OLD))
     watching(answered(OLD), standings)
 
-    with watching.ticking(0.01):
+    with watching.refresh_every(0.01):
         wait_until(lambda: bool(shown.lines))
 
     assert shown.lines == ["0 of 2 trials (0 %) · 0 errors"]
@@ -192,4 +196,4 @@ def wait_until() -> Callable[[Callable[[], bool]], None]:
 
 
 def test_the_module_names_every_lane() -> None:
-    assert set(overview._DOING) == set(Lane)
+    assert set(overview._LANE_WORDS) == set(Lane)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from recall_bench.journal import JOURNAL, Journal
-from recall_bench.rejudging.recorded import Recorded
+from recall_bench.rejudging.recorded import RecordedRun
 from tests.commands import Invoke, Shown
 from tests.gardener import question, write_persona
 from tests.killing import done_twice, in_child, views
@@ -470,13 +470,13 @@ def test_days_are_read_as_the_run_read_them(recorded: Run, again: Run, data: Pat
 
 def test_a_run_that_goes_on_meanwhile_is_taken_as_it_stood(recorded: Run) -> None:
     recorded()
-    source = Recorded.open(Path("old"))
+    source = RecordedRun.open(Path("old"))
     known = events("old", "answered")
     late = json.dumps({**known[0], "answer": {"text": "Something else."}}, separators=(",", ":"))
     with Path("old", JOURNAL).open("a") as journal:
         journal.write(late + "\n")
 
-    source.carry_over(source.folder.plan, Path("new"))
+    source.copy_answers(source.folder.plan, Path("new"))
 
     assert events("new", "answered") == known
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from recall_bench.selection.files.result_reading import parse_result
-from recall_bench.selection.prompt_log import read
-from recall_bench.selection.scoring import Outcome
+from recall_bench.selection.prompt_log import read_log
+from recall_bench.selection.scoring import SelectionOutcome
 from tests.commands import Invoke, Shown
 from tests.selection.suites import write_suite
 
@@ -101,9 +101,9 @@ def test_the_result_file_is_read_again(select: Select, tmp_path: Path) -> None:
 
     result = parse_result((tmp_path / "run" / "v1.result").read_text(), "v1.result")
     assert {entry.name: entry.outcome for entry in result.entries} == {
-        "one.bench": Outcome.PERFECT,
-        "quiet.bench": Outcome.PERFECT,
-        "two.bench": Outcome.PERFECT,
+        "one.bench": SelectionOutcome.PERFECT,
+        "quiet.bench": SelectionOutcome.PERFECT,
+        "two.bench": SelectionOutcome.PERFECT,
     }
 
 
@@ -124,7 +124,7 @@ def test_a_skipped_test_stands_in_the_result_file_of_every_repeat(
 
     for name in ("run.result", "run-2.result"):
         result = parse_result((tmp_path / "run" / name).read_text(), name)
-        assert (result.tests, result.counts[Outcome.SKIP]) == (4, 1)
+        assert (result.tests, result.counts[SelectionOutcome.SKIP]) == (4, 1)
 
 
 def test_every_repeat_has_its_result_file(select: Select, tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_two_versions_stand_in_the_log(select: Select, tmp_path: Path) -> None:
     select("--into", "a", "--log", tmp_path / "log.md")
     select("--into", "b", "--log", tmp_path / "log.md", selector="all")
 
-    first, second = read(tmp_path / "log.md")
+    first, second = read_log(tmp_path / "log.md")
     assert (first.selector, first.perfect, first.since) == ("picks.py:select", 3, None)
     assert second.selector == "all"
     assert second.since is not None
@@ -228,7 +228,7 @@ def test_money_that_is_spent_ends_the_run_and_more_goes_on(select: Select, tmp_p
     assert "log.md has no entry of it" in shown.err
     assert not (tmp_path / "log.md").exists()
     assert select("--max-cost", "1", "--into", "run", *log).code == 0
-    assert len(read(tmp_path / "log.md")) == 1
+    assert len(read_log(tmp_path / "log.md")) == 1
 
 
 def test_a_run_that_was_given_no_folder_is_found_by_its_kind(

@@ -14,7 +14,7 @@ import anyio
 import pytest
 
 from recall_bench.core.reader import Reader
-from recall_bench.serving.host import Host
+from recall_bench.serving.host import SystemHost
 from tests.commands import Invoke
 
 ADAPTER = """
@@ -142,7 +142,7 @@ class Stand:
 
     async def serve(
         self,
-        host: Host,
+        host: SystemHost,
         address: str,
         *,
         ready: Callable[[str], None],

@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import pytest
 
-from recall_bench.cli.watch import Watch
+from recall_bench.cli.watch import RunWatch
 from recall_bench.core.event import Answered, Declared, Event, FeedFailed, Judged, NotAnswered
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Item, Scenario
-from recall_bench.core.standing import Standings
+from recall_bench.core.standing import TrialStates
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
 from recall_bench.job import Job
@@ -31,10 +31,10 @@ class Shown:
         self.lines: list[str] = []
         self.counts: list[tuple[int, int, str]] = []
 
-    def advance(self, done: int, owed: int, doing: str) -> None:
+    def update(self, done: int, owed: int, doing: str) -> None:
         self.counts.append((done, owed, doing))
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         self.lines.append(line.strip())
 
 
@@ -43,13 +43,13 @@ def answered(trial: Trial) -> Answered:
 
 
 def judged(trial: Trial, verdict: Verdict = RIGHT, **more: object) -> Judged:
-    return Judged(at=NOW, trial=trial, verdict=verdict).but(**more)
+    return Judged(at=NOW, trial=trial, verdict=verdict).replace(**more)
 
 
 @pytest.fixture
-def standings(plan: Plan, scenario: Scenario) -> Standings:
-    standings = Standings(plan)
-    standings.note(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
+def standings(plan: Plan, scenario: Scenario) -> TrialStates:
+    standings = TrialStates(plan)
+    standings.apply_event(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
     return standings
 
 
@@ -65,16 +65,16 @@ def job_of(plan: Plan, items: Sequence[Item] = (), **settings: Any) -> Job:
     )
 
 
-def watched(standings: Standings, events: Sequence[Event], job: Job | None = None) -> Shown:
+def watched(standings: TrialStates, events: Sequence[Event], job: Job | None = None) -> Shown:
     shown = Shown()
-    watch = Watch(job or job_of(standings.plan), shown)
+    watch = RunWatch(job or job_of(standings.plan), shown)
     for event in events:
-        standings.note(event)
+        standings.apply_event(event)
         watch(event, standings)
     return shown
 
 
-def test_a_review_is_not_another_trial(standings: Standings) -> None:
+def test_a_review_is_not_another_trial(standings: TrialStates) -> None:
     shown = watched(
         standings,
         [
@@ -91,16 +91,16 @@ def test_a_review_is_not_another_trial(standings: Standings) -> None:
     assert sum("[1/2] ada" in line for line in shown.lines) == 1
 
 
-def test_trials_of_an_earlier_process_are_counted_when_it_goes_on(standings: Standings) -> None:
-    standings.note(answered(OLD))
-    standings.note(judged(OLD))
+def test_trials_of_an_earlier_process_are_counted_when_it_goes_on(standings: TrialStates) -> None:
+    standings.apply_event(answered(OLD))
+    standings.apply_event(judged(OLD))
 
     shown = watched(standings, [answered(NEW), judged(NEW)])
 
     assert shown.counts[-1][:2] == (2, 2)
 
 
-def test_a_failed_question_is_a_trial_done(standings: Standings) -> None:
+def test_a_failed_question_is_a_trial_done(standings: TrialStates) -> None:
     failed = NotAnswered(at=NOW, trial=OLD, fault="SystemTimeout", message="late", seconds=1.0)
 
     shown = watched(standings, [failed])
@@ -109,13 +109,13 @@ def test_a_failed_question_is_a_trial_done(standings: Standings) -> None:
     assert "not answered, SystemTimeout: late" in shown.lines[0]
 
 
-def test_what_was_spent_so_far_is_shown_as_it_goes(standings: Standings) -> None:
+def test_what_was_spent_so_far_is_shown_as_it_goes(standings: TrialStates) -> None:
     shown = watched(standings, [judged(OLD, usage=Usage(calls=1, cost_usd=0.5))])
 
     assert shown.counts[-1][2] == "ada, 2d, $0.50"
 
 
-def test_the_first_review_of_a_kind_to_fail_is_said_at_once(standings: Standings) -> None:
+def test_the_first_review_of_a_kind_to_fail_is_said_at_once(standings: TrialStates) -> None:
     shown = watched(
         standings,
         [
@@ -127,7 +127,7 @@ def test_the_first_review_of_a_kind_to_fail_is_said_at_once(standings: Standings
     assert sum("not reviewed, JudgeTimeout" in line for line in shown.lines) == 1
 
 
-def test_a_part_counts_what_it_owes_itself(standings: Standings, scenario: Scenario) -> None:
+def test_a_part_counts_what_it_owes_itself(standings: TrialStates, scenario: Scenario) -> None:
     for number, trial in enumerate((NEW, OLD), start=1):
         job = job_of(standings.plan, scenario.items, shard=f"{number}/2")
 
@@ -137,7 +137,7 @@ def test_a_part_counts_what_it_owes_itself(standings: Standings, scenario: Scena
         assert sum("ada" in line for line in shown.lines) == 1
 
 
-def test_the_first_feeding_that_fails_is_said(standings: Standings) -> None:
+def test_the_first_feeding_that_fails_is_said(standings: TrialStates) -> None:
     failed = FeedFailed(
         at=NOW, scenario="ada", checkpoint="2d", stage="ingest", fault="SystemFault", message="full"
     )

@@ -11,9 +11,9 @@ import pytest
 
 from recall_bench import shipped, worlds
 from recall_bench.cli import baselines
-from recall_bench.cli.doing import doing
-from recall_bench.shipped import Corpus, digest_of, write_catalogue
-from recall_bench.worlds import build_world, examine_world, named_worlds
+from recall_bench.cli.doing import show_activity
+from recall_bench.shipped import ShippedCorpus, digest_folder, write_catalogue
+from recall_bench.worlds import build_world, find_worlds, verify_and_lint
 from tests.commands import Invoke
 from tests.world.conftest import BAKERY, questions
 
@@ -79,11 +79,13 @@ def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(worlds, "SOURCES", sources)
     monkeypatch.setattr(shipped, "_CATALOGUE", sources / "catalogue.json")
     expected = build_world("bakery", tmp_path / "expected")
-    corpus = Corpus(digest=digest_of(expected), days=12, questions=len(questions(expected)))
+    corpus = ShippedCorpus(
+        digest=digest_folder(expected), days=12, questions=len(questions(expected))
+    )
     write_catalogue({"bakery": {"arcs-12d.yaml": corpus}})
     yield tmp_path / "cache"
     monkeypatch.undo()
-    shipped._catalogue.cache_clear()
+    shipped._read_catalogue.cache_clear()
 
 
 def test_build_writes_a_persona_and_says_where(invoke: Invoke) -> None:
@@ -100,7 +102,7 @@ def test_the_knobs_change_what_is_built(invoke: Invoke) -> None:
         shown = invoke("world", "build", "--persona", BAKERY, "--days", 6, "--out", out, *knobs)
         assert shown.code == 0
 
-    assert len({digest_of(Path(out, "bakery")) for out in ("usual", "other", "short")}) == 3
+    assert len({digest_folder(Path(out, "bakery")) for out in ("usual", "other", "short")}) == 3
 
 
 def test_building_over_something_is_refused(bakery: Path, invoke: Invoke) -> None:
@@ -239,20 +241,20 @@ def test_a_package_that_ships_nothing_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, invoke: Invoke
 ) -> None:
     monkeypatch.setattr(shipped, "_CATALOGUE", tmp_path / "catalogue.json")
-    shipped._catalogue.cache_clear()
+    shipped._read_catalogue.cache_clear()
 
     shown = invoke("world", "check")
 
-    shipped._catalogue.cache_clear()
+    shipped._read_catalogue.cache_clear()
     assert shown.code == 2
     assert "name a persona's folder" in shown.err
 
 
 def test_python_can_ask_the_same(bakery: Path) -> None:
-    (world,) = named_worlds([str(bakery)])
+    (world,) = find_worlds([str(bakery)])
     told: list[str] = []
 
-    examined = examine_world(world, telling=told.append)
+    examined = verify_and_lint(world, telling=told.append)
 
     assert examined.is_sound
     assert len(told) == 2
@@ -333,13 +335,13 @@ def test_a_constant_refusal_is_understood_as_one(
 def test_every_baseline_is_there(data: Path) -> None:
     scores = baselines.score_baselines(data / "gardener", "arcs-10d.yaml", 10, lambda _: None)
 
-    lines = baselines.rendered(scores).splitlines()
+    lines = baselines.render_scores(scores).splitlines()
     assert len(scores) == 9
     assert max(map(len, lines)) <= 100
 
 
 def test_a_log_gets_a_line_for_each_thing_done(capsys: pytest.CaptureFixture[str]) -> None:
-    with doing() as telling:
+    with show_activity() as telling:
         telling("one thing")
         telling("another")
 

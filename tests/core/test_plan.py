@@ -2,7 +2,7 @@
 
 import msgspec
 
-from recall_bench.core.event import Declared, decode, encode
+from recall_bench.core.event import Declared, decode_event, encode_event
 from recall_bench.core.plan import FileCard, ImportCard, Plan
 from recall_bench.core.question import Scenario
 from tests.core.test_standing import NOW
@@ -14,7 +14,7 @@ CARD = ImportCard(
 
 def test_a_run_that_was_not_imported_has_the_digest_it_always_had(plan: Plan) -> None:
     assert b"imported" not in msgspec.json.encode(plan)
-    assert plan.but(imported=CARD).digest != plan.digest
+    assert plan.replace(imported=CARD).digest != plan.digest
 
 
 def test_an_import_is_named_by_its_files() -> None:
@@ -25,5 +25,5 @@ def test_what_was_asked_is_declared_only_where_the_plan_does_not_say(scenario: S
     usual = Declared(at=NOW, scenario="ada", items=scenario.items)
     imported = Declared(at=NOW, scenario="ada", items=scenario.items, asked={"2d": ("old-name",)})
 
-    assert b"asked" not in encode(usual)
-    assert decode(encode(imported)) == imported
+    assert b"asked" not in encode_event(usual)
+    assert decode_event(encode_event(imported)) == imported

@@ -5,8 +5,8 @@ from datetime import UTC, date, datetime
 import msgspec
 import pytest
 
-from recall_bench.core.event import RunEnded, decode, encode
-from recall_bench.core.history import story_day
+from recall_bench.core.event import RunEnded, decode_event, encode_event
+from recall_bench.core.history import compute_story_date
 from recall_bench.core.plan import Trial
 from recall_bench.core.question import Item, Scenario, Truth
 from recall_bench.core.verdict import Verdict
@@ -29,18 +29,18 @@ def test_equal_records_have_equal_digests_and_others_do_not() -> None:
     trial = Trial(scenario="s", item="q", checkpoint="30d")
 
     assert trial.digest == Trial(checkpoint="30d", item="q", scenario="s", repeat=0).digest
-    assert trial.digest != trial.but(repeat=1).digest
+    assert trial.digest != trial.replace(repeat=1).digest
 
 
 def test_wall_time_without_a_zone_is_refused() -> None:
     with pytest.raises(msgspec.ValidationError):
-        decode(b'{"type": "run_ended", "at": "2024-01-01T12:00:00"}')
+        decode_event(b'{"type": "run_ended", "at": "2024-01-01T12:00:00"}')
 
 
 def test_an_event_survives_its_line() -> None:
     event = RunEnded(at=datetime(2024, 1, 1, tzinfo=UTC))
 
-    assert decode(encode(event)) == event
+    assert decode_event(encode_event(event)) == event
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,11 @@ def test_the_verdicts_that_an_appeal_looks_at(marks: tuple[int, int, int], faile
     ("day", "expected"), [(1, "2026-01-01"), (68, "2026-03-09"), (305, "2026-11-01")]
 )
 def test_story_days_are_counted_on_the_calendar(day: int, expected: str) -> None:
-    assert story_day(date(2026, 1, 1), day).date().isoformat() == expected
+    assert compute_story_date(date(2026, 1, 1), day).date().isoformat() == expected
 
 
 def test_a_story_crosses_every_clock_change_without_losing_a_day() -> None:
-    assert story_day(date(2026, 1, 1), 500).date() == date(2027, 5, 15)
+    assert compute_story_date(date(2026, 1, 1), 500).date() == date(2027, 5, 15)
 
 
 def test_a_scenario_refuses_days_out_of_order() -> None:

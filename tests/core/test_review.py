@@ -6,10 +6,10 @@ from hashlib import sha256
 import pytest
 
 from recall_bench.core.event import Declared, Event, Judged, NotAnswered, NotJudged
-from recall_bench.core.plan import Checkpoint, Plan, Review, Trial
+from recall_bench.core.plan import Checkpoint, Plan, ReviewMode, Trial
 from recall_bench.core.question import Item, Truth
-from recall_bench.core.review import reviews_due
-from recall_bench.core.standing import Standings
+from recall_bench.core.review import find_due_reviews
+from recall_bench.core.standing import TrialStates
 from recall_bench.core.verdict import Verdict
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
@@ -24,20 +24,20 @@ TRIALS = [Trial(scenario="ada", item=item.id, checkpoint="1d") for item in ITEMS
 
 @pytest.fixture
 def plan(plan: Plan) -> Plan:
-    return plan.but(checkpoints=(Checkpoint(label="1d", days=1),), seed=7)
+    return plan.replace(checkpoints=(Checkpoint(label="1d", days=1),), seed=7)
 
 
 def judged(number: int, verdict: Verdict, **review: object) -> Judged:
-    return Judged(at=NOW, trial=TRIALS[number], verdict=verdict).but(**review)
+    return Judged(at=NOW, trial=TRIALS[number], verdict=verdict).replace(**review)
 
 
 def due(plan: Plan, *events: Event) -> set[str]:
-    standings = Standings(plan)
+    standings = TrialStates(plan)
     for event in (Declared(at=NOW, scenario="ada", items=ITEMS), *events):
-        standings.note(event)
+        standings.apply_event(event)
     ada = standings.scenarios["ada"]
-    slots = reviews_due("ada", ada, plan)
-    return {trial.item for trial in TRIALS if ada.slot_of(trial) in slots}
+    slots = find_due_reviews("ada", ada, plan)
+    return {trial.item for trial in TRIALS if ada.find_slot(trial) in slots}
 
 
 def three_failures() -> list[Judged]:
@@ -91,4 +91,4 @@ def test_a_question_that_failed_has_its_outcome(plan: Plan) -> None:
 
 
 def test_passes_are_not_drawn_where_failures_alone_are_reviewed(plan: Plan) -> None:
-    assert due(plan.but(review=Review.FAILURES), *three_failures()) == {"q0", "q1", "q2"}
+    assert due(plan.replace(review=ReviewMode.FAILURES), *three_failures()) == {"q0", "q1", "q2"}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from recall_bench.core.plan import Checkpoint, Plan
 from recall_bench.core.question import CATEGORIES, Item, Truth
-from recall_bench.core.schedule import quotas, sheets
+from recall_bench.core.schedule import compute_quotas, plan_checkpoints
 from tests.conftest import shared_data
 
 
@@ -26,7 +26,7 @@ def days(*counts: int) -> tuple[Checkpoint, ...]:
 def test_a_question_is_owed_from_the_day_it_can_be_known_until_it_is_overtaken(plan: Plan) -> None:
     items = [item("always", 1), item("late", 20), item("retired", 1, known_until=10)]
 
-    owed = sheets(items, 30, plan.but(checkpoints=days(10, 11, 20)))
+    owed = plan_checkpoints(items, 30, plan.replace(checkpoints=days(10, 11, 20)))
 
     assert [{items[i].id for i in sheet.asked} for sheet in owed] == [
         {"always", "retired"},
@@ -36,7 +36,9 @@ def test_a_question_is_owed_from_the_day_it_can_be_known_until_it_is_overtaken(p
 
 
 def test_eligibility_goes_by_the_checkpoint_and_feeding_by_the_history(plan: Plan) -> None:
-    [sheet] = sheets([item("q", 1, known_until=40)], 30, plan.but(checkpoints=days(90)))
+    [sheet] = plan_checkpoints(
+        [item("q", 1, known_until=40)], 30, plan.replace(checkpoints=days(90))
+    )
 
     assert (sheet.cutoff, sheet.asked) == (30, ())
 
@@ -44,8 +46,8 @@ def test_eligibility_goes_by_the_checkpoint_and_feeding_by_the_history(plan: Pla
 def test_group_questions_are_counted_but_not_asked_unless_enabled(plan: Plan) -> None:
     items = [item("plain", 1), item("group", 1, category="information-boundary")]
 
-    [off] = sheets(items, 9, plan.but(checkpoints=days(9)))
-    [on] = sheets(items, 9, plan.but(checkpoints=days(9), groups_enabled=True))
+    [off] = plan_checkpoints(items, 9, plan.replace(checkpoints=days(9)))
+    [on] = plan_checkpoints(items, 9, plan.replace(checkpoints=days(9), groups_enabled=True))
 
     assert (len(off.asked), len(off.eligible)) == (1, 2)
     assert len(on.asked) == 2
@@ -54,7 +56,7 @@ def test_group_questions_are_counted_but_not_asked_unless_enabled(plan: Plan) ->
 def test_every_new_question_is_asked_and_old_ones_up_to_the_sample(plan: Plan) -> None:
     items = [item(f"old{n}", 1) for n in range(20)] + [item(f"new{n}", 8) for n in range(6)]
 
-    first, second = sheets(items, 9, plan.but(checkpoints=days(5, 9), sample=4))
+    first, second = plan_checkpoints(items, 9, plan.replace(checkpoints=days(5, 9), sample=4))
 
     assert (first.new, first.older, len(first.asked)) == (20, 0, 20)
     assert (second.new, second.older, len(second.asked)) == (6, 20, 10)
@@ -65,13 +67,15 @@ def test_an_unsampled_question_is_old_news_next_time_whether_or_not_it_was_asked
 ) -> None:
     items = [item(f"q{n}", 1) for n in range(10)]
 
-    *_, last = sheets(items, 9, plan.but(checkpoints=days(1, 5, 9), sample=0))
+    *_, last = plan_checkpoints(items, 9, plan.replace(checkpoints=days(1, 5, 9), sample=0))
 
     assert (last.new, last.older, last.asked) == (0, 10, ())
 
 
 def test_a_dry_run_visits_the_first_checkpoint_only(plan: Plan) -> None:
-    owed = sheets([item("q", 1)], 9, plan.but(checkpoints=days(1, 5, 9), dry_run=True))
+    owed = plan_checkpoints(
+        [item("q", 1)], 9, plan.replace(checkpoints=days(1, 5, 9), dry_run=True)
+    )
 
     assert [sheet.checkpoint.label for sheet in owed] == ["1d"]
 
@@ -80,7 +84,7 @@ def test_what_was_asked_is_owed_whatever_the_plan_would_have_drawn(plan: Plan) -
     items = [item("a", 1), item("b", 1), item("c", 4), item("early", 9)]
     put = {"2d": ("b",), "5d": ("early", "a", "c")}
 
-    first, second = sheets(items, 9, plan.but(checkpoints=days(2, 5), sample=0), put)
+    first, second = plan_checkpoints(items, 9, plan.replace(checkpoints=days(2, 5), sample=0), put)
 
     assert [[items[i].id for i in sheet.asked] for sheet in (first, second)] == [
         ["b"],
@@ -92,7 +96,9 @@ def test_what_was_asked_is_owed_whatever_the_plan_would_have_drawn(plan: Plan) -
 
 
 def test_a_checkpoint_at_which_nothing_was_asked_owes_nothing(plan: Plan) -> None:
-    first, second = sheets([item("a", 1)], 9, plan.but(checkpoints=days(2, 5)), {"5d": ("a",)})
+    first, second = plan_checkpoints(
+        [item("a", 1)], 9, plan.replace(checkpoints=days(2, 5)), {"5d": ("a",)}
+    )
 
     assert (first.asked, first.eligible, second.asked) == ((), (0,), (0,))
 
@@ -109,13 +115,13 @@ def test_what_was_asked_has_to_be_of_the_run(
     plan: Plan, put: dict[str, tuple[str, ...]], said: str
 ) -> None:
     with pytest.raises(ValueError, match=said):
-        sheets([item("a", 1)], 9, plan.but(checkpoints=days(2, 5)), put)
+        plan_checkpoints([item("a", 1)], 9, plan.replace(checkpoints=days(2, 5)), put)
 
 
 def test_a_group_question_that_was_asked_is_owed(plan: Plan) -> None:
     boundary = item("b", 1, category="information-boundary")
 
-    [sheet] = sheets([boundary], 9, plan.but(checkpoints=days(9)), {"9d": ("b",)})
+    [sheet] = plan_checkpoints([boundary], 9, plan.replace(checkpoints=days(9)), {"9d": ("b",)})
 
     assert (sheet.asked, sheet.new) == ((0,), 1)
 
@@ -127,7 +133,7 @@ def test_a_group_question_that_was_asked_is_owed(plan: Plan) -> None:
 def test_quotas_fill_every_seat_in_proportion(sizes: list[int], share: float) -> None:
     seats = int(sum(sizes) * share)
 
-    given_seats = quotas(sizes, seats)
+    given_seats = compute_quotas(sizes, seats)
 
     assert sum(given_seats) == seats
     for size, got in zip(sizes, given_seats, strict=True):
@@ -161,10 +167,10 @@ def test_all_thirty_published_orders_are_reproduced(
     checkpoints = record["checkpoints"]
     assert isinstance(checkpoints, list)
 
-    owed = sheets(
+    owed = plan_checkpoints(
         items,
         180,
-        plan.but(
+        plan.replace(
             checkpoints=tuple(Checkpoint(label=c["label"], days=c["days"]) for c in checkpoints),
             sample=record["sample"],
             seed=record["seed"],
@@ -182,7 +188,7 @@ def test_the_published_counts_of_new_and_old_questions(
     items, _ = published
     sweep = days(*range(6, 181, 6))
 
-    owed = sheets(items, 180, plan.but(checkpoints=sweep, sample=50))
+    owed = plan_checkpoints(items, 180, plan.replace(checkpoints=sweep, sample=50))
 
     assert [len(sheet.asked) for sheet in owed[:6]] == [6, 12, 24, 37, 48, 60]
     assert all(len(sheet.asked) == sheet.new + 50 for sheet in owed[6:])

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from recall_bench.core.history import Episode, Turn
-from recall_bench.core.sentences import Sentence, read, split
+from recall_bench.core.sentences import Sentence, read_sentences, split_sentences
 
 LOG = """\
 ---
@@ -35,7 +35,7 @@ Rain all day.
 
 
 def reading(text: str) -> tuple[Sentence, ...]:
-    return read(Episode(id="day-0001", day=1, at=datetime(2024, 1, 1), text=text))
+    return read_sentences(Episode(id="day-0001", day=1, at=datetime(2024, 1, 1), text=text))
 
 
 def texts(log: str) -> list[str]:
@@ -75,7 +75,7 @@ def test_a_list_entry_is_led_by_the_line_and_the_entries_it_hangs_from() -> None
 
 
 def test_a_quoted_sentence_stands_after_its_lead() -> None:
-    quoted = {sentence.text: sentence.quoted for sentence in reading(LOG)}
+    quoted = {sentence.text: sentence.with_lead for sentence in reading(LOG)}
 
     assert quoted["south pump off"] == "What I changed: pumps: south pump off"
     assert quoted["Rain all day."] == "Rain all day."
@@ -116,7 +116,7 @@ def test_a_conversation_is_read_turn_by_turn_with_its_speakers() -> None:
         turns=(Turn(speaker="Ada", text="Hello. It rains."), Turn(speaker="Bo", text="Still?")),
     )
 
-    assert [(each.quoted, each.block) for each in read(episode)] == [
+    assert [(each.with_lead, each.block) for each in read_sentences(episode)] == [
         ("Ada: Hello.", 0),
         ("Ada: It rains.", 0),
         ("Bo: Still?", 1),
@@ -138,11 +138,11 @@ def test_nothing_written_is_no_sentence(text: str) -> None:
     ],
 )
 def test_a_stop_inside_a_sentence_does_not_end_it(prose: str) -> None:
-    assert split(prose) == [prose]
+    assert split_sentences(prose) == [prose]
 
 
 def test_a_stop_may_stand_inside_quotation_marks() -> None:
-    assert split("“Stop.” She left! (Early.) 7 stayed?") == [
+    assert split_sentences("“Stop.” She left! (Early.) 7 stayed?") == [
         "“Stop.”",
         "She left!",
         "(Early.)",

@@ -3,18 +3,24 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.core.part import Part
+from recall_bench.core.part import Shard
 from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.question import Scenario
-from recall_bench.core.schedule import sheets
-from recall_bench.core.shard import Shard, part_of, shards_of, share, weight
+from recall_bench.core.schedule import plan_checkpoints
+from recall_bench.core.shard import (
+    WorkUnit,
+    collect_shard_units,
+    distribute_units,
+    list_work_units,
+    weigh_unit,
+)
 
 
 @given(st.lists(st.integers(0, 50), max_size=30), st.integers(1, 9))
 def test_every_shard_is_in_one_part(weights: list[int], of: int) -> None:
-    shards = [(Shard(scenario=f"s{n:03}"), heavy) for n, heavy in enumerate(weights)]
+    shards = [(WorkUnit(scenario=f"s{n:03}"), heavy) for n, heavy in enumerate(weights)]
 
-    parts = [list(share(shards, Part(number=n, of=of))) for n in range(1, of + 1)]
+    parts = [list(distribute_units(shards, Shard(number=n, of=of))) for n in range(1, of + 1)]
 
     assert sorted(str(shard) for part in parts for shard in part) == [
         str(shard) for shard, _ in shards
@@ -25,29 +31,35 @@ def test_every_shard_is_in_one_part(weights: list[int], of: int) -> None:
 def test_no_part_is_heavier_than_another_by_more_than_its_lightest_shard(
     weights: list[int], of: int
 ) -> None:
-    shards = [(Shard(scenario=f"s{n:03}"), heavy) for n, heavy in enumerate(weights)]
+    shards = [(WorkUnit(scenario=f"s{n:03}"), heavy) for n, heavy in enumerate(weights)]
     heavy = dict(shards)
 
-    parts = [[heavy[s] for s in share(shards, Part(number=n, of=of))] for n in range(1, of + 1)]
+    parts = [
+        [heavy[s] for s in distribute_units(shards, Shard(number=n, of=of))]
+        for n in range(1, of + 1)
+    ]
 
     lightest = min(sum(part) for part in parts)
     assert all(sum(part) - min(part, default=0) <= lightest for part in parts)
 
 
 def test_a_fresh_checkpoint_and_repeat_is_a_shard(plan: Plan, scenario: Scenario) -> None:
-    plan = plan.but(repeats=2)
-    owed = sheets(scenario.items, 3, plan)
+    plan = plan.replace(repeats=2)
+    owed = plan_checkpoints(scenario.items, 3, plan)
 
-    shards = shards_of("ada", owed, plan)
+    shards = list_work_units("ada", owed, plan)
 
     assert [str(shard) for shard in shards] == ["ada@2d#0", "ada@2d#1", "ada@3d#0", "ada@3d#1"]
-    assert [weight(shard, owed, plan) for shard in shards] == [3, 3, 4, 4]
+    assert [weigh_unit(shard, owed, plan) for shard in shards] == [3, 3, 4, 4]
 
 
 def test_parts_never_share_a_memory_that_grows(plan: Plan, scenario: Scenario) -> None:
     for lifecycle in (Lifecycle.GROWING, Lifecycle.FORKED):
-        whole = plan.but(lifecycle=lifecycle)
+        whole = plan.replace(lifecycle=lifecycle)
 
-        parts = [part_of(whole, {"ada": scenario.items}, Part(number=n, of=3)) for n in range(1, 4)]
+        parts = [
+            collect_shard_units(whole, {"ada": scenario.items}, Shard(number=n, of=3))
+            for n in range(1, 4)
+        ]
 
-        assert parts == [{"ada": (Shard(scenario="ada"),)}, {}, {}]
+        assert parts == [{"ada": (WorkUnit(scenario="ada"),)}, {}, {}]

@@ -4,11 +4,11 @@ from itertools import islice
 
 import pytest
 
-from recall_bench.core.shuffle import draws, shuffled
+from recall_bench.core.shuffle import generate_numbers, shuffle
 
 
 def test_the_first_draws_of_seed_42() -> None:
-    assert list(islice(draws(42), 5)) == [
+    assert list(islice(generate_numbers(42), 5)) == [
         0.6011037519201636,
         0.44829055899754167,
         0.8524657934904099,
@@ -28,9 +28,9 @@ def test_the_first_draws_of_seed_42() -> None:
     ],
 )
 def test_ten_things_in_seeded_order(seed: int, order: str) -> None:
-    assert shuffled(range(10), seed) == [int(n) for n in order.split()]
+    assert shuffle(range(10), seed) == [int(n) for n in order.split()]
 
 
 @pytest.mark.parametrize("things", [[], ["only"]])
 def test_nothing_to_shuffle_is_left_alone(things: list[str]) -> None:
-    assert shuffled(things, 42) == things
+    assert shuffle(things, 42) == things

@@ -16,7 +16,7 @@ from recall_bench.core.event import (
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Scenario
-from recall_bench.core.standing import Reviewed, Standings, State
+from recall_bench.core.standing import ReviewChange, TrialState, TrialStates
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
 
@@ -32,23 +32,23 @@ def judged(correctness: int, completeness: int, grounded: int) -> Judged:
 
 
 @pytest.fixture
-def standings(plan: Plan, scenario: Scenario) -> Standings:
-    standings = Standings(plan)
-    standings.note(Declared(at=NOW, scenario="ada", items=scenario.items))
+def standings(plan: Plan, scenario: Scenario) -> TrialStates:
+    standings = TrialStates(plan)
+    standings.apply_event(Declared(at=NOW, scenario="ada", items=scenario.items))
     return standings
 
 
-def test_a_trial_goes_from_open_to_answered_to_judged(standings: Standings) -> None:
+def test_a_trial_goes_from_open_to_answered_to_judged(standings: TrialStates) -> None:
     ada = standings.scenarios["ada"]
-    assert ada.standing(0, 0, 0).state is State.OPEN
+    assert ada.get_status(0, 0, 0).state is TrialState.OPEN
 
-    standings.note(ANSWERED)
-    assert ada.standing(0, 0, 0).state is State.ANSWERED
+    standings.apply_event(ANSWERED)
+    assert ada.get_status(0, 0, 0).state is TrialState.ANSWERED
 
-    standings.note(judged(2, 1, 0))
-    standing = ada.standing(0, 0, 0)
+    standings.apply_event(judged(2, 1, 0))
+    standing = ada.get_status(0, 0, 0)
     assert (standing.state, standing.correctness, standing.completeness, standing.grounded) == (
-        State.JUDGED,
+        TrialState.JUDGED,
         2,
         1,
         0,
@@ -56,108 +56,108 @@ def test_a_trial_goes_from_open_to_answered_to_judged(standings: Standings) -> N
 
 
 @pytest.mark.parametrize("marks", [(c, m, g) for c in range(4) for m in range(3) for g in (0, 1)])
-def test_every_verdict_fits_its_byte(standings: Standings, marks: tuple[int, int, int]) -> None:
-    standings.note(judged(*marks))
+def test_every_verdict_fits_its_byte(standings: TrialStates, marks: tuple[int, int, int]) -> None:
+    standings.apply_event(judged(*marks))
 
-    standing = standings.scenarios["ada"].standing(0, 0, 0)
+    standing = standings.scenarios["ada"].get_status(0, 0, 0)
     assert (standing.correctness, standing.completeness, standing.grounded) == marks
     assert standing.composite == sum(marks)
 
 
-def test_a_later_verdict_supersedes_an_earlier_failure(standings: Standings) -> None:
+def test_a_later_verdict_supersedes_an_earlier_failure(standings: TrialStates) -> None:
     for event in (ANSWERED, UNREADABLE, judged(3, 2, 1)):
-        standings.note(event)
+        standings.apply_event(event)
 
     ada = standings.scenarios["ada"]
-    assert ada.count(State.JUDGED) == 1
-    assert ada.count(State.NOT_JUDGED) == 0
+    assert ada.count_states(TrialState.JUDGED) == 1
+    assert ada.count_states(TrialState.NOT_JUDGED) == 0
 
 
 def test_a_failed_question_is_finished_and_an_unjudged_answer_is_not(
-    standings: Standings,
+    standings: TrialStates,
 ) -> None:
     ada = standings.scenarios["ada"]
 
-    standings.note(UNREADABLE)
-    assert not ada.is_complete(0)
+    standings.apply_event(UNREADABLE)
+    assert not ada.is_checkpoint_complete(0)
 
-    standings.note(FAILED)
-    assert ada.is_complete(0)
-    assert not ada.is_complete(1)
-
-
-def test_a_reopened_failure_is_owed_again_and_the_run_is_not_over(standings: Standings) -> None:
-    standings.note(FAILED)
-    standings.note(RunEnded(at=NOW))
-
-    standings.reopen(State.NOT_ANSWERED)
-
-    assert standings.scenarios["ada"].unasked(0, 0) == [0]
-    assert not standings.ended
+    standings.apply_event(FAILED)
+    assert ada.is_checkpoint_complete(0)
+    assert not ada.is_checkpoint_complete(1)
 
 
-def test_seconds_are_kept_by_checkpoint(standings: Standings) -> None:
-    standings.note(ANSWERED)
+def test_a_reopened_failure_is_owed_again_and_the_run_is_not_over(standings: TrialStates) -> None:
+    standings.apply_event(FAILED)
+    standings.apply_event(RunEnded(at=NOW))
 
-    first, second = standings.scenarios["ada"].clocks
+    standings.reset_state(TrialState.NOT_ANSWERED)
+
+    assert standings.scenarios["ada"].list_open_items(0, 0) == [0]
+    assert not standings.has_ended
+
+
+def test_seconds_are_kept_by_checkpoint(standings: TrialStates) -> None:
+    standings.apply_event(ANSWERED)
+
+    first, second = standings.scenarios["ada"].times
     assert (first.query_s, second.query_s) == (1.0, 0.0)
 
 
 CALL = Usage(calls=1, cost_usd=0.5)
 
 
-def test_what_was_paid_adds_up_whatever_came_of_it(standings: Standings) -> None:
-    reviewed = judged(3, 2, 1).but(usage=CALL + CALL, review_usage=CALL)
+def test_what_was_paid_adds_up_whatever_came_of_it(standings: TrialStates) -> None:
+    reviewed = judged(3, 2, 1).replace(usage=CALL + CALL, review_usage=CALL)
     for event in (
         ANSWERED,
         Paid(at=NOW, trial=TRIAL, usage=CALL),
-        UNREADABLE.but(usage=CALL),
+        UNREADABLE.replace(usage=CALL),
         reviewed,
     ):
-        standings.note(event)
+        standings.apply_event(event)
 
     assert standings.usage == Usage(calls=4, cost_usd=2.0)
     assert standings.review_usage == CALL
-    assert standings.scenarios["ada"].count(State.JUDGED) == 1
+    assert standings.scenarios["ada"].count_states(TrialState.JUDGED) == 1
 
 
 @pytest.mark.parametrize("marks", [(c, m, g) for c in range(4) for m in range(3) for g in (0, 1)])
 def test_a_first_verdict_fails_in_its_byte_as_it_does_in_words(
-    standings: Standings, marks: tuple[int, int, int]
+    standings: TrialStates, marks: tuple[int, int, int]
 ) -> None:
     event = judged(*marks)
-    standings.note(event)
+    standings.apply_event(event)
 
-    assert standings.scenarios["ada"].failed_at_first(0) is event.verdict.is_failure
+    assert standings.scenarios["ada"].is_first_verdict_failure(0) is event.verdict.is_failure
 
 
-def test_a_trial_without_a_verdict_failed_at_nothing(standings: Standings) -> None:
+def test_a_trial_without_a_verdict_failed_at_nothing(standings: TrialStates) -> None:
     ada = standings.scenarios["ada"]
     for event in (ANSWERED, UNREADABLE, FAILED):
-        standings.note(event)
-        assert ada.failed_at_first(0) is None
+        standings.apply_event(event)
+        assert ada.is_first_verdict_failure(0) is None
 
 
-def test_a_review_is_kept_with_what_the_first_judge_had_said(standings: Standings) -> None:
+def test_a_review_is_kept_with_what_the_first_judge_had_said(standings: TrialStates) -> None:
     ada = standings.scenarios["ada"]
-    raised = judged(3, 2, 1).but(primary=Verdict.of(0, 0, 1))
-    stands = judged(3, 2, 1).but(review_fault="JudgeTimeout: late")
+    raised = judged(3, 2, 1).replace(primary=Verdict.of(0, 0, 1))
+    stands = judged(3, 2, 1).replace(review_fault="JudgeTimeout: late")
 
-    standings.note(raised)
-    assert (ada.reviewed, ada.failed_at_first(0)) == ({0: Reviewed(True, 5)}, True)
+    standings.apply_event(raised)
+    assert (ada.reviews, ada.is_first_verdict_failure(0)) == ({0: ReviewChange(True, 5)}, True)
 
-    standings.note(stands)
-    assert (ada.reviewed, ada.failed_at_first(0)) == ({0: Reviewed(False, None)}, False)
+    standings.apply_event(stands)
+    assert (ada.reviews, ada.is_first_verdict_failure(0)) == ({0: ReviewChange(False, None)}, False)
 
-    standings.note(ANSWERED)
-    assert ada.reviewed == {}
+    standings.apply_event(ANSWERED)
+    assert ada.reviews == {}
 
 
 def test_an_imported_scenario_owes_what_was_asked(plan: Plan, scenario: Scenario) -> None:
-    standings = Standings(plan)
+    standings = TrialStates(plan)
     asked: dict[str, tuple[str, ...]] = {"3d": ("new-name", "old-name")}
 
-    standings.note(Declared(at=NOW, scenario="ada", items=scenario.items, asked=asked))
+    standings.apply_event(Declared(at=NOW, scenario="ada", items=scenario.items, asked=asked))
 
     ada = standings.scenarios["ada"]
-    assert [list(ada.owed(row)) for row in (0, 1)] == [[], [(0, 1), (0, 0)]]
+    assert [list(ada.list_owed_trials(row)) for row in (0, 1)] == [[], [(0, 1), (0, 0)]]

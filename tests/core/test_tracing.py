@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.core.history import Episode, Turn, story_day
+from recall_bench.core.history import Episode, Turn, compute_story_date
 from recall_bench.core.memory import Passage
-from recall_bench.core.tracing import PROBES, SHINGLE, Tracer
+from recall_bench.core.tracing import PROBES, SHINGLE, PassageTracer
 
 EPOCH = date(2024, 1, 1)
 
@@ -29,15 +29,19 @@ RAIN = "Rain."
 
 def episode(day: int, text: str, *turns: Turn) -> Episode:
     return Episode(
-        id=f"day-{day:04}", day=day, at=story_day(EPOCH, day), text=text, turns=tuple(turns)
+        id=f"day-{day:04}",
+        day=day,
+        at=compute_story_date(EPOCH, day),
+        text=text,
+        turns=tuple(turns),
     )
 
 
-def story(*texts: str) -> Tracer:
-    return Tracer([episode(day, text) for day, text in enumerate(texts, start=1)])
+def story(*texts: str) -> PassageTracer:
+    return PassageTracer([episode(day, text) for day, text in enumerate(texts, start=1)])
 
 
-def day_of(tracer: Tracer, passage: Passage, until: int = 99) -> int | None:
+def day_of(tracer: PassageTracer, passage: Passage, until: int = 99) -> int | None:
     return tracer.trace(passage, until).day
 
 
@@ -177,9 +181,9 @@ ADA = Turn(speaker="Ada", text="The boat leaves at noon, and not before the tide
 BO = Turn(speaker="Bo", text="Then I shall bring the charts and the two lamps we bought.")
 
 
-def chat() -> Tracer:
+def chat() -> PassageTracer:
     text = "\n".join(f"{turn.speaker}: {turn.text}" for turn in (ADA, BO))
-    return Tracer([episode(1, RAIN), episode(2, text, ADA, BO)])
+    return PassageTracer([episode(1, RAIN), episode(2, text, ADA, BO)])
 
 
 @pytest.mark.parametrize(
@@ -217,7 +221,7 @@ def test_a_passage_of_several_turns_is_of_all_it_holds_whole() -> None:
 
 def test_a_word_said_in_passing_does_not_tear_a_row_of_turns_apart() -> None:
     told = [Turn(speaker="Ada", text=text) for text in ("Yes.", "Rain.", "Is it? Yes.", "So so.")]
-    tracer = Tracer([episode(1, "\n".join(f"Ada: {turn.text}" for turn in told), *told)])
+    tracer = PassageTracer([episode(1, "\n".join(f"Ada: {turn.text}" for turn in told), *told)])
 
     found = tracer.trace(Passage(text="Ada: Is it? Yes. Ada: So so."), 1)
 

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from recall_bench.datasets.calendar import CalendarAudit, audit_calendar, day_in_text
+from recall_bench.datasets.calendar import CalendarAudit, audit_calendar, find_text_date
 from tests.conftest import shared_data
 
 EPOCH = date(2026, 3, 1)
@@ -40,7 +40,7 @@ def found(audit: CalendarAudit) -> list[tuple[int, int, int]]:
     ],
 )
 def test_a_day_that_dates_itself_is_read(text: str) -> None:
-    assert day_in_text(text) == date(2026, 3, 8)
+    assert find_text_date(text) == date(2026, 3, 8)
 
 
 @pytest.mark.parametrize(
@@ -58,19 +58,19 @@ def test_a_day_that_dates_itself_is_read(text: str) -> None:
     ],
 )
 def test_anything_less_plain_is_not_read(text: str) -> None:
-    assert day_in_text(text) is None
+    assert find_text_date(text) is None
 
 
 def test_most_sections_outvote_one_copied_from_another_day() -> None:
     text = "### 2026-03-08 a\n\n### 2026-03-07 b\n\n### Log\nOn Sunday, 2026-03-08.\n"
 
-    assert day_in_text(text) == date(2026, 3, 8)
+    assert find_text_date(text) == date(2026, 3, 8)
 
 
 def test_a_section_that_repeats_its_date_votes_once() -> None:
     text = "### 2026-03-08 (Sunday)\nSunday, 2026-03-08, quiet.\n\n### 2026-03-07 b\n"
 
-    assert day_in_text(text) is None
+    assert find_text_date(text) is None
 
 
 def test_agreement_is_no_finding() -> None:
@@ -149,7 +149,9 @@ def test_the_public_corpus_is_a_day_behind_from_day_68_on() -> None:
     folder = shared_data("recall-ea/executive-assistant/memories-180d")
     texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("day-*.md"))]
 
-    audit = audit_calendar(range(1, 181), date(2026, 1, 1), [day_in_text(text) for text in texts])
+    audit = audit_calendar(
+        range(1, 181), date(2026, 1, 1), [find_text_date(text) for text in texts]
+    )
 
     assert found(audit) == [(68, 180, -1)]
     assert audit.readable == 164

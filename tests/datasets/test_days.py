@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.days import day_name, gaps, runs, spelled
-from recall_bench.datasets.persona import inspect, load
+from recall_bench.datasets.days import find_gaps, find_runs, format_days, name_day_file
+from recall_bench.datasets.persona import inspect_persona, load_persona
 from recall_bench.errors import Problems
 from tests.datasets.nursery import edit, plant, write_day
 
@@ -18,7 +18,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def problems(folder: Path, *, allow_gaps: bool = False) -> list[str]:
-    return [str(p) for p in inspect(folder, arcs=STORY, allow_gaps=allow_gaps).problems]
+    return [str(p) for p in inspect_persona(folder, arcs=STORY, allow_gaps=allow_gaps).problems]
 
 
 def span_the_quiet_day(folder: Path) -> None:
@@ -43,7 +43,7 @@ def test_a_gap_may_be_meant_by_whoever_runs(folder: Path) -> None:
     span_the_quiet_day(folder)
 
     assert problems(folder, allow_gaps=True) == []
-    assert len(load(folder, arcs=STORY, allow_gaps=True).episodes) == 5
+    assert len(load_persona(folder, arcs=STORY, allow_gaps=True).episodes) == 5
 
 
 def test_a_gap_may_be_meant_by_whoever_wrote_the_story(folder: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_story_that_does_not_begin_has_a_gap(folder: Path) -> None:
 def test_a_story_that_breaks_off_is_a_warning(folder: Path) -> None:
     (folder / "memories-6d" / "day-0006.md").unlink()
 
-    found = inspect(folder, arcs=STORY)
+    found = inspect_persona(folder, arcs=STORY)
 
     assert found.problems == []
     assert found.warnings == [
@@ -105,7 +105,7 @@ def test_a_file_that_is_almost_a_day_is_said(folder: Path, name: str, words: str
 def test_a_file_that_is_nothing_like_a_day_is_passed_over(folder: Path, name: str) -> None:
     (folder / "memories-6d" / name).touch()
 
-    found = inspect(folder, arcs=STORY)
+    found = inspect_persona(folder, arcs=STORY)
 
     assert (found.problems, found.warnings) == ([], [])
 
@@ -113,7 +113,7 @@ def test_a_file_that_is_nothing_like_a_day_is_passed_over(folder: Path, name: st
 def test_other_notes_beside_the_days_are_a_warning(folder: Path) -> None:
     (folder / "memories-6d" / "README.md").touch()
 
-    assert inspect(folder, arcs=STORY).warnings == [
+    assert inspect_persona(folder, arcs=STORY).warnings == [
         "nursery/memories-6d/README.md: is not named like a day and is not read"
     ]
 
@@ -150,7 +150,7 @@ def test_a_folder_named_like_a_day_is_said(folder: Path) -> None:
 def test_a_day_of_frontmatter_alone_is_a_warning(folder: Path) -> None:
     write_day(folder, 4, "---\ntype: daily\n---\n")
 
-    assert inspect(folder, arcs=STORY).warnings == [
+    assert inspect_persona(folder, arcs=STORY).warnings == [
         "nursery/memories-6d/day-0004.md: holds frontmatter and nothing else"
     ]
 
@@ -159,7 +159,7 @@ def test_a_story_may_have_more_than_9999_days(folder: Path) -> None:
     write_day(folder, 10_000, "Late.")
     write_day(folder, 9_999, "Almost.")
 
-    episodes = load(folder, arcs=STORY).episodes
+    episodes = load_persona(folder, arcs=STORY).episodes
 
     assert [episode.id for episode in episodes[-2:]] == ["day-9999", "day-10000"]
     assert episodes[-1].day == 10_000
@@ -174,19 +174,19 @@ def test_a_day_beyond_the_calendar_is_said(folder: Path) -> None:
 
 
 def test_days_are_named_with_four_digits_at_least() -> None:
-    assert [day_name(day) for day in (1, 12345)] == ["day-0001.md", "day-12345.md"]
+    assert [name_day_file(day) for day in (1, 12345)] == ["day-0001.md", "day-12345.md"]
 
 
 def test_missing_days_are_told_run_by_run() -> None:
-    assert list(gaps({3, 4, 8}, lambda day: day != 6)) == [(1, 2), (5, 5), (7, 7)]
-    assert list(runs([])) == []
-    assert spelled([4]) == "day 4"
-    assert spelled([1, 2, 3, 7]) == "days 1–3, 7"
-    assert spelled([2, 3]) == "days 2–3"
+    assert list(find_gaps({3, 4, 8}, lambda day: day != 6)) == [(1, 2), (5, 5), (7, 7)]
+    assert list(find_runs([])) == []
+    assert format_days([4]) == "day 4"
+    assert format_days([1, 2, 3, 7]) == "days 1–3, 7"
+    assert format_days([2, 3]) == "days 2–3"
 
 
 def test_a_wrong_day_stops_the_loader_too(folder: Path) -> None:
     write_day(folder, 2, " ")
 
     with pytest.raises(Problems, match=r"day-0002\.md: is empty"):
-        load(folder, arcs=STORY)
+        load_persona(folder, arcs=STORY)

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recall_bench.datasets.elements import Elements, locate
+from recall_bench.datasets.elements import JsonArray, locate_file
 from recall_bench.errors import Malformed, UsageError
 
 
@@ -24,7 +24,7 @@ def test_elements_are_decoded_one_by_one_and_in_any_order(tmp_path: Path, name: 
     plain = b'[\n {"weight": 7},\n {"weight": 9}\n]\n'
     path = written(tmp_path / name, gzip.compress(plain) if name.endswith("gz") else plain)
 
-    pears = Elements(path, "pear")
+    pears = JsonArray(path, "pear")
 
     assert len(pears) == 2
     assert pears.decode(1, Pear) == Pear(9)
@@ -35,7 +35,7 @@ def test_elements_are_decoded_one_by_one_and_in_any_order(tmp_path: Path, name: 
 def test_an_element_of_another_shape_is_named_by_its_number_and_the_others_are_read(
     tmp_path: Path,
 ) -> None:
-    pears = Elements(written(tmp_path / "a.json", b'[{"weight": 7}, {"weight": "9"}]'), "pear")
+    pears = JsonArray(written(tmp_path / "a.json", b'[{"weight": 7}, {"weight": "9"}]'), "pear")
 
     with pytest.raises(Malformed, match=r"a\.json, pear 2: .*weight"):
         pears.decode(1, Pear)
@@ -43,7 +43,7 @@ def test_an_element_of_another_shape_is_named_by_its_number_and_the_others_are_r
 
 
 def test_text_that_is_not_utf_8_is_named_by_its_element(tmp_path: Path) -> None:
-    pears = Elements(written(tmp_path / "a.json", b'["ok", "\xff"]'), "pear")
+    pears = JsonArray(written(tmp_path / "a.json", b'["ok", "\xff"]'), "pear")
 
     with pytest.raises(Malformed, match="pear 2"):
         pears.decode(1, str)
@@ -67,27 +67,27 @@ def test_a_file_that_is_no_whole_array_is_refused(
     tmp_path: Path, content: bytes, said: str
 ) -> None:
     with pytest.raises(Malformed, match=rf"a\.json: .*{said}"):
-        Elements(written(tmp_path / "a.json", content), "pear")
+        JsonArray(written(tmp_path / "a.json", content), "pear")
 
 
 def test_a_file_that_is_not_there_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no file"):
-        Elements(tmp_path / "a.json", "pear")
+        JsonArray(tmp_path / "a.json", "pear")
 
 
 def test_a_file_is_itself_and_a_folder_stands_for_the_file_in_it(tmp_path: Path) -> None:
     packed = written(tmp_path / "a.json.gz", b"")
 
-    assert locate(packed, "b.json") == packed
-    assert locate(tmp_path, "a.json") == packed
+    assert locate_file(packed, "b.json") == packed
+    assert locate_file(tmp_path, "a.json") == packed
     plain = written(tmp_path / "a.json", b"")
-    assert locate(tmp_path, "a.json") == plain
+    assert locate_file(tmp_path, "a.json") == plain
 
 
 def test_a_folder_without_the_file_or_with_several_is_not_guessed_about(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"there is no a\.json or b\.json in"):
-        locate(tmp_path, "a.json", "b.json")
+        locate_file(tmp_path, "a.json", "b.json")
     written(tmp_path / "a.json", b"")
     written(tmp_path / "b.json.gz", b"")
     with pytest.raises(UsageError, match=r"holds a\.json, b\.json\.gz"):
-        locate(tmp_path, "a.json", "b.json")
+        locate_file(tmp_path, "a.json", "b.json")

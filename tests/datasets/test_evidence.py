@@ -4,10 +4,10 @@ from statistics import mean
 
 import pytest
 
-from recall_bench.core.history import Turn, story_day
+from recall_bench.core.history import Turn, compute_story_date
 from recall_bench.core.memory import Passage
-from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth, opaque_id
-from recall_bench.datasets.evidence import MOST, supporting_passages
+from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth, hash_question_id
+from recall_bench.datasets.evidence import MOST, find_supporting_passages
 from tests.conftest import EPOCH, episode, shared_data
 
 EPISODES = (
@@ -35,7 +35,7 @@ def supported(
     )
     item = Item(id="item", text=asked, truth=truth, known_from=1)
     scenario = Scenario(id="port", epoch=EPOCH, episodes=EPISODES, items=(item,))
-    return list(supporting_passages(scenario)[opaque_id("port", "item")])
+    return list(find_supporting_passages(scenario)[hash_question_id("port", "item")])
 
 
 def texts(reference: str, *days: int, asked: str = "What about it?") -> list[str]:
@@ -84,7 +84,7 @@ def test_a_sentence_that_adds_next_to_nothing_is_not_quoted() -> None:
     item = Item(id="grove", text="What grows?", truth=truth, known_from=7)
     scenario = Scenario(id="wood", epoch=EPOCH, episodes=(grove,), items=(item,))
 
-    (quoted,) = supporting_passages(scenario)[opaque_id("wood", "grove")]
+    (quoted,) = find_supporting_passages(scenario)[hash_question_id("wood", "grove")]
 
     assert quoted.text == trees
 
@@ -116,7 +116,7 @@ def test_never_more_than_a_few_sentences() -> None:
     item = Item(id="all", text="What is here?", truth=truth, known_from=7)
     scenario = Scenario(id="port", epoch=EPOCH, episodes=(busy,), items=(item,))
 
-    assert len(supporting_passages(scenario)[opaque_id("port", "all")]) == MOST
+    assert len(find_supporting_passages(scenario)[hash_question_id("port", "all")]) == MOST
 
 
 @pytest.mark.parametrize("expects", [Expects.ABSTAIN, Expects.WITHHOLD])
@@ -129,7 +129,7 @@ def test_a_question_that_cites_nothing_has_no_support() -> None:
 
 
 def test_a_cited_turn_is_quoted_and_not_its_neighbours() -> None:
-    chat = episode(1, "").but(
+    chat = episode(1, "").replace(
         turns=(
             Turn(speaker="Ada", text="I bought a red kite."),
             Turn(speaker="Bo", text="So Ada did buy a red kite?"),
@@ -141,17 +141,17 @@ def test_a_cited_turn_is_quoted_and_not_its_neighbours() -> None:
     item = Item(id="kite", text="What did Ada buy?", truth=truth, known_from=1)
     scenario = Scenario(id="chat", epoch=EPOCH, episodes=(chat,), items=(item,))
 
-    assert supporting_passages(scenario)[opaque_id("chat", "kite")] == (
+    assert find_supporting_passages(scenario)[hash_question_id("chat", "kite")] == (
         Passage(text="Ada: I bought a red kite.", day=1, source="day-0001"),
     )
 
 
 def test_every_question_has_an_entry_under_its_public_name(scenario: Scenario) -> None:
-    found = supporting_passages(scenario)
+    found = find_supporting_passages(scenario)
 
     assert {key: [each.text for each in value] for key, value in found.items()} == {
-        opaque_id("ada", "old-name"): ["The cat is Fig."],
-        opaque_id("ada", "new-name"): ["The cat is now Plum."],
+        hash_question_id("ada", "old-name"): ["The cat is Fig."],
+        hash_question_id("ada", "new-name"): ["The cat is now Plum."],
     }
 
 
@@ -182,15 +182,15 @@ def test_most_of_a_real_reference_stands_in_a_few_sentences() -> None:
     scenario = Scenario(
         id="real",
         epoch=EPOCH,
-        episodes=tuple(day.but(at=story_day(EPOCH, day.day)) for day in days),
+        episodes=tuple(day.replace(at=compute_story_date(EPOCH, day.day)) for day in days),
         items=items,
     )
 
-    found = supporting_passages(scenario)
+    found = find_supporting_passages(scenario)
 
     shares = []
     for item in items:
-        quoted = " ".join(each.text for each in found[opaque_id("real", item.id)]).lower()
+        quoted = " ".join(each.text for each in found[hash_question_id("real", item.id)]).lower()
         wanted = {word for word in item.truth.reference.lower().split() if len(word) > 3}
         shares.append(mean(word.strip(".,;:()") in quoted for word in wanted) if wanted else 1.0)
     assert mean(shares) > 0.75

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.persona import Inspection, inspect, persona_ids
+from recall_bench.datasets.persona import Inspection, inspect_persona, persona_ids
 from recall_bench.errors import DataError, UsageError
 from tests.conftest import shared_data
 from tests.datasets.nursery import edit, plant, write_day
@@ -45,7 +45,7 @@ def long_story(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def told(folder: Path) -> list[str]:
     """Every problem as people read it, each with its kind checked."""
-    found: Inspection = inspect(folder, arcs=STORY)
+    found: Inspection = inspect_persona(folder, arcs=STORY)
     assert found.card is None
     assert all(isinstance(problem, DataError) for problem in found.problems)
     return [str(problem) for problem in found.problems]
@@ -152,7 +152,9 @@ def test_the_end_of_the_story_missing(long_story: Path, tmp_path: Path) -> None:
 
     assert len(problems) == 13
     assert all("which the history does not have" in problem for problem in problems)
-    assert any("goes on to day 180" in text for text in inspect(folder, arcs=STORY).warnings)
+    assert any(
+        "goes on to day 180" in text for text in inspect_persona(folder, arcs=STORY).warnings
+    )
 
 
 def test_no_day_file_at_all(folder: Path) -> None:
@@ -182,7 +184,7 @@ def test_an_empty_or_binary_day_file(folder: Path, content: bytes) -> None:
 def test_no_folder_of_days(folder: Path) -> None:
     shutil.rmtree(folder / "memories-6d")
 
-    (problem,) = inspect(folder, arcs=STORY).problems
+    (problem,) = inspect_persona(folder, arcs=STORY).problems
 
     assert isinstance(problem, UsageError)
     assert "nursery/memories-6d" in str(problem)
@@ -208,7 +210,7 @@ def test_arcs_that_cannot_be_used(folder: Path, old: str, new: str, words: str) 
 @pytest.mark.parametrize("name", ["orchard", "nursery/memories-6d/day-0001.md"])
 def test_an_unknown_persona_first_or_second(folder: Path, name: str) -> None:
     """Each persona is inspected by itself, so the second is met before the first is run."""
-    (problem,) = inspect(folder.parent / name, arcs=STORY).problems
+    (problem,) = inspect_persona(folder.parent / name, arcs=STORY).problems
 
     assert isinstance(problem, UsageError)
     assert problem.exit_code == 2

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.fingerprint import card_of
+from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.history import Turn
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Calendar, Checkpoint, Ingest, Lifecycle, Plan, ScenarioCard
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.datasets.persona import Inspection, inspect, load
+from recall_bench.datasets.persona import Inspection, inspect_persona, load_persona
 from recall_bench.errors import Problems
 from tests.conftest import shared_data
 from tests.datasets.nursery import TOLD, plant, write_day
@@ -53,7 +53,7 @@ def files_of(folder: Path, ingest: Ingest) -> list[Path]:
 
 
 def looked_at(folder: Path, ingest: Ingest, *, allow_gaps: bool = False) -> Inspection:
-    return inspect(folder, arcs=STORY, ingest=ingest, allow_gaps=allow_gaps)
+    return inspect_persona(folder, arcs=STORY, ingest=ingest, allow_gaps=allow_gaps)
 
 
 def digest(folder: Path, ingest: Ingest) -> str:
@@ -83,26 +83,26 @@ def test_a_plan_that_feeds_days_has_the_digest_it_had_before_there_was_a_choice(
     )
 
     assert plan.digest == "908e0890934260dffabc106aea7a4f6fd06660fdfa535d8df693303caefb9e08"
-    assert len({plan.but(ingest=form).digest for form in Ingest}) == 3
+    assert len({plan.replace(ingest=form).digest for form in Ingest}) == 3
 
 
 def test_so_has_a_history_that_is_fed_as_days(folder: Path) -> None:
     before = "03d3c18f5bc5d23b67dc14b2f757036707c2bca0867818c7ffb5946117816377"
 
     assert digest(folder, Ingest.DAYS) == before
-    assert load(folder, arcs=STORY).retold is None
+    assert load_persona(folder, arcs=STORY).retold is None
 
 
 @pytest.mark.parametrize("ingest", RETOLD)
 def test_a_day_told_again_keeps_all_but_its_words(folder: Path, ingest: Ingest) -> None:
-    scenario = load(folder, arcs=STORY, ingest=ingest)
+    scenario = load_persona(folder, arcs=STORY, ingest=ingest)
 
-    assert scenario.fed == scenario.retold != scenario.episodes
-    assert [(day.id, day.day, day.at, day.arcs) for day in scenario.fed] == [
+    assert scenario.fed_episodes == scenario.retold != scenario.episodes
+    assert [(day.id, day.day, day.at, day.arcs) for day in scenario.fed_episodes] == [
         (day.id, day.day, day.at, day.arcs) for day in scenario.episodes
     ]
-    assert scenario.episodes == load(folder, arcs=STORY).episodes
-    assert scenario.items == load(folder, arcs=STORY).items
+    assert scenario.episodes == load_persona(folder, arcs=STORY).episodes
+    assert scenario.items == load_persona(folder, arcs=STORY).items
 
 
 def test_a_dialogue_reads_the_same_from_either_kind_of_file(folder: Path) -> None:
@@ -110,7 +110,7 @@ def test_a_dialogue_reads_the_same_from_either_kind_of_file(folder: Path) -> Non
     (folder / "conversations-6d" / "conv-0002.md").unlink()
     (folder / "conversations-6d" / "conv-0002.json").write_text(json.dumps(said))
 
-    first, second = load(folder, arcs=STORY, ingest=Ingest.CONVERSATIONS).fed[:2]
+    first, second = load_persona(folder, arcs=STORY, ingest=Ingest.CONVERSATIONS).fed_episodes[:2]
 
     assert first.text == "**User:**\n\nDay 1?\n\n**Assistant:**\n\nBid B.\n"
     assert second.text == first.text.replace("1", "2")
@@ -121,7 +121,7 @@ def test_a_dialogue_reads_the_same_from_either_kind_of_file(folder: Path) -> Non
 
 
 def test_calls_are_written_under_their_sessions(folder: Path) -> None:
-    first = load(folder, arcs=STORY, ingest=Ingest.TOOL_CALLS).fed[0]
+    first = load_persona(folder, arcs=STORY, ingest=Ingest.TOOL_CALLS).fed_episodes[0]
 
     assert first.text == (
         "# session: crew\n\n"
@@ -140,7 +140,7 @@ def test_what_is_looked_at_is_what_is_loaded(folder: Path, ingest: Ingest) -> No
     assert not found.problems
     assert not found.warnings
     assert found.days == TOLD
-    assert found.card == card_of(load(folder, arcs=STORY, ingest=ingest))
+    assert found.card == build_scenario_card(load_persona(folder, arcs=STORY, ingest=ingest))
 
 
 @pytest.mark.parametrize("ingest", RETOLD)
@@ -169,9 +169,9 @@ def test_a_day_told_again_has_the_date_of_its_log(folder: Path) -> None:
         weekday = date(2026, 2, told).strftime("%A")
         write_day(folder, day, f"### Log\n\nQuiet on {weekday}, 2026-02-{told:02}.\n")
 
-    scenario = load(folder, arcs=STORY, calendar=Calendar.TEXT, ingest=Ingest.TOOL_CALLS)
+    scenario = load_persona(folder, arcs=STORY, calendar=Calendar.TEXT, ingest=Ingest.TOOL_CALLS)
 
-    assert [day.at.day for day in scenario.fed] == [1, 2, 2, 4, 5]
+    assert [day.at.day for day in scenario.fed_episodes] == [1, 2, 2, 4, 5]
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_days_without_a_file_are_one_problem(
     )
     assert not looked_at(folder, Ingest.DAYS).problems
     with pytest.raises(Problems):
-        load(folder, arcs=STORY, ingest=ingest)
+        load_persona(folder, arcs=STORY, ingest=ingest)
 
 
 @pytest.mark.parametrize("ingest", RETOLD)
@@ -204,13 +204,13 @@ def test_gaps_that_are_accepted_are_not_fed(folder: Path, ingest: Ingest) -> Non
     files_of(folder, ingest)[1].unlink()
 
     found = looked_at(folder, ingest, allow_gaps=True)
-    scenario = load(folder, arcs=STORY, ingest=ingest, allow_gaps=True)
+    scenario = load_persona(folder, arcs=STORY, ingest=ingest, allow_gaps=True)
 
     assert not found.problems
     assert any("no file for day 2, so nothing is fed" in warning for warning in found.warnings)
-    assert found.days == tuple(day.day for day in scenario.fed) == (1, 3, 5, 6)
+    assert found.days == tuple(day.day for day in scenario.fed_episodes) == (1, 3, 5, 6)
     assert [day.day for day in scenario.episodes] == list(TOLD)
-    assert found.card == card_of(scenario)
+    assert found.card == build_scenario_card(scenario)
 
 
 @pytest.mark.parametrize("ingest", RETOLD)
@@ -287,8 +287,10 @@ def test_two_dialogues_of_one_day_are_a_problem(folder: Path) -> None:
 def test_the_real_tool_calls_can_be_fed() -> None:
     folder = shared_data("recall-ea/executive-assistant")
 
-    scenario = load(folder, arcs="arcs-180d.yaml", ingest=Ingest.TOOL_CALLS)
+    scenario = load_persona(folder, arcs="arcs-180d.yaml", ingest=Ingest.TOOL_CALLS)
 
-    assert len(scenario.fed) == 180
-    assert sum(day.text.count("### memorySave") for day in scenario.fed) == 4780
-    assert scenario.fed[0].text.startswith("# session: principal\n\n### memorySave\n\nAs of 2026")
+    assert len(scenario.fed_episodes) == 180
+    assert sum(day.text.count("### memorySave") for day in scenario.fed_episodes) == 4780
+    assert scenario.fed_episodes[0].text.startswith(
+        "# session: principal\n\n### memorySave\n\nAs of 2026"
+    )

@@ -56,20 +56,20 @@ def test_stories_are_the_arcs_files(tmp_path: Path) -> None:
 
 
 def test_a_complete_story_misses_nothing(tmp_path: Path) -> None:
-    assert Layout(plant(tmp_path), "arcs-6d.yaml").missing() == []
+    assert Layout(plant(tmp_path), "arcs-6d.yaml").find_missing() == []
 
 
 def test_an_unknown_persona_is_answered_with_the_known_ones(tmp_path: Path) -> None:
     plant(tmp_path)
 
-    (problem,) = Layout(tmp_path / "orchard", "arcs-6d.yaml").missing()
+    (problem,) = Layout(tmp_path / "orchard", "arcs-6d.yaml").find_missing()
 
     assert "no persona orchard" in str(problem)
     assert "there is nursery" in str(problem)
 
 
 def test_an_unknown_story_is_answered_with_the_known_ones(tmp_path: Path) -> None:
-    (problem,) = Layout(plant(tmp_path), "arcs-9d.yaml").missing()
+    (problem,) = Layout(plant(tmp_path), "arcs-9d.yaml").find_missing()
 
     assert str(problem) == (
         "nursery has no arcs-9d.yaml; it has arcs-6d.yaml: choose with --arcs arcs-6d.yaml"
@@ -80,7 +80,7 @@ def test_a_story_without_days_and_questions_points_to_one_that_has_them(tmp_path
     folder = plant(tmp_path)
     (folder / "arcs-9d.yaml").touch()
 
-    days, questions = Layout(folder, "arcs-9d.yaml").missing()
+    days, questions = Layout(folder, "arcs-9d.yaml").find_missing()
 
     assert str(days).startswith("nursery/memories-9d,")
     assert str(questions).startswith("nursery/qa-9d/questions.yaml,")
@@ -92,7 +92,7 @@ def test_every_missing_part_is_named_at_once(tmp_path: Path) -> None:
     (folder / "persona.yaml").unlink()
     (folder / "qa-6d" / "questions.yaml").unlink()
 
-    problems = Layout(folder, "arcs-6d.yaml").missing()
+    problems = Layout(folder, "arcs-6d.yaml").find_missing()
 
     assert [str(problem).partition(" ")[0] for problem in problems] == [
         "nursery/persona.yaml",

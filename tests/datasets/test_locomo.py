@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.question import Evidence, Expects, Scenario, Truth
-from recall_bench.datasets.catalogue import find
+from recall_bench.datasets.catalogue import find_dataset
 from recall_bench.datasets.locomo import NOT_MENTIONED, load
 from recall_bench.errors import Malformed, UsageError
 from tests.conftest import shared_data
@@ -168,7 +168,7 @@ def test_the_audit_changes_what_its_card_says_and_nothing_else(
     assert len(citations & answers) == 32
     assert all(
         after[name]
-        == before[name].but(reference=after[name].reference, evidence=after[name].evidence)
+        == before[name].replace(reference=after[name].reference, evidence=after[name].evidence)
         for name in before
     )
     assert [s.episodes for s in audited] == [s.episodes for s in scenarios]
@@ -225,7 +225,7 @@ def test_a_folder_stands_for_the_file_in_it(tmp_path: Path, is_packed: bool) -> 
     name = "locomo10.json.gz" if is_packed else "locomo10.json"
     (tmp_path / name).write_bytes(gzip.compress(plain) if is_packed else plain)
 
-    assert [scenario.id for scenario in find("locomo").load(tmp_path, {})] == ["conv-1"]
+    assert [scenario.id for scenario in find_dataset("locomo").load(tmp_path, {})] == ["conv-1"]
 
 
 def entry(**changes: object) -> dict[str, object]:

@@ -13,11 +13,11 @@ import pytest
 
 from recall_bench.core.memory import Passage
 from recall_bench.core.question import Evidence, Expects, Item, Scenario
-from recall_bench.core.tracing import Tracer
-from recall_bench.datasets.catalogue import find
+from recall_bench.core.tracing import PassageTracer
+from recall_bench.datasets.catalogue import find_dataset
 from recall_bench.datasets.longmemeval import load
 from recall_bench.errors import Malformed, UsageError
-from recall_bench.systems.builtin.passages import Chunking, Cutting
+from recall_bench.systems.builtin.passages import Chunker, Chunking
 from tests.conftest import shared_data
 
 ORACLE = "longmemeval/longmemeval_oracle.json.gz"
@@ -189,13 +189,13 @@ def test_a_passage_of_a_turn_is_traced_to_it(oracle: list[Scenario], chunking: C
     """As our own systems cut it. The few that are not repeat what was said in another turn."""
     right = total = 0
     for scenario in oracle[::4]:
-        tracer = Tracer(scenario.episodes)
+        tracer = PassageTracer(scenario.episodes)
         for cited in scenario.items[0].truth.evidence:
             if cited.turn is None:
                 continue
             episode = scenario.episodes[cited.day - 1]
-            alone = episode.but(turns=episode.turns[cited.turn : cited.turn + 1])
-            for excerpt in Cutting(chunking=chunking)(alone):
+            alone = episode.replace(turns=episode.turns[cited.turn : cited.turn + 1])
+            for excerpt in Chunker(chunking=chunking)(alone):
                 found = tracer.trace(Passage(text=excerpt.text), scenario.last_day)
                 right += (found.day, found.turn) == (cited.day, cited.turn)
                 total += 1
@@ -382,13 +382,13 @@ def test_each_size_is_found_in_a_folder_by_its_own_name(file: Written) -> None:
     )
 
     answers = [
-        find(f"longmemeval-{size}").load(folder, {})[0].items[0].truth.reference
+        find_dataset(f"longmemeval-{size}").load(folder, {})[0].items[0].truth.reference
         for size in ("oracle", "s")
     ]
 
     assert answers == ["7", "8"]
     with pytest.raises(UsageError, match=r"no longmemeval_m_cleaned\.json in"):
-        find("longmemeval-m").load(folder, {})
+        find_dataset("longmemeval-m").load(folder, {})
     with pytest.raises(UsageError, match="name the one that is meant"):
         load(folder, {})
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from recall_bench.core.question import Scenario
-from recall_bench.datasets.catalogue import find
-from recall_bench.datasets.memoryarena import FILES, as_text
+from recall_bench.datasets.catalogue import find_dataset
+from recall_bench.datasets.memoryarena import FILES, format_answer
 from recall_bench.errors import Malformed, UsageError
 
 SHOPPING = {
@@ -54,7 +54,7 @@ ROWS = {
 
 
 def load(path: Path) -> Sequence[Scenario]:
-    return find("memoryarena").load(path, {})
+    return find_dataset("memoryarena").load(path, {})
 
 
 def write(folder: Path, name: str, rows: Sequence[Any]) -> Path:
@@ -158,7 +158,7 @@ def test_line_separators_inside_a_row_end_no_line(tmp_path: Path) -> None:
     ],
 )
 def test_structured_answers_become_text_in_file_order(answer: object, text: str | None) -> None:
-    assert as_text(answer) == text
+    assert format_answer(answer) == text
 
 
 @pytest.mark.parametrize(
@@ -213,11 +213,11 @@ def test_a_file_of_no_known_kind_is_a_wrong_request(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no"):
         load(tmp_path / "nowhere")
     with pytest.raises(UsageError, match="no corrections"):
-        find("memoryarena").load(path, {"audit": path})
+        find_dataset("memoryarena").load(path, {"audit": path})
 
 
 def test_the_card_says_that_this_is_not_task_completion() -> None:
-    notes = " ".join(find("memoryarena").notes)
+    notes = " ".join(find_dataset("memoryarena").notes)
 
     assert "not MemoryArena's own task completion" in notes
     assert "701 of the 4,850" in notes

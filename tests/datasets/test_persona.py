@@ -7,7 +7,7 @@ import pytest
 
 from recall_bench.core.plan import Calendar
 from recall_bench.core.question import Expects
-from recall_bench.datasets.persona import inspect, load
+from recall_bench.datasets.persona import inspect_persona, load_persona
 from recall_bench.errors import Problems, UsageError
 from tests.conftest import shared_data
 from tests.datasets.nursery import TOLD, edit, plant, write_day
@@ -22,13 +22,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 def digests(folder: Path, calendar: Calendar = Calendar.METADATA) -> tuple[str, str]:
-    card = inspect(folder, arcs=STORY, calendar=calendar).card
+    card = inspect_persona(folder, arcs=STORY, calendar=calendar).card
     assert card is not None
     return card.history_digest, card.questions_digest
 
 
 def test_a_folder_becomes_a_scenario(folder: Path) -> None:
-    scenario = load(folder, arcs=STORY)
+    scenario = load_persona(folder, arcs=STORY)
 
     assert (scenario.id, scenario.epoch) == ("nursery", date(2026, 2, 1))
     assert [episode.id for episode in scenario.episodes] == [f"day-{day:04}" for day in TOLD]
@@ -38,7 +38,7 @@ def test_a_folder_becomes_a_scenario(folder: Path) -> None:
 
 
 def test_a_day_is_dated_from_the_epoch_and_gaps_do_not_count(folder: Path) -> None:
-    episodes = load(folder, arcs=STORY).episodes
+    episodes = load_persona(folder, arcs=STORY).episodes
 
     assert [episode.at.day for episode in episodes] == list(TOLD)
     assert episodes[3].at == datetime(2026, 2, 5)
@@ -48,11 +48,11 @@ def test_a_day_is_told_to_the_byte(folder: Path) -> None:
     written = "\ufeff---\r\ntype: daily\r\n---\r\n\r\n# é\n\n  trailing  \r"
     write_day(folder, 2, written)
 
-    assert load(folder, arcs=STORY).episodes[1].text == written
+    assert load_persona(folder, arcs=STORY).episodes[1].text == written
 
 
 def test_a_sound_story_has_a_card_and_nothing_to_say(folder: Path) -> None:
-    found = inspect(folder, arcs=STORY)
+    found = inspect_persona(folder, arcs=STORY)
 
     assert (found.problems, found.warnings) == ([], [])
     assert found.card is not None
@@ -100,8 +100,8 @@ def behind(folder: Path) -> None:
 def test_the_text_can_overrule_the_calendar(folder: Path) -> None:
     behind(folder)
 
-    by_metadata = load(folder, arcs=STORY).episodes
-    by_text = load(folder, arcs=STORY, calendar=Calendar.TEXT).episodes
+    by_metadata = load_persona(folder, arcs=STORY).episodes
+    by_text = load_persona(folder, arcs=STORY, calendar=Calendar.TEXT).episodes
 
     assert [episode.at.day for episode in by_metadata] == [1, 2, 3, 5, 6]
     assert [episode.at.day for episode in by_text] == [1, 2, 2, 4, 5]
@@ -110,13 +110,13 @@ def test_the_text_can_overrule_the_calendar(folder: Path) -> None:
 def test_a_text_that_disagrees_with_the_calendar_is_a_warning(folder: Path) -> None:
     behind(folder)
 
-    (warning,) = inspect(folder, arcs=STORY).warnings
+    (warning,) = inspect_persona(folder, arcs=STORY).warnings
 
     assert warning == (
         "nursery/memories-6d, days 3–6: the text is one day behind the metadata "
         "(2 of 3 give a readable date); use --calendar text to follow the text"
     )
-    assert inspect(folder, arcs=STORY, calendar=Calendar.TEXT).warnings == []
+    assert inspect_persona(folder, arcs=STORY, calendar=Calendar.TEXT).warnings == []
 
 
 def test_the_calendar_chosen_is_part_of_the_history(folder: Path) -> None:
@@ -126,7 +126,7 @@ def test_the_calendar_chosen_is_part_of_the_history(folder: Path) -> None:
 
 
 def test_following_a_text_without_dates_is_a_warning(folder: Path) -> None:
-    (warning,) = inspect(folder, arcs=STORY, calendar=Calendar.TEXT).warnings
+    (warning,) = inspect_persona(folder, arcs=STORY, calendar=Calendar.TEXT).warnings
 
     assert "no day gives its own date" in warning
 
@@ -135,8 +135,8 @@ def test_a_date_out_of_line_is_not_followed_and_said(folder: Path) -> None:
     behind(folder)
     write_day(folder, 5, "# 2026-12-24\n\nChristmas.\n")
 
-    (warning,) = inspect(folder, arcs=STORY, calendar=Calendar.TEXT).warnings
-    episodes = load(folder, arcs=STORY, calendar=Calendar.TEXT).episodes
+    (warning,) = inspect_persona(folder, arcs=STORY, calendar=Calendar.TEXT).warnings
+    episodes = load_persona(folder, arcs=STORY, calendar=Calendar.TEXT).episodes
 
     assert "the text of day 5 gives a date that does not fit" in warning
     assert [episode.at.day for episode in episodes] == [1, 2, 2, 4, 5]
@@ -148,7 +148,7 @@ def test_everything_wrong_is_found_in_one_look(folder: Path) -> None:
     edit(folder / "qa-6d" / "questions.yaml", "answer: Bid B.", "answer: 7")
     write_day(folder, 3, "")
 
-    found = inspect(folder, arcs=STORY)
+    found = inspect_persona(folder, arcs=STORY)
 
     assert found.card is None
     assert sorted(str(problem).partition(":")[0] for problem in found.problems) == [
@@ -162,10 +162,10 @@ def test_everything_wrong_is_found_in_one_look(folder: Path) -> None:
 def test_what_the_inspection_finds_the_loader_refuses(folder: Path) -> None:
     edit(folder / "qa-6d" / "questions.yaml", "answer: Bid B.", "answer: 7")
     write_day(folder, 3, "")
-    found = inspect(folder, arcs=STORY)
+    found = inspect_persona(folder, arcs=STORY)
 
     with pytest.raises(Problems) as caught:
-        load(folder, arcs=STORY)
+        load_persona(folder, arcs=STORY)
 
     assert list(map(str, caught.value.problems)) == list(map(str, found.problems))
     assert caught.value.exit_code == 3
@@ -175,7 +175,7 @@ def test_a_part_that_is_missing_does_not_hide_what_is_wrong_with_the_rest(folder
     (folder / "persona.yaml").unlink()
     write_day(folder, 3, "")
 
-    missing, empty = inspect(folder, arcs=STORY).problems
+    missing, empty = inspect_persona(folder, arcs=STORY).problems
 
     assert isinstance(missing, UsageError)
     assert "day-0003.md: is empty" in str(empty)
@@ -183,7 +183,7 @@ def test_a_part_that_is_missing_does_not_hide_what_is_wrong_with_the_rest(folder
 
 def test_a_request_that_cannot_be_met_exits_with_2(folder: Path) -> None:
     with pytest.raises(Problems) as caught:
-        load(folder)
+        load_persona(folder)
 
     assert caught.value.exit_code == 2
     assert "nursery has no arcs-1000d.yaml; it has arcs-6d.yaml" in str(caught.value)
@@ -192,7 +192,7 @@ def test_a_request_that_cannot_be_met_exits_with_2(folder: Path) -> None:
 def test_an_id_unlike_the_folder_is_a_warning(folder: Path) -> None:
     edit(folder / "persona.yaml", "id: nursery", "id: orchard")
 
-    found = inspect(folder, arcs=STORY)
+    found = inspect_persona(folder, arcs=STORY)
 
     assert found.problems == []
     (warning,) = found.warnings
@@ -200,13 +200,13 @@ def test_an_id_unlike_the_folder_is_a_warning(folder: Path) -> None:
         "nursery/persona.yaml, line 1: the id is orchard and the folder nursery; "
         "results go by the folder"
     )
-    assert load(folder, arcs=STORY).id == "nursery"
+    assert load_persona(folder, arcs=STORY).id == "nursery"
 
 
 def test_what_a_correction_does_not_say_is_a_warning(folder: Path) -> None:
     edit(folder / STORY, "    wrongBelief: April 2\n", "")
 
-    (warning,) = inspect(folder, arcs=STORY).warnings
+    (warning,) = inspect_persona(folder, arcs=STORY).warnings
 
     assert "arc frost is a correction and has no wrongBelief" in warning
 
@@ -214,11 +214,11 @@ def test_what_a_correction_does_not_say_is_a_warning(folder: Path) -> None:
 def test_kept_copies_of_the_questions_are_not_read(folder: Path) -> None:
     (folder / "qa-6d" / "questions.yaml.bak-pre-verify").write_text("][", encoding="utf-8")
 
-    assert inspect(folder, arcs=STORY).problems == []
+    assert inspect_persona(folder, arcs=STORY).problems == []
 
 
 def test_the_public_story_is_sound() -> None:
-    found = inspect(shared_data(EA), arcs="arcs-180d.yaml")
+    found = inspect_persona(shared_data(EA), arcs="arcs-180d.yaml")
 
     assert found.problems == []
     assert found.card is not None
@@ -228,7 +228,7 @@ def test_the_public_story_is_sound() -> None:
 
 
 def test_the_public_story_has_the_counts_it_is_known_for() -> None:
-    scenario = load(shared_data(EA), arcs="arcs-180d.yaml")
+    scenario = load_persona(shared_data(EA), arcs="arcs-180d.yaml")
 
     counts: dict[str, int] = {}
     for item in scenario.items:
@@ -264,7 +264,7 @@ def test_the_public_story_has_the_counts_it_is_known_for() -> None:
 def test_the_public_story_can_be_dated_by_its_text(
     calendar: Calendar, day_67: date, day_68: date
 ) -> None:
-    scenario = load(shared_data(EA), arcs="arcs-180d.yaml", calendar=calendar)
+    scenario = load_persona(shared_data(EA), arcs="arcs-180d.yaml", calendar=calendar)
 
     assert scenario.episodes[66].at.date() == day_67
     assert scenario.episodes[67].at.date() == day_68

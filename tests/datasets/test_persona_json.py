@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from recall_bench.core.question import Evidence, Expects, Scenario, Truth
-from recall_bench.datasets.catalogue import find
+from recall_bench.datasets.catalogue import find_dataset
 from recall_bench.errors import Malformed, UsageError
 
 
@@ -75,7 +75,7 @@ MARTA: dict[str, Any] = {
 
 
 def load(path: Path) -> Sequence[Scenario]:
-    return find("persona-json").load(path, {})
+    return find_dataset("persona-json").load(path, {})
 
 
 def write(path: Path, persona: object = MARTA) -> Path:
@@ -315,4 +315,4 @@ def test_nothing_to_read_is_a_wrong_request(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no"):
         load(tmp_path / "nowhere")
     with pytest.raises(UsageError, match="no corrections"):
-        find("persona-json").load(tmp_path, {"audit": tmp_path})
+        find_dataset("persona-json").load(tmp_path, {"audit": tmp_path})

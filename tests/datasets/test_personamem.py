@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from recall_bench.core.question import Scenario
-from recall_bench.datasets.catalogue import find
+from recall_bench.datasets.catalogue import find_dataset
 from recall_bench.errors import Malformed, UsageError
 from tests.conftest import shared_data
 
@@ -20,7 +20,7 @@ SAMPLE = "personamem/128k_official_sample"
 
 
 def load(path: Path, size: str = "128k") -> Sequence[Scenario]:
-    return find(f"personamem-{size}").load(path, {})
+    return find_dataset(f"personamem-{size}").load(path, {})
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_the_longest_option_is_right_twice_as_often_as_chance(sample: Sequence[S
         shares.append((item.truth.choice in tied) / len(tied))
 
     assert round(sum(shares) / len(items), 3) == 0.547
-    assert any("0.547" in note for note in find("personamem-128k").notes)
+    assert any("0.547" in note for note in find_dataset("personamem-128k").notes)
 
 
 def test_the_sample_asks_the_same_questions_twice(sample: Sequence[Scenario]) -> None:
@@ -301,4 +301,4 @@ def test_files_that_are_not_there_or_of_another_size_are_a_wrong_request(tmp_pat
     with pytest.raises(UsageError, match=r"holds no shared_contexts_32k\.jsonl"):
         load(folder, "32k")
     with pytest.raises(UsageError, match="no corrections"):
-        find("personamem-32k").load(folder, {"audit": folder})
+        find_dataset("personamem-32k").load(folder, {"audit": folder})

@@ -3,7 +3,7 @@
 import pytest
 
 from recall_bench.core.question import CATEGORIES, Disclosure, Expects, Item
-from recall_bench.datasets.questions import expected, parse_questions
+from recall_bench.datasets.questions import infer_expectation, parse_questions
 from recall_bench.errors import BenchError
 from recall_bench.yaml12 import Document
 from tests.datasets.nursery import QUESTIONS
@@ -51,21 +51,21 @@ def test_a_question_is_open_from_its_last_relevant_day_until_it_is_irrelevant() 
 
 @pytest.mark.parametrize("word", ["No.", "None", "not yet", "Never", "Nothing was", "“Neither"])
 def test_a_denial_of_what_never_was_is_to_be_denied(word: str) -> None:
-    assert expected(word, "negative-recall", None) is Expects.ABSTAIN
+    assert infer_expectation(word, "negative-recall", None) is Expects.ABSTAIN
 
 
 @pytest.mark.parametrize("word", ["Noted on Tuesday", "Norway", "Nonetheless it was", "Tuesday"])
 def test_a_word_that_only_starts_like_a_denial_is_none(word: str) -> None:
-    assert expected(word, "negative-recall", None) is Expects.ANSWER
+    assert infer_expectation(word, "negative-recall", None) is Expects.ANSWER
 
 
 def test_a_no_elsewhere_is_an_answer() -> None:
-    assert expected("No.", "factual-recall", None) is Expects.ANSWER
+    assert infer_expectation("No.", "factual-recall", None) is Expects.ANSWER
 
 
 def test_what_is_to_be_refused_is_to_be_withheld() -> None:
-    assert expected("No.", "negative-recall", Disclosure.REFUSE) is Expects.WITHHOLD
-    assert expected("$4M", "information-boundary", Disclosure.PARTIAL) is Expects.ANSWER
+    assert infer_expectation("No.", "negative-recall", Disclosure.REFUSE) is Expects.WITHHOLD
+    assert infer_expectation("$4M", "information-boundary", Disclosure.PARTIAL) is Expects.ANSWER
 
 
 @pytest.mark.parametrize(

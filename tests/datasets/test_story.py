@@ -73,7 +73,7 @@ def test_without_any_epoch_the_story_starts_in_2024(folder: Path) -> None:
 def test_an_arc_is_active_on_both_its_ends(folder: Path) -> None:
     story = read_story(folder, STORY)
 
-    assert [story.active(day) for day in range(8)] == [
+    assert [story.list_active_arcs(day) for day in range(8)] == [
         (),
         ("pump",),
         ("pump",),

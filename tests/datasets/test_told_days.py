@@ -6,7 +6,7 @@ import pytest
 
 from recall_bench.core.plan import Calendar
 from recall_bench.datasets.layout import DEFAULT_ARCS
-from recall_bench.datasets.persona import inspect, load, stories, told_days
+from recall_bench.datasets.persona import inspect_persona, load_persona, read_story_days, stories
 from recall_bench.errors import Problems
 from tests.gardener import write_persona
 
@@ -20,27 +20,27 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("calendar", Calendar)
 def test_they_are_what_a_run_is_told(folder: Path, calendar: Calendar) -> None:
     arcs = stories(folder)[0]
-    card = inspect(folder, arcs=arcs, calendar=calendar).card
+    card = inspect_persona(folder, arcs=arcs, calendar=calendar).card
     assert card is not None
 
-    told = told_days(folder, arcs=arcs, calendar=calendar)
+    told = read_story_days(folder, arcs=arcs, calendar=calendar)
 
     assert told.history_digest == card.history_digest
-    whole = load(folder, arcs=arcs, calendar=calendar)
+    whole = load_persona(folder, arcs=arcs, calendar=calendar)
     assert told.texts == {episode.day: episode.text for episode in whole.episodes}
 
 
 def test_another_word_is_another_history(folder: Path) -> None:
     arcs = stories(folder)[0]
-    before = told_days(folder, arcs=arcs, calendar=Calendar.METADATA)
+    before = read_story_days(folder, arcs=arcs, calendar=Calendar.METADATA)
     day = next(folder.glob("memories-*/day-*.md"))
     day.write_text(day.read_text() + "\nAnd one thing more.\n")
 
-    after = told_days(folder, arcs=arcs, calendar=Calendar.METADATA)
+    after = read_story_days(folder, arcs=arcs, calendar=Calendar.METADATA)
 
     assert after.history_digest != before.history_digest
 
 
 def test_a_story_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
     with pytest.raises(Problems, match=r"persona\.yaml"):
-        told_days(tmp_path, arcs=DEFAULT_ARCS, calendar=Calendar.METADATA)
+        read_story_days(tmp_path, arcs=DEFAULT_ARCS, calendar=Calendar.METADATA)

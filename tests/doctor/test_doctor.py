@@ -11,19 +11,19 @@ from click.testing import CliRunner
 
 import recall_bench
 from recall_bench.cli.main import cli
-from recall_bench.core.diagnosis import Diagnosis, Health
+from recall_bench.core.diagnosis import Diagnosis, SystemHealth
 from recall_bench.core.memory import Answer, MemorySystem, SystemCard
 from recall_bench.core.question import Question, Scenario
-from recall_bench.diagnoses import keep, last_of
-from recall_bench.doctor.clinic import usual_clinic
-from recall_bench.doctor.complaints import of_growth, of_pace
-from recall_bench.doctor.examination import examine
-from recall_bench.doctor.footprint import footprint
+from recall_bench.diagnoses import load_diagnosis, save_diagnosis
+from recall_bench.doctor.clinic import build_doctor_setup
+from recall_bench.doctor.complaints import check_growth, check_latency
+from recall_bench.doctor.examination import examine_system
+from recall_bench.doctor.footprint import track_footprint
 from recall_bench.library import load_persona
 from recall_bench.resolve.systems import resolve_system
 from recall_bench.settings import Settings
 from recall_bench.shipped import SOURCES
-from recall_bench.systems.python.system import system_from
+from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import (
     BuriesFinds,
     CrashesOnSeventh,
@@ -50,11 +50,11 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def examined(made: Callable[[], MemorySystem], story: Scenario, timeout_s: float = 30) -> Diagnosis:
     async def examination() -> Diagnosis:
-        with footprint() as files:
+        with track_footprint() as files:
             system = made()
             try:
-                clinic = usual_clinic(story, "code")
-                return (await examine(system, clinic, files, timeout_s=timeout_s)).diagnosis
+                clinic = build_doctor_setup(story, "code")
+                return (await examine_system(system, clinic, files, timeout_s=timeout_s)).diagnosis
             finally:
                 await system.close()
 
@@ -66,10 +66,10 @@ def checks(diagnosis: Diagnosis) -> set[str]:
 
 
 def test_an_honest_memory_is_valid_and_seen_for_what_it_is(story: Scenario) -> None:
-    found = examined(lambda: system_from(Honest), story)
+    found = examined(lambda: build_python_system(Honest), story)
 
     assert found.complaints == ()
-    assert found.health is Health.VALID
+    assert found.health is SystemHealth.VALID
     assert (found.clock, found.asker) == ("native", "honoured")
     assert (
         found.figures["score of random"] < found.figures["score"] < found.figures["score of oracle"]
@@ -88,16 +88,16 @@ def test_an_honest_memory_is_valid_and_seen_for_what_it_is(story: Scenario) -> N
 def test_what_the_contract_cannot_see_is_caught_all_the_same(
     fault: type[Faulty], complained: set[str], story: Scenario
 ) -> None:
-    found = examined(lambda: system_from(fault), story)
+    found = examined(lambda: build_python_system(fault), story)
 
-    assert found.health is Health.SUSPECT
+    assert found.health is SystemHealth.SUSPECT
     assert checks(found) == complained
 
 
 def test_a_broken_contract_makes_every_number_invalid(story: Scenario) -> None:
-    found = examined(lambda: system_from(CrashesOnSeventh), story)
+    found = examined(lambda: build_python_system(CrashesOnSeventh), story)
 
-    assert found.health is Health.INVALID
+    assert found.health is SystemHealth.INVALID
     assert {"round-trip", "answers"} <= checks(found)
 
 
@@ -114,9 +114,9 @@ class Cheats(Honest):
 def test_one_who_knows_the_references_is_found_out_by_the_empty_control(story: Scenario) -> None:
     Cheats.key = {item.text: item.truth.reference for item in story.items}
 
-    found = examined(lambda: system_from(Cheats), story)
+    found = examined(lambda: build_python_system(Cheats), story)
 
-    assert found.health is Health.INVALID
+    assert found.health is SystemHealth.INVALID
     assert "empty-control" in checks(found)
 
 
@@ -136,8 +136,8 @@ class Hangs(ScriptedMemory):
 
 @pytest.mark.anyio
 async def test_a_system_that_hangs_does_not_hang_the_doctor(story: Scenario) -> None:
-    clinic = usual_clinic(story, "code")
-    room = clinic.room(SystemCard(name="hangs", version="1"), timeout_s=0.01)
+    clinic = build_doctor_setup(story, "code")
+    room = clinic.make_probe(SystemCard(name="hangs", version="1"), timeout_s=0.01)
 
     sat = await room.ask(Hangs(lambda lived, question: ""), story.episodes)
 
@@ -152,12 +152,12 @@ async def test_a_system_that_hangs_does_not_hang_the_doctor(story: Scenario) -> 
 def test_only_growth_beyond_the_noise_of_a_machine_is_growth(
     seconds: tuple[float, float], is_slow: bool
 ) -> None:
-    assert bool(list(of_pace(seconds))) is is_slow
+    assert bool(list(check_latency(seconds))) is is_slow
 
 
 def test_nothing_is_said_of_the_pace_of_answers_that_never_came() -> None:
-    assert not list(of_pace((None, 1.0)))
-    assert not list(of_pace((0.001, None)))
+    assert not list(check_latency((None, 1.0)))
+    assert not list(check_latency((0.001, None)))
 
 
 class Mute(Honest):
@@ -168,45 +168,45 @@ class Mute(Honest):
 
 
 def test_of_a_system_that_never_answers_no_answer_is_timed(story: Scenario) -> None:
-    found = examined(lambda: system_from(Mute, {}), story)
+    found = examined(lambda: build_python_system(Mute, {}), story)
 
-    assert found.health is Health.INVALID
+    assert found.health is SystemHealth.INVALID
     assert not [name for name in found.figures if name.startswith("ms an answer")]
 
 
 def test_an_index_that_grows_with_the_story_is_none_that_outgrows_it() -> None:
-    assert not list(of_growth([1_000_000, 2_000_000, 3_000_000]))
-    assert list(of_growth([1_000_000, 2_000_000, 9_000_000]))
+    assert not list(check_growth([1_000_000, 2_000_000, 3_000_000]))
+    assert list(check_growth([1_000_000, 2_000_000, 9_000_000]))
 
 
-def diagnosis(card: SystemCard, health: Health = Health.VALID) -> Diagnosis:
+def diagnosis(card: SystemCard, health: SystemHealth = SystemHealth.VALID) -> Diagnosis:
     return Diagnosis(health=health, system=card.digest, at=datetime.now(UTC), code="1")
 
 
 def test_the_last_word_on_a_system_is_kept_and_another_system_has_none() -> None:
     card = SystemCard(name="mine", version="1")
-    keep(diagnosis(card))
-    keep(diagnosis(card, Health.SUSPECT))
+    save_diagnosis(diagnosis(card))
+    save_diagnosis(diagnosis(card, SystemHealth.SUSPECT))
 
-    assert getattr(last_of(card), "health", None) is Health.SUSPECT
-    assert last_of(card.but(version="2")) is None
+    assert getattr(load_diagnosis(card), "health", None) is SystemHealth.SUSPECT
+    assert load_diagnosis(card.replace(version="2")) is None
 
 
 def test_a_record_that_cannot_be_read_is_no_diagnosis(cache: Path) -> None:
     card = SystemCard(name="mine", version="1")
-    keep(diagnosis(card)).write_text("{torn")
+    save_diagnosis(diagnosis(card)).write_text("{torn")
 
-    assert last_of(card) is None
+    assert load_diagnosis(card) is None
 
 
 def test_a_run_carries_what_the_doctor_said_of_its_system(tmp_path: Path) -> None:
     card = resolve_system(Settings(adapter="bm25")).card
-    keep(diagnosis(card, Health.SUSPECT))
+    save_diagnosis(diagnosis(card, SystemHealth.SUSPECT))
 
     seen = recall_bench.run(adapter="bm25", ranges="5d", into=tmp_path / "a", heatmap_png=False)
     unseen = recall_bench.run(adapter="none", ranges="5d", into=tmp_path / "b", heatmap_png=False)
 
-    assert getattr(seen.folder.diagnosis, "health", None) is Health.SUSPECT
+    assert getattr(seen.folder.diagnosis, "health", None) is SystemHealth.SUSPECT
     assert unseen.folder.diagnosis is None
 
 
@@ -248,7 +248,7 @@ def test_what_a_system_prints_is_not_part_of_the_answer() -> None:
 class Silent(Honest):
     """Finds nothing in a story, and so is suspect and no more."""
 
-    def unknown(self, question: str) -> object:
+    def reply_unknown(self, question: str) -> object:
         return f"It is {len(question)} o'clock, I am sure; Vandermeer said so himself."
 
 

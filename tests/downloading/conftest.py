@@ -12,9 +12,9 @@ from recall_bench.core.history import Episode, Turn
 from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
 from recall_bench.datasets import catalogue
 from recall_bench.datasets import sources as sources_module
-from recall_bench.datasets.public import Erratum, Layer, PublicDataset
-from recall_bench.datasets.sources import Source, SourceFile
-from recall_bench.downloading.downloads import Ways, download
+from recall_bench.datasets.public import CorrectionLayer, Erratum, PublicDataset
+from recall_bench.datasets.sources import DatasetSource, SourceFile
+from recall_bench.downloading.downloads import DownloadOptions, download
 from tests.downloading.server import Server, serving
 
 BODY = bytes(range(256)) * 400
@@ -30,17 +30,17 @@ class Listener:
     lines: list[str] = field(default_factory=list)
     reached: list[tuple[str, int, int | None]] = field(default_factory=list)
 
-    def at(self, what: str, done: int, total: int | None) -> None:
+    def update(self, what: str, done: int, total: int | None) -> None:
         self.reached.append((what, done, total))
 
-    def say(self, line: str) -> None:
+    def note(self, line: str) -> None:
         self.lines.append(line)
 
 
 def get(*names: str, **ways: object) -> Listener:
     """What is told while these datasets are downloaded."""
     watch = Listener()
-    download(names, Ways(**ways), watch)  # type: ignore[arg-type]
+    download(names, DownloadOptions(**ways), watch)  # type: ignore[arg-type]
     return watch
 
 
@@ -111,7 +111,7 @@ def _load(data: Path, _layers: Mapping[str, Path]) -> Sequence[Scenario]:
 def publish(monkeypatch: pytest.MonkeyPatch) -> Publish:
     """`publish(talks=Source(...))`: datasets of these names, and no others."""
 
-    def put(**published: Source) -> None:
+    def put(**published: DatasetSource) -> None:
         datasets = tuple(
             PublicDataset(
                 name=name,
@@ -121,11 +121,11 @@ def publish(monkeypatch: pytest.MonkeyPatch) -> Publish:
                 has_dates=name != "dateless",
                 notes=("A note.",),
                 errata=(Erratum(name="typos", concerns="Three words are misspelt."),),
-                layers=(Layer(name="audit", concerns="Somebody found two errors."),),
+                layers=(CorrectionLayer(name="audit", concerns="Somebody found two errors."),),
             )
             for name in published
         )
-        monkeypatch.setattr(catalogue, "_all", lambda: datasets)
-        monkeypatch.setattr(sources_module, "sources", lambda: published)
+        monkeypatch.setattr(catalogue, "_load_datasets", lambda: datasets)
+        monkeypatch.setattr(sources_module, "load_sources", lambda: published)
 
     return put

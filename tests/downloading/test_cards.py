@@ -8,13 +8,13 @@ import pytest
 
 from recall_bench.core.question import Item
 from recall_bench.datasets.public import PublicDataset
-from recall_bench.datasets.sources import Source, SourceFile
-from recall_bench.downloading.cards import card_of, entries
+from recall_bench.datasets.sources import DatasetSource, SourceFile
+from recall_bench.downloading.cards import build_card, list_entries
 from recall_bench.downloading.places import Presence
 from recall_bench.errors import UsageError
 from tests.downloading.conftest import BODY, Publish, pinned
 
-TALKS = Source(
+TALKS = DatasetSource(
     licence="MIT",
     homepage="https://talks.example",
     files=(pinned("talks.json", BODY), pinned("audit.json", b"{}", layer="audit")),
@@ -25,8 +25,8 @@ TALKS = Source(
 def mine(publish: Publish, tmp_path: Path) -> Path:
     publish(
         talks=TALKS,
-        dateless=Source(licence="MIT", files=(SourceFile(name="x"),)),
-        own=Source(licence="yours"),
+        dateless=DatasetSource(licence="MIT", files=(SourceFile(name="x"),)),
+        own=DatasetSource(licence="yours"),
     )
     path = tmp_path / "mine.json"
     path.write_bytes(BODY)
@@ -34,7 +34,7 @@ def mine(publish: Publish, tmp_path: Path) -> Path:
 
 
 def test_counts_are_of_what_was_given(mine: Path) -> None:
-    counts = card_of("talks", mine).counts
+    counts = build_card("talks", mine).counts
 
     assert counts is not None
     assert (counts.scenarios, counts.sessions, counts.turns, counts.questions) == (1, 2, 4, 4)
@@ -45,7 +45,7 @@ def test_counts_are_of_what_was_given(mine: Path) -> None:
 
 
 def test_dates_that_are_made_up_are_not_told(mine: Path) -> None:
-    counts = card_of("dateless", mine).counts
+    counts = build_card("dateless", mine).counts
 
     assert counts is not None
     assert (counts.first_session, counts.last_session) == (None, None)
@@ -57,7 +57,7 @@ def test_a_protocol_counts_its_own_questions(mine: Path) -> None:
         if item.truth.evidence:
             yield "retrieval"
 
-    counts = card_of("talks", mine, denominators=scored).counts
+    counts = build_card("talks", mine, denominators=scored).counts
 
     assert counts is not None
     assert counts.denominators == {"official": 4, "retrieval": 3}
@@ -67,13 +67,13 @@ def test_a_card_says_whether_its_data_is_as_published(mine: Path, tmp_path: Path
     variant = tmp_path / "variant.json"
     variant.write_bytes(BODY + b"\n")
 
-    assert card_of("talks", mine).is_published is True
-    assert card_of("talks", variant).is_published is False
-    assert card_of("dateless", mine).is_published is None
+    assert build_card("talks", mine).is_published is True
+    assert build_card("talks", variant).is_published is False
+    assert build_card("dateless", mine).is_published is None
 
 
 def test_without_data_nothing_is_counted(mine: Path) -> None:
-    card = card_of("talks")
+    card = build_card("talks")
 
     assert (card.data, card.counts, card.is_published) == (None, None, None)
     assert card.errata[0].name == "typos"
@@ -84,7 +84,7 @@ def test_what_was_downloaded_is_counted(mine: Path, cache: Path) -> None:
     (cache / "talks").mkdir(parents=True)
     (cache / "talks/talks.json").write_bytes(BODY)
 
-    card = card_of("talks")
+    card = build_card("talks")
 
     assert card.data == str(cache / "talks/talks.json")
     assert card.is_published is True
@@ -95,7 +95,7 @@ def test_the_list_says_how_much_is_here(mine: Path, cache: Path) -> None:
     (cache / "talks").mkdir(parents=True)
     (cache / "talks/talks.json.part").write_bytes(BODY[:10])
 
-    talks, dateless, own = entries()
+    talks, dateless, own = list_entries()
 
     assert (talks.state, talks.bytes, talks.bytes_here) == (Presence.PART, len(BODY) + 2, 10)
     assert [file.state for file in talks.files] == [Presence.PART, Presence.ABSENT]
@@ -105,4 +105,4 @@ def test_the_list_says_how_much_is_here(mine: Path, cache: Path) -> None:
 
 def test_an_unknown_dataset_has_no_card(mine: Path) -> None:
     with pytest.raises(UsageError, match="no dataset is called 'nothing'"):
-        card_of("nothing")
+        build_card("nothing")

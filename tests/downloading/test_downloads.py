@@ -8,9 +8,9 @@ from time import sleep
 
 import pytest
 
-from recall_bench.datasets.sources import Source, SourceFile
+from recall_bench.datasets.sources import DatasetSource, SourceFile
 from recall_bench.downloading import layer_file, located
-from recall_bench.downloading.downloads import Ways, download
+from recall_bench.downloading.downloads import DownloadOptions, download
 from recall_bench.errors import (
     DataError,
     DownloadFailed,
@@ -24,8 +24,8 @@ TALKS = pinned("talks.json", BODY)
 AUDIT = pinned("audit.json", b"{}", layer="audit")
 
 
-def source(server: Server, *files: SourceFile) -> Source:
-    return Source(licence="MIT", places=(f"{server.url}/pub",), files=files)
+def source(server: Server, *files: SourceFile) -> DatasetSource:
+    return DatasetSource(licence="MIT", places=(f"{server.url}/pub",), files=files)
 
 
 def test_all_files_are_fetched_layers_too(server: Server, publish: Publish, cache: Path) -> None:
@@ -105,13 +105,13 @@ def test_all_tries_everything_and_tells_every_failure(server: Server, publish: P
         gone=source(server, pinned("gone.json", b"1")),
         wild=source(server, SourceFile(name="wild.json")),
         talks=source(server, TALKS),
-        own=Source(licence="yours"),
+        own=DatasetSource(licence="yours"),
     )
     server.files["/pub/talks.json"] = Served(BODY)
     watch = Listener()
 
     with pytest.raises(Problems) as failed:
-        download(("all",), Ways(), watch)
+        download(("all",), DownloadOptions(), watch)
 
     assert located("talks") is not None
     assert [type(problem) for problem in failed.value.problems] == [DownloadFailed, UsageError]
@@ -129,7 +129,7 @@ def test_all_is_not_mixed_with_names(server: Server, publish: Publish) -> None:
 
 
 def test_own_files_have_no_download(publish: Publish) -> None:
-    publish(own=Source(licence="yours"))
+    publish(own=DatasetSource(licence="yours"))
 
     with pytest.raises(UsageError, match="own has no download; give your own files with --data"):
         get("own")
@@ -325,12 +325,13 @@ def test_two_processes_fetch_a_file_once(server: Server, publish: Publish) -> No
 
     class Second(Listener):
         def say(self, line: str) -> None:
-            super().say(line)
+            super().note(line)
             waits.set()
 
     second = Second()
     threads = [
-        Thread(target=download, args=(("talks",), Ways(), watch)) for watch in (Listener(), second)
+        Thread(target=download, args=(("talks",), DownloadOptions(), watch))
+        for watch in (Listener(), second)
     ]
     threads[0].start()
     while not server.asked:

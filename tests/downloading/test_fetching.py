@@ -12,7 +12,7 @@ import pytest
 
 from recall_bench.datasets.sources import SourceFile
 from recall_bench.downloading import transfer
-from recall_bench.downloading.fetching import fetch
+from recall_bench.downloading.fetching import fetch_file
 from recall_bench.errors import DownloadFailed, UsageError
 from tests.downloading.conftest import BODY, Listener, pinned
 from tests.downloading.server import Served, Server
@@ -34,7 +34,7 @@ def part(target: Path) -> Path:
 
 def fetched(file: SourceFile, target: Path, *urls: str) -> bytes:
     assert (
-        fetch(file, urls, target, Listener(), dataset="talks")
+        fetch_file(file, urls, target, Listener(), dataset="talks")
         == sha256(target.read_bytes()).hexdigest()
     )
     assert [path.name for path in target.parent.iterdir()] == [target.name]
@@ -50,7 +50,7 @@ def test_a_file_arrives_whole_and_leaves_nothing_beside_it(server: Server, targe
 def test_the_watch_is_told_how_far_it_is(server: Server, target: Path, watch: Listener) -> None:
     server.files["/a"] = Served(BODY)
 
-    fetch(FILE, [f"{server.url}/a"], target, watch, dataset="talks")
+    fetch_file(FILE, [f"{server.url}/a"], target, watch, dataset="talks")
 
     assert watch.reached[0] == ("talks.json", 0, len(BODY))
     assert ("talks.json", len(BODY), len(BODY)) in watch.reached
@@ -85,7 +85,7 @@ def test_what_arrived_before_the_last_failure_is_kept(server: Server, target: Pa
     server.files["/a"] = Served(BODY, cut_after=40_000, takes_ranges=False)
 
     with pytest.raises(DownloadFailed) as failed:
-        fetch(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
+        fetch_file(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
 
     host = server.url.removeprefix("http://")
     assert str(failed.value) == (
@@ -110,7 +110,7 @@ def test_wrong_bytes_are_refused_and_not_kept(server: Server, target: Path) -> N
     server.files["/a"] = Served(wrong)
 
     with pytest.raises(DownloadFailed, match="sends other bytes than those pinned") as failed:
-        fetch(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
+        fetch_file(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
 
     assert sha256(wrong).hexdigest()[:12] in str(failed.value)
     assert list(target.parent.iterdir()) == []
@@ -123,7 +123,7 @@ def test_every_place_is_tried_and_each_failure_is_told(
     server.files["/right"] = Served(BODY)
     places = ("gone", "wrong", "right")
 
-    fetch(FILE, [f"{server.url}/{place}" for place in places], target, watch, dataset="talks")
+    fetch_file(FILE, [f"{server.url}/{place}" for place in places], target, watch, dataset="talks")
 
     assert target.read_bytes() == BODY
     told = "\n".join(watch.lines)
@@ -155,7 +155,7 @@ def test_a_whole_part_of_unknown_length_is_recognised(
     server.files["/a"] = Served(BODY)
     part.write_bytes(BODY)
 
-    assert fetched(FILE.but(bytes=None), target, f"{server.url}/a") == BODY
+    assert fetched(FILE.replace(bytes=None), target, f"{server.url}/a") == BODY
     assert [asked.range for asked in server.asked] == ["bytes=102400-"]
 
 
@@ -165,14 +165,14 @@ def test_a_part_longer_than_the_file_is_begun_anew(
     server.files["/a"] = Served(BODY)
     part.write_bytes(BODY + b"more")
 
-    assert fetched(FILE.but(bytes=None), target, f"{server.url}/a") == BODY
+    assert fetched(FILE.replace(bytes=None), target, f"{server.url}/a") == BODY
 
 
 def test_a_file_of_the_wrong_length_is_not_even_fetched(server: Server, target: Path) -> None:
     server.files["/a"] = Served(b"<html>", headers={"Content-Type": "text/html"})
 
     with pytest.raises(DownloadFailed, match="offers 6 bytes of text/html, not the 102,400"):
-        fetch(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
+        fetch_file(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
 
     assert list(target.parent.iterdir()) == []
 
@@ -199,13 +199,13 @@ def test_a_redirection_to_this_machine_is_refused(
     server.files["/a"] = Served(status=302, headers={"Location": secret.as_uri()})
 
     with pytest.raises(DownloadFailed, match="is not allowed"):
-        fetch(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
+        fetch_file(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://host/a", "host/a", "https:///a"])
 def test_only_the_web_is_fetched_from(url: str, target: Path) -> None:
     with pytest.raises(UsageError):
-        fetch(FILE, [url], target, Listener(), dataset="talks")
+        fetch_file(FILE, [url], target, Listener(), dataset="talks")
 
 
 def test_an_unpinned_part_goes_on_only_if_the_server_vouches_for_it(
@@ -256,7 +256,7 @@ def test_a_part_that_was_not_asked_for_is_not_put_in(
     part.write_bytes(BODY[:9])
 
     with pytest.raises(DownloadFailed, match="sends another part of the file"):
-        fetch(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
+        fetch_file(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
 
     assert part.read_bytes() == BODY[:9]
 
@@ -268,29 +268,29 @@ def test_a_redirection_that_gives_up_encryption_is_refused(
         url = "http://plain.example/a"
 
     opener = SimpleNamespace(open=lambda *_, **__: Answer(BODY))
-    monkeypatch.setattr(transfer, "_opener", lambda: opener)
+    monkeypatch.setattr(transfer, "_build_opener", lambda: opener)
 
     with pytest.raises(DownloadFailed, match=r"leads to plain\.example without encryption"):
-        fetch(FILE, ["https://safe.example/a"], target, Listener(), dataset="talks")
+        fetch_file(FILE, ["https://safe.example/a"], target, Listener(), dataset="talks")
 
 
 def test_a_connection_that_keeps_breaking_is_given_up(server: Server, target: Path) -> None:
     server.files["/a"] = Served(BODY, cut_after=100)
 
     with pytest.raises(DownloadFailed, match="ended after 2,000 of 102,400 bytes"):
-        fetch(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
+        fetch_file(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
 
 
 def test_a_file_sent_packed_is_refused(server: Server, target: Path) -> None:
     server.files["/a"] = Served(BODY, headers={"Content-Encoding": "gzip"})
 
     with pytest.raises(DownloadFailed, match="sends the file packed"):
-        fetch(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
+        fetch_file(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
 
 
 def test_nobody_at_the_address_is_told_in_words(target: Path) -> None:
     with pytest.raises(DownloadFailed, match=r"127.0.0.1:1 cannot be reached \(Connection refused"):
-        fetch(FILE, ["http://127.0.0.1:1/a"], target, Listener(), dataset="talks")
+        fetch_file(FILE, ["http://127.0.0.1:1/a"], target, Listener(), dataset="talks")
 
 
 def test_a_silent_server_is_not_waited_for_for_ever(
@@ -301,7 +301,7 @@ def test_a_silent_server_is_not_waited_for_for_ever(
     monkeypatch.setattr(transfer, "_TIMEOUT_S", 0.1)
 
     with pytest.raises(DownloadFailed, match="did not answer within"):
-        fetch(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
+        fetch_file(FILE, [f"{server.url}/a"], target, Listener(), dataset="talks")
     gate.set()
 
 
@@ -309,7 +309,7 @@ def test_a_certificate_that_is_not_accepted_is_told_with_what_to_do() -> None:
     error = ssl.SSLCertVerificationError(1, "failed")
     error.verify_message = "self-signed certificate"
 
-    words = transfer._unreachable(error)
+    words = transfer._describe_unreachable(error)
 
     assert "not accepted (self-signed certificate)" in words
     assert "SSL_CERT_FILE" in words
@@ -331,7 +331,9 @@ def test_no_room_is_told_before_anything_is_fetched(
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1_000))
 
     with pytest.raises(DownloadFailed, match=r"1\.0 kB left and 102\.4 kB are to come") as failed:
-        fetch(FILE, [f"{server.url}/a", f"{server.url}/b"], target, Listener(), dataset="talks")
+        fetch_file(
+            FILE, [f"{server.url}/a", f"{server.url}/b"], target, Listener(), dataset="talks"
+        )
 
     assert "the same command goes on" in str(failed.value)
     assert len(server.asked) == 1
@@ -347,7 +349,9 @@ def test_a_full_disk_keeps_what_has_arrived(server: Server, target: Path, part: 
 
     try:
         with pytest.raises(DownloadFailed, match=r"the disk is full; 70\.0 kB are kept"):
-            fetch(FILE, [f"{server.url}/a", f"{server.url}/b"], target, Listener(), dataset="talks")
+            fetch_file(
+                FILE, [f"{server.url}/a", f"{server.url}/b"], target, Listener(), dataset="talks"
+            )
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
 

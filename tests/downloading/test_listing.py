@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.sources import Listing, Source
+from recall_bench.datasets.sources import DatasetSource, FileListing
 from recall_bench.downloading import located
 from recall_bench.errors import BenchError, DownloadFailed, Malformed, UsageError
 from tests.downloading.conftest import Publish, get
@@ -14,7 +14,7 @@ from tests.downloading.server import Served, Server
 
 
 @pytest.fixture
-def tree(server: Server) -> Source:
+def tree(server: Server) -> DatasetSource:
     """A tree of two files, listed on two pages, as the hub does it."""
     large = {"type": "file", "path": "data/a/1.json", "size": 3, "oid": "x"}
     large["lfs"] = {"oid": sha256(b"one").hexdigest(), "size": 3, "pointerSize": 9}
@@ -27,12 +27,12 @@ def tree(server: Server) -> Source:
         "/at/data/a/1.json": Served(b"one"),
         "/at/data/b%20c.json": Served(b"two"),
     }
-    listing = Listing(url=f"{server.url}/tree", folder="data", place=f"{server.url}/at")
-    return Source(licence="MIT", listing=listing)
+    listing = FileListing(url=f"{server.url}/tree", folder="data", place=f"{server.url}/at")
+    return DatasetSource(licence="MIT", listing=listing)
 
 
 def test_a_tree_is_listed_and_fetched(
-    tree: Source, server: Server, publish: Publish, cache: Path
+    tree: DatasetSource, server: Server, publish: Publish, cache: Path
 ) -> None:
     publish(tree=tree)
 
@@ -49,7 +49,7 @@ def test_a_tree_is_listed_and_fetched(
 
 
 def test_a_file_of_a_tree_is_what_its_host_lists(
-    tree: Source, server: Server, publish: Publish
+    tree: DatasetSource, server: Server, publish: Publish
 ) -> None:
     publish(tree=tree)
     server.files["/at/data/a/1.json"] = Served(b"eno")
@@ -60,7 +60,7 @@ def test_a_file_of_a_tree_is_what_its_host_lists(
 
 @pytest.mark.parametrize("path", ["data/../../x", "/data/x", "other/x", "data/..\\x", "data/c:x"])
 def test_a_list_that_leads_out_of_its_folder_is_refused(
-    path: str, tree: Source, server: Server, publish: Publish
+    path: str, tree: DatasetSource, server: Server, publish: Publish
 ) -> None:
     publish(tree=tree)
     server.files["/tree"] = Served(json.dumps([{"type": "file", "path": path}]).encode())
@@ -84,7 +84,7 @@ def test_a_list_that_leads_out_of_its_folder_is_refused(
 def test_a_list_that_cannot_be_had_is_told(
     served: Served,
     words: str,
-    tree: Source,
+    tree: DatasetSource,
     server: Server,
     publish: Publish,
     monkeypatch: pytest.MonkeyPatch,
@@ -98,7 +98,7 @@ def test_a_list_that_cannot_be_had_is_told(
 
 
 def test_a_tree_the_user_has_is_given_by_path(
-    tree: Source, publish: Publish, tmp_path: Path
+    tree: DatasetSource, publish: Publish, tmp_path: Path
 ) -> None:
     publish(tree=tree)
 

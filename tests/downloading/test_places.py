@@ -6,23 +6,27 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.sources import Source, SourceFile
+from recall_bench.datasets.sources import DatasetSource, SourceFile
 from recall_bench.downloading import is_pinned, layer_file, located, places
-from recall_bench.downloading.digests import size_words
-from recall_bench.downloading.places import Presence, presence_of_all, receipt_of
+from recall_bench.downloading.digests import format_size
+from recall_bench.downloading.places import Presence, check_dataset_presence, read_receipt
 from recall_bench.errors import Malformed, UsageError
 from tests.downloading.conftest import BODY, Publish, pinned
 
-ONE = Source(
+ONE = DatasetSource(
     licence="MIT", files=(pinned("talks.json", BODY), pinned("audit.json", b"{}", layer="audit"))
 )
-TWO = Source(licence="MIT", files=(pinned("a/data.jsonl", b"1"), pinned("b/data.jsonl", b"2")))
-UNPINNED = Source(licence="MIT", files=(SourceFile(name="x.json"), SourceFile(name="y.json")))
+TWO = DatasetSource(
+    licence="MIT", files=(pinned("a/data.jsonl", b"1"), pinned("b/data.jsonl", b"2"))
+)
+UNPINNED = DatasetSource(
+    licence="MIT", files=(SourceFile(name="x.json"), SourceFile(name="y.json"))
+)
 
 
 @pytest.fixture(autouse=True)
 def published(publish: Publish) -> None:
-    publish(one=ONE, two=TWO, unpinned=UNPINNED, own=Source(licence="yours"))
+    publish(one=ONE, two=TWO, unpinned=UNPINNED, own=DatasetSource(licence="yours"))
 
 
 def put(path: Path, body: bytes) -> Path:
@@ -32,7 +36,7 @@ def put(path: Path, body: bytes) -> Path:
 
 
 def test_nothing_is_here_at_first(cache: Path) -> None:
-    assert presence_of_all("one") is Presence.ABSENT
+    assert check_dataset_presence("one") is Presence.ABSENT
     assert located("one") is None
     assert not cache.exists()
 
@@ -46,7 +50,7 @@ def test_a_dataset_of_one_file_is_that_file_whatever_its_layers(cache: Path) -> 
 
 def test_a_dataset_of_several_files_is_their_folder(cache: Path) -> None:
     put(cache / "two/a/data.jsonl", b"1")
-    assert presence_of_all("two") is Presence.PART
+    assert check_dataset_presence("two") is Presence.PART
     assert located("two") is None
 
     put(cache / "two/b/data.jsonl", b"2")
@@ -56,7 +60,7 @@ def test_a_dataset_of_several_files_is_their_folder(cache: Path) -> None:
 def test_a_part_is_not_a_file(cache: Path) -> None:
     put(cache / "one/talks.json.part", BODY)
 
-    assert presence_of_all("one") is Presence.PART
+    assert check_dataset_presence("one") is Presence.PART
     assert located("one") is None
 
 
@@ -72,7 +76,7 @@ def test_other_bytes_are_never_located(cache: Path) -> None:
     put(cache / "one/talks.json", BODY + b"!")
     put(cache / "one/audit.json", b"[]")
 
-    assert presence_of_all("one") is Presence.DIFFERS
+    assert check_dataset_presence("one") is Presence.DIFFERS
     assert located("one") is None
     assert layer_file("one", "audit") is None
 
@@ -83,22 +87,22 @@ def test_a_file_changed_after_it_was_checked_is_noticed(cache: Path) -> None:
 
     path.write_bytes(BODY[:-1] + b"!")
 
-    assert presence_of_all("one") is Presence.DIFFERS
+    assert check_dataset_presence("one") is Presence.DIFFERS
 
 
 def test_a_file_is_hashed_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = put(cache / "one/talks.json", BODY)
-    first = receipt_of("one", ONE.files[0])
+    first = read_receipt("one", ONE.files[0])
 
     def never(_: Path) -> str:
         raise AssertionError("hashed again")
 
     monkeypatch.setattr(places, "digest_of", never)
 
-    assert receipt_of("one", ONE.files[0]) == first
+    assert read_receipt("one", ONE.files[0]) == first
     os.utime(path, ns=(0, 0))
     with pytest.raises(AssertionError, match="hashed again"):
-        receipt_of("one", ONE.files[0])
+        read_receipt("one", ONE.files[0])
 
 
 def test_a_cache_that_may_only_be_read_is_read(
@@ -109,7 +113,7 @@ def test_a_cache_that_may_only_be_read_is_read(
     def refuse(*_: object) -> None:
         raise PermissionError(13, "read only")
 
-    monkeypatch.setattr(places, "_write", refuse)
+    monkeypatch.setattr(places, "_write_json", refuse)
 
     assert located("one") == path
 
@@ -157,7 +161,9 @@ def test_a_folder_is_known_by_all_its_files(tmp_path: Path) -> None:
 
 def test_a_file_of_several_is_known_with_those_beside_it(tmp_path: Path, publish: Publish) -> None:
     """A table of questions given by path is read with the contexts that lie next to it."""
-    publish(pair=Source(licence="MIT", files=(pinned("q.csv", b"1"), pinned("c.jsonl", b"2"))))
+    publish(
+        pair=DatasetSource(licence="MIT", files=(pinned("q.csv", b"1"), pinned("c.jsonl", b"2")))
+    )
     questions = put(tmp_path / "q.csv", b"1")
 
     assert is_pinned("pair", questions) is True
@@ -192,4 +198,4 @@ def test_data_that_is_not_there_is_a_mistake_of_the_asker(tmp_path: Path) -> Non
     ],
 )
 def test_sizes_are_told_as_people_say_them(size: int, words: str) -> None:
-    assert size_words(size) == words
+    assert format_size(size) == words

@@ -8,33 +8,33 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from recall_bench.datasets.catalogue import public_datasets
-from recall_bench.datasets.sources import Source, source_of, sources
+from recall_bench.datasets.catalogue import list_datasets
+from recall_bench.datasets.sources import DatasetSource, find_source, load_sources
 from recall_bench.errors import UsageError
 from tests.conftest import shared_data
 
-FILES = [(name, file) for name, source in sources().items() for file in source.files]
+FILES = [(name, file) for name, source in load_sources().items() for file in source.files]
 OWN_PLACES = {"raw.githubusercontent.com", "huggingface.co"}
 """Where publishers put their files themselves."""
 
 
-def urls(source: Source) -> list[str]:
-    return [url for file in source.files for url in source.urls_of(file)]
+def urls(source: DatasetSource) -> list[str]:
+    return [url for file in source.files for url in source.list_urls(file)]
 
 
 def test_every_dataset_has_its_source_and_the_other_way_round() -> None:
-    assert [dataset.name for dataset in public_datasets()] == list(sources())
+    assert [dataset.name for dataset in list_datasets()] == list(load_sources())
 
 
 def test_every_layer_has_its_file_and_the_other_way_round() -> None:
-    for dataset in public_datasets():
-        named = {file.layer for file in source_of(dataset.name).files if file.layer is not None}
+    for dataset in list_datasets():
+        named = {file.layer for file in find_source(dataset.name).files if file.layer is not None}
         assert {layer.name for layer in dataset.layers} == named, dataset.name
 
 
 def test_an_unknown_dataset_has_no_source() -> None:
     with pytest.raises(UsageError, match="no source is known for 'nothing'"):
-        source_of("nothing")
+        find_source("nothing")
 
 
 def test_pins_are_whole_and_no_two_files_share_one() -> None:
@@ -45,7 +45,7 @@ def test_pins_are_whole_and_no_two_files_share_one() -> None:
 
 
 def test_names_stay_in_their_folder_and_are_told_apart() -> None:
-    for name, source in sources().items():
+    for name, source in load_sources().items():
         paths = [PurePosixPath(file.name) for file in source.files]
         assert not any(path.is_absolute() or ".." in path.parts for path in paths), name
         assert len(set(paths)) == len(paths), name
@@ -53,7 +53,7 @@ def test_names_stay_in_their_folder_and_are_told_apart() -> None:
 
 def test_every_file_lies_somewhere_at_a_revision_that_cannot_change() -> None:
     for name, file in FILES:
-        found = source_of(name).urls_of(file)
+        found = find_source(name).list_urls(file)
         assert found, file.name
         for url in found:
             assert url.startswith("https://"), url
@@ -64,14 +64,14 @@ def test_what_is_not_pinned_comes_from_its_publisher_alone() -> None:
     """Somebody else's copy can be told from the original only by a pin."""
     for name, file in FILES:
         if file.sha256 is None:
-            hosts = {urlsplit(url).hostname for url in source_of(name).urls_of(file)}
+            hosts = {urlsplit(url).hostname for url in find_source(name).list_urls(file)}
             assert hosts <= OWN_PLACES, file.name
 
 
 def test_a_length_is_known_in_full_or_not_at_all() -> None:
-    assert source_of("locomo").bytes == 2_805_274 + 150_552
-    assert source_of("membench-first").bytes is None
-    assert source_of("convomem").bytes is None
+    assert find_source("locomo").bytes == 2_805_274 + 150_552
+    assert find_source("membench-first").bytes is None
+    assert find_source("convomem").bytes is None
 
 
 @pytest.mark.parametrize(

@@ -10,30 +10,30 @@ from urllib.parse import urlsplit
 import openai
 
 from recall_bench.endpoint.chat import open_chat
-from recall_bench.endpoint.endpoint import BorrowedEndpoint, Endpoint
+from recall_bench.endpoint.endpoint import ModelEndpoint, ParentEndpoint
 from recall_bench.models.spec import parse_spec
 
 HELLO: list[Any] = [{"role": "user", "content": "Who has the key?"}]
 
 
 @contextmanager
-def client(endpoint: Endpoint | BorrowedEndpoint) -> Iterator[openai.OpenAI]:
+def client(endpoint: ModelEndpoint | ParentEndpoint) -> Iterator[openai.OpenAI]:
     """It asks once and does not retry."""
     with openai.OpenAI(base_url=endpoint.url, api_key="sk-of-the-client", max_retries=0) as found:
         yield found
 
 
 @contextmanager
-def talking(text: str, *, timeout_s: float = 30, **environ: str) -> Iterator[Endpoint]:
+def talking(text: str, *, timeout_s: float = 30, **environ: str) -> Iterator[ModelEndpoint]:
     """An endpoint that passes chats on to the model of this spec."""
     spec = parse_spec(text, environ)
     assert spec is not None
-    with Endpoint(chat=open_chat(spec, environ, timeout_s=timeout_s)) as endpoint:
+    with ModelEndpoint(chat=open_chat(spec, environ, timeout_s=timeout_s)) as endpoint:
         yield endpoint
 
 
 def call(
-    endpoint: Endpoint,
+    endpoint: ModelEndpoint,
     path: str,
     body: object = None,
     *,

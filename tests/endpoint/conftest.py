@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from recall_bench.endpoint.endpoint import Endpoint
+from recall_bench.endpoint.endpoint import ModelEndpoint
 from tests.models.conftest import nobodys_environment
 
 __all__ = ["nobodys_environment"]
@@ -15,14 +15,14 @@ for needed in ("starlette", "uvicorn", "httpx", "openai"):
 
 
 @pytest.fixture(scope="session")
-def shared() -> Iterator[Endpoint]:
+def shared() -> Iterator[ModelEndpoint]:
     """The embedded word vectors, and no language model."""
-    with Endpoint() as endpoint:
+    with ModelEndpoint() as endpoint:
         yield endpoint
 
 
 @pytest.fixture
-def endpoint(shared: Endpoint) -> Endpoint:
+def endpoint(shared: ModelEndpoint) -> ModelEndpoint:
     """The shared one, with nothing on its meter that was not counted."""
     shared.meter.drain()
     return shared

@@ -6,7 +6,7 @@ import pytest
 
 from recall_bench.core.usage import Usage
 from recall_bench.errors import UsageError
-from recall_bench.models.compatible import CompatibleServer, compatible_server
+from recall_bench.models.compatible import CompatibleServer, resolve_server
 from recall_bench.models.spec import parse_spec
 from tests.models.asking import KEY
 
@@ -14,7 +14,7 @@ from tests.models.asking import KEY
 def server(text: str, **environ: str) -> CompatibleServer | None:
     spec = parse_spec(text, environ)
     assert spec is not None
-    return compatible_server(spec, environ)
+    return resolve_server(spec, environ)
 
 
 def found(text: str, **environ: str) -> CompatibleServer:
@@ -36,7 +36,7 @@ def found(text: str, **environ: str) -> CompatibleServer:
 def test_each_has_its_address(text: str, url: str) -> None:
     there = found(text, OPENAI_API_KEY=KEY, AZURE_OPENAI_API_KEY=KEY)
 
-    assert there.url("embeddings") == url
+    assert there.build_url("embeddings") == url
 
 
 @pytest.mark.parametrize("text", ["anthropic:m", "openai-responses:m", "claude"])
@@ -69,7 +69,7 @@ def test_a_listed_model_has_its_price() -> None:
     pytest.importorskip("genai_prices")
     there = found("openai:text-embedding-3-small", OPENAI_API_KEY=KEY)
 
-    spent = there.bill({"prompt_tokens": 1_000_000, "total_tokens": 1_000_000})
+    spent = there.price_reply({"prompt_tokens": 1_000_000, "total_tokens": 1_000_000})
 
     assert spent.cost_usd == pytest.approx(0.02)
     assert (spent.input_tokens, spent.unpriced) == (1_000_000, 0)
@@ -79,7 +79,7 @@ def test_a_listed_model_has_its_price() -> None:
 def test_a_server_that_does_not_count_is_unpriced(counted: object) -> None:
     there = found("openai:e;http://127.0.0.1:8000/v1;price=2/10")
 
-    assert there.bill(counted) == Usage(calls=1, unpriced=1)
+    assert there.price_reply(counted) == Usage(calls=1, unpriced=1)
 
 
 @pytest.mark.parametrize(
@@ -100,4 +100,4 @@ def test_the_spec_s_own_price_needs_no_list(
         monkeypatch.setitem(sys.modules, "genai_prices", None)
     there = found(f"openai:e;http://127.0.0.1:8000/v1{price}")
 
-    assert there.bill({"prompt_tokens": 5, "completion_tokens": 1}) == spent
+    assert there.price_reply({"prompt_tokens": 5, "completion_tokens": 1}) == spent

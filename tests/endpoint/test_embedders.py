@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from recall_bench.core.usage import Usage
-from recall_bench.endpoint.endpoint import Endpoint
-from recall_bench.endpoint.remembering import Remembering
+from recall_bench.endpoint.endpoint import ModelEndpoint
+from recall_bench.endpoint.remembering import MemoryCachedEmbedder
 from recall_bench.errors import ModelBusy, ModelFault, ModelGone, UsageError
-from recall_bench.models.embedders import Embedded, open_embedder
+from recall_bench.models.embedders import Embeddings, open_embedder
 from tests.endpoint.calling import client
 from tests.models import openai_server as scripted
 from tests.models.asking import KEY
@@ -29,10 +29,10 @@ class Counting:
     def __init__(self) -> None:
         self.given: list[list[str]] = []
 
-    def embed(self, texts: Sequence[str]) -> Embedded:
+    def embed(self, texts: Sequence[str]) -> Embeddings:
         self.given.append(list(texts))
         rows = [[float(len(text)), 1.0] for text in texts]
-        return Embedded(
+        return Embeddings(
             vectors=np.asarray(rows, np.float32),
             tokens=tuple(map(len, texts)),
             usage=Usage(calls=1, cost_usd=0.5),
@@ -54,7 +54,7 @@ def embeddings(request: dict[str, Any]) -> Response:
 
 def test_only_what_is_not_remembered_is_made() -> None:
     counting = Counting()
-    remembering = Remembering(counting)
+    remembering = MemoryCachedEmbedder(counting)
 
     remembering.embed(["a", "bb", "a"])
     again = remembering.embed(["bb", "ccc"])
@@ -65,7 +65,7 @@ def test_only_what_is_not_remembered_is_made() -> None:
 
 
 def test_what_is_remembered_costs_nothing_again_and_its_price_is_told() -> None:
-    remembering = Remembering(Counting())
+    remembering = MemoryCachedEmbedder(Counting())
 
     first, second = remembering.embed(["a", "bbb", "a"]), remembering.embed(["a"])
 
@@ -75,22 +75,22 @@ def test_what_is_remembered_costs_nothing_again_and_its_price_is_told() -> None:
 
 def test_the_oldest_is_forgotten_first_and_memory_is_bounded() -> None:
     counting = Counting()
-    remembering = Remembering(counting, memory_bytes=2 * 8)
+    remembering = MemoryCachedEmbedder(counting, memory_bytes=2 * 8)
 
     for text in ("a", "bb", "a", "ccc", "a"):
         remembering.embed([text])
 
-    assert remembering.kept == 2
+    assert remembering.size == 2
     assert counting.given == [["a"], ["bb"], ["ccc"]]
 
 
 def test_a_batch_larger_than_the_memory_is_embedded_whole() -> None:
-    remembering = Remembering(Counting(), memory_bytes=8)
+    remembering = MemoryCachedEmbedder(Counting(), memory_bytes=8)
 
     found = remembering.embed(["a", "bb", "ccc"])
 
     assert found.vectors[:, 0].tolist() == [1, 2, 3]
-    assert remembering.kept == 1
+    assert remembering.size == 1
 
 
 def test_a_compatible_server_embeds_in_the_order_of_the_texts() -> None:
@@ -136,7 +136,7 @@ def test_azure_is_sent_its_version_and_its_key() -> None:
 def test_a_served_embedder_stands_behind_the_endpoint() -> None:
     with OpenAIServer(embeddings) as server:
         served = open_embedder(f"openai:e;{server.base_url};price=2/0", {})
-        with Endpoint(embedder=served) as endpoint, client(endpoint) as product:
+        with ModelEndpoint(embedder=served) as endpoint, client(endpoint) as product:
             reply = product.embeddings.create(model="any", input=["a", "bbb"])
             product.embeddings.create(model="any", input="bbb")
         dimensions = endpoint.dimensions
@@ -247,7 +247,7 @@ def test_fastembed_works_for_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatc
         sys.modules, "fastembed", _library("fastembed", TextEmbedding=TextEmbedding)
     )
     embedder = open_embedder("fastembed:small")
-    found: list[Embedded] = []
+    found: list[Embeddings] = []
 
     workers = [
         threading.Thread(target=lambda: found.append(embedder.embed(["a", "bb"]))) for _ in range(8)

@@ -11,14 +11,14 @@ import openai
 import pytest
 
 from recall_bench.core.usage import Usage
-from recall_bench.endpoint.endpoint import Endpoint
+from recall_bench.endpoint.endpoint import ModelEndpoint
 from recall_bench.systems.builtin import embedding
 from tests.endpoint.calling import call, client
 
 TEXTS = ["The cat is Fig.", "Schrödingers Kätzchen 猫 🐈", "line\nbreak\ttab \u0000 nul"]
 
 
-def posted(endpoint: Endpoint, **body: Any) -> dict[str, Any]:
+def posted(endpoint: ModelEndpoint, **body: Any) -> dict[str, Any]:
     status, _, reply = call(endpoint, "/v1/embeddings", {"model": "m", **body})
     assert status == 200, reply
     found: dict[str, Any] = json.loads(reply)
@@ -29,7 +29,7 @@ def rows(reply: dict[str, Any]) -> list[list[float]]:
     return [entry["embedding"] for entry in reply["data"]]
 
 
-def test_openai_s_client_gets_the_vectors_of_the_built_in_systems(endpoint: Endpoint) -> None:
+def test_openai_s_client_gets_the_vectors_of_the_built_in_systems(endpoint: ModelEndpoint) -> None:
     with client(endpoint) as product:
         reply = product.embeddings.create(model="text-embedding-3-small", input=TEXTS)
 
@@ -39,7 +39,7 @@ def test_openai_s_client_gets_the_vectors_of_the_built_in_systems(endpoint: Endp
 
 
 @pytest.mark.anyio
-async def test_openai_s_async_client_gets_them_too(endpoint: Endpoint) -> None:
+async def test_openai_s_async_client_gets_them_too(endpoint: ModelEndpoint) -> None:
     async with openai.AsyncOpenAI(base_url=endpoint.url, api_key="x", max_retries=0) as product:
         reply = await product.embeddings.create(
             model="any", input=TEXTS[1], encoding_format="float"
@@ -48,18 +48,18 @@ async def test_openai_s_async_client_gets_them_too(endpoint: Endpoint) -> None:
     assert np.allclose(reply.data[0].embedding, embedding.embed(TEXTS[1:2])[0], atol=1e-7)
 
 
-def test_the_model_s_name_is_echoed_and_changes_nothing(endpoint: Endpoint) -> None:
+def test_the_model_s_name_is_echoed_and_changes_nothing(endpoint: ModelEndpoint) -> None:
     one, other = posted(endpoint, model="a", input="cat"), posted(endpoint, model="b", input="cat")
 
     assert (one["model"], other["model"]) == ("a", "b")
     assert rows(one) == rows(other)
 
 
-def test_without_a_name_it_says_its_own(endpoint: Endpoint) -> None:
+def test_without_a_name_it_says_its_own(endpoint: ModelEndpoint) -> None:
     assert posted(endpoint, model=None, input="cat")["model"] == endpoint.embedding_model
 
 
-def test_floats_and_base64_hold_the_same_numbers(endpoint: Endpoint) -> None:
+def test_floats_and_base64_hold_the_same_numbers(endpoint: ModelEndpoint) -> None:
     plain = posted(endpoint, input=TEXTS, encoding_format="float")
     packed = posted(endpoint, input=TEXTS, encoding_format="base64")
 
@@ -67,11 +67,11 @@ def test_floats_and_base64_hold_the_same_numbers(endpoint: Endpoint) -> None:
     assert np.array_equal(np.asarray(rows(plain), np.float32), np.asarray(unpacked))
 
 
-def test_one_text_is_a_batch_of_one(endpoint: Endpoint) -> None:
+def test_one_text_is_a_batch_of_one(endpoint: ModelEndpoint) -> None:
     assert rows(posted(endpoint, input="cat")) == rows(posted(endpoint, input=["cat"]))
 
 
-def test_shorter_vectors_are_cut_normalised_and_said_to_be(endpoint: Endpoint) -> None:
+def test_shorter_vectors_are_cut_normalised_and_said_to_be(endpoint: ModelEndpoint) -> None:
     body = {"model": "m", "input": "The cat is Fig.", "dimensions": 64}
 
     _, headers, reply = call(endpoint, "/v1/embeddings", body)
@@ -81,7 +81,7 @@ def test_shorter_vectors_are_cut_normalised_and_said_to_be(endpoint: Endpoint) -
     assert "cut from 256 to 64" in headers["x-recall-bench-note"]
 
 
-def test_vectors_of_the_usual_length_carry_no_note(endpoint: Endpoint) -> None:
+def test_vectors_of_the_usual_length_carry_no_note(endpoint: ModelEndpoint) -> None:
     body = {"model": "m", "input": "cat", "dimensions": 256}
 
     _, headers, _ = call(endpoint, "/v1/embeddings", body)
@@ -89,9 +89,9 @@ def test_vectors_of_the_usual_length_carry_no_note(endpoint: Endpoint) -> None:
     assert "x-recall-bench-note" not in headers
 
 
-def test_tokens_are_those_of_the_embedder_s_tokenizer(endpoint: Endpoint) -> None:
+def test_tokens_are_those_of_the_embedder_s_tokenizer(endpoint: ModelEndpoint) -> None:
     # One by one there is nothing to pad to.
-    counted = sum(embedding.token_counts([text])[0] for text in TEXTS)
+    counted = sum(embedding.count_tokens([text])[0] for text in TEXTS)
 
     reply = posted(endpoint, input=TEXTS)
 
@@ -99,7 +99,7 @@ def test_tokens_are_those_of_the_embedder_s_tokenizer(endpoint: Endpoint) -> Non
     assert endpoint.meter.drain() == Usage(calls=1, input_tokens=counted)
 
 
-def test_a_text_counts_whenever_it_is_asked_for(endpoint: Endpoint) -> None:
+def test_a_text_counts_whenever_it_is_asked_for(endpoint: ModelEndpoint) -> None:
     once = posted(endpoint, input="a text that is remembered")["usage"]["prompt_tokens"]
 
     posted(endpoint, input=["a text that is remembered"] * 3)
@@ -107,7 +107,7 @@ def test_a_text_counts_whenever_it_is_asked_for(endpoint: Endpoint) -> None:
     assert endpoint.meter.drain() == Usage(calls=2, input_tokens=4 * once)
 
 
-def test_a_thousand_texts_come_back_in_order(endpoint: Endpoint) -> None:
+def test_a_thousand_texts_come_back_in_order(endpoint: ModelEndpoint) -> None:
     texts = [f"Entry {n}: berth {n * 7 % 13} is free." for n in range(1000)]
 
     reply = posted(endpoint, input=texts, encoding_format="float")
@@ -117,13 +117,13 @@ def test_a_thousand_texts_come_back_in_order(endpoint: Endpoint) -> None:
 
 
 @pytest.mark.slow
-def test_a_megabyte_is_a_text_like_any_other(endpoint: Endpoint) -> None:
+def test_a_megabyte_is_a_text_like_any_other(endpoint: ModelEndpoint) -> None:
     reply = posted(endpoint, input="Harbourmaster " * 75_000)
 
     assert reply["usage"]["prompt_tokens"] > 75_000
 
 
-def test_eight_threads_each_get_their_own_vectors(endpoint: Endpoint) -> None:
+def test_eight_threads_each_get_their_own_vectors(endpoint: ModelEndpoint) -> None:
     start = threading.Barrier(8)
 
     def ask(n: int) -> bool:
@@ -159,7 +159,7 @@ def test_eight_threads_each_get_their_own_vectors(endpoint: Endpoint) -> None:
     ],
 )
 def test_what_cannot_be_embedded_is_refused_and_not_counted(
-    endpoint: Endpoint, body: dict[str, object], named: str
+    endpoint: ModelEndpoint, body: dict[str, object], named: str
 ) -> None:
     status, _, reply = call(endpoint, "/v1/embeddings", {"model": "m", **body})
 

@@ -14,8 +14,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from recall_bench.core.usage import Usage
-from recall_bench.endpoint.endpoint import BorrowedEndpoint, Endpoint
-from recall_bench.endpoint.meter import Meter
+from recall_bench.endpoint.endpoint import ModelEndpoint, ParentEndpoint
+from recall_bench.endpoint.meter import UsageMeter
 from recall_bench.errors import UsageError
 from recall_bench.resolve.endpoints import resolve_endpoint
 from recall_bench.settings import Settings
@@ -26,14 +26,14 @@ from tests.models.asking import KEY
 from tests.models.openai_server import OpenAIServer
 
 
-def port_of(endpoint: Endpoint) -> int:
+def port_of(endpoint: ModelEndpoint) -> int:
     return int(endpoint.url.rpartition(":")[2].removesuffix("/v1"))
 
 
 def test_nothing_runs_before_the_start_and_nothing_after_the_stop(
     threads: set[threading.Thread],
 ) -> None:
-    endpoint = Endpoint()
+    endpoint = ModelEndpoint()
     with pytest.raises(UsageError, match="start it first"):
         _ = endpoint.url
 
@@ -47,7 +47,7 @@ def test_nothing_runs_before_the_start_and_nothing_after_the_stop(
 
 
 def test_starting_and_stopping_twice_is_no_mistake(threads: set[threading.Thread]) -> None:
-    endpoint = Endpoint()
+    endpoint = ModelEndpoint()
     endpoint.start()
     first = endpoint.url
     endpoint.start()
@@ -60,7 +60,7 @@ def test_starting_and_stopping_twice_is_no_mistake(threads: set[threading.Thread
 def test_a_stopped_endpoint_starts_again_and_its_meter_goes_on(
     threads: set[threading.Thread],
 ) -> None:
-    endpoint = Endpoint()
+    endpoint = ModelEndpoint()
     for _ in range(2):
         with endpoint, client(endpoint) as product:
             product.embeddings.create(model="m", input="cat")
@@ -91,7 +91,7 @@ def test_a_port_that_is_taken_is_refused_in_one_sentence(threads: set[threading.
         port = taken.getsockname()[1]
 
         with pytest.raises(UsageError, match=f"port {port} of 127.0.0.1 cannot be had"):
-            Endpoint(port=port).start()
+            ModelEndpoint(port=port).start()
 
 
 @pytest.fixture
@@ -104,19 +104,19 @@ def restless() -> Iterator[None]:
 
 
 def test_a_port_can_be_had_again_at_once(threads: set[threading.Thread]) -> None:
-    with Endpoint() as first:
+    with ModelEndpoint() as first:
         port = port_of(first)
         with client(first) as product:
             product.models.list()
             first.stop()  # hangs up on a client that is still there
 
-    with Endpoint(port=port) as second:
+    with ModelEndpoint(port=port) as second:
         assert port_of(second) == port
 
 
 @pytest.mark.usefixtures("restless")
 def test_the_meter_hands_out_everything_once() -> None:
-    meter = Meter()
+    meter = UsageMeter()
     drained: list[Usage] = []
 
     def spend() -> None:
@@ -136,7 +136,7 @@ def test_the_meter_hands_out_everything_once() -> None:
 def test_without_settings_it_embeds_with_word_vectors_and_passes_nothing_on() -> None:
     endpoint = resolve_endpoint(Settings(), {})
 
-    assert isinstance(endpoint, Endpoint)
+    assert isinstance(endpoint, ModelEndpoint)
     assert (endpoint.embedder, endpoint.dimensions, endpoint.model) == ("wordllama", 256, None)
 
 
@@ -148,7 +148,7 @@ def test_settings_name_the_model_and_the_embedder() -> None:
 
     endpoint = resolve_endpoint(settings, {"OPENAI_API_KEY": KEY})
 
-    assert isinstance(endpoint, Endpoint)
+    assert isinstance(endpoint, ModelEndpoint)
     assert endpoint.model == "openai:m;http://127.0.0.1:9/v1"
     assert endpoint.embedder == "openai:e;http://127.0.0.1:9/v1"
     assert endpoint.embedding_model == "e"
@@ -183,7 +183,7 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "uvicorn", None)
 
     with pytest.raises(UsageError, match=r"pip install 'recall-bench\[http\]'"):
-        Endpoint().start()
+        ModelEndpoint().start()
 
 
 def test_an_embedder_that_cannot_be_asked_stops_the_start(threads: set[threading.Thread]) -> None:
@@ -193,11 +193,11 @@ def test_an_embedder_that_cannot_be_asked_stops_the_start(threads: set[threading
         resolve_endpoint(settings, {}).start()
 
 
-def test_a_child_borrows_the_endpoint_of_the_process_above(endpoint: Endpoint) -> None:
+def test_a_child_borrows_the_endpoint_of_the_process_above(endpoint: ModelEndpoint) -> None:
     borrowed = resolve_endpoint(Settings(), {"RECALL_BENCH_ENDPOINT": endpoint.url})
 
     with borrowed:
-        assert isinstance(borrowed, BorrowedEndpoint)
+        assert isinstance(borrowed, ParentEndpoint)
         assert borrowed.url == endpoint.url
         assert borrowed.embedding_model == endpoint.embedding_model
         assert (borrowed.dimensions, borrowed.embedder) == (256, "wordllama")
@@ -221,7 +221,7 @@ def test_a_server_that_is_no_endpoint_of_ours_cannot_be_borrowed() -> None:
         url = f"http://127.0.0.1:{other.server_address[1]}/v1"
 
         with pytest.raises(UsageError, match="no model endpoint answers"):
-            BorrowedEndpoint(url).start()
+            ParentEndpoint(url).start()
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_the_command_serves_until_interrupted_and_says_what_was_spent(
     ) as serving:
         assert serving.stdout is not None
         address, key = serving.stdout.readline(), serving.stdout.readline()
-        there = BorrowedEndpoint(address.strip().partition("=")[2])
+        there = ParentEndpoint(address.strip().partition("=")[2])
         with client(there) as product:
             product.embeddings.create(model="m", input="hello world")
         serving.send_signal(number)

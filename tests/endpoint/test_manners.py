@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import openai
 import pytest
 
-from recall_bench.endpoint.endpoint import Endpoint
-from recall_bench.endpoint.serving_thread import OneWrite
+from recall_bench.endpoint.endpoint import ModelEndpoint
+from recall_bench.endpoint.serving_thread import BufferedTransport
 from tests.endpoint.calling import HELLO, call, client
 
 
@@ -19,7 +19,7 @@ def complaint(reply: bytes) -> dict[str, object]:
     return dict(error)
 
 
-def test_the_embedder_is_on_the_list_of_models(endpoint: Endpoint) -> None:
+def test_the_embedder_is_on_the_list_of_models(endpoint: ModelEndpoint) -> None:
     with client(endpoint) as product:
         listed = product.models.list().data
         found = product.models.retrieve(endpoint.embedding_model)
@@ -28,35 +28,35 @@ def test_the_embedder_is_on_the_list_of_models(endpoint: Endpoint) -> None:
     assert found.model_extra == {"embedder": "wordllama", "dimensions": 256}
 
 
-def test_a_model_that_is_not_offered_is_not_found(endpoint: Endpoint) -> None:
+def test_a_model_that_is_not_offered_is_not_found(endpoint: ModelEndpoint) -> None:
     status, _, reply = call(endpoint, "/v1/models/gpt/5", method="GET")
 
     assert status == 404
     assert complaint(reply)["code"] == "model_not_found"
 
 
-def test_a_chat_without_a_model_behind_it_names_the_flag(endpoint: Endpoint) -> None:
+def test_a_chat_without_a_model_behind_it_names_the_flag(endpoint: ModelEndpoint) -> None:
     with client(endpoint) as product, pytest.raises(openai.BadRequestError) as refused:
         product.chat.completions.create(model="gpt", messages=HELLO)
 
     assert "--system-model" in str(refused.value)
 
 
-def test_the_responses_api_is_refused_by_name(endpoint: Endpoint) -> None:
+def test_the_responses_api_is_refused_by_name(endpoint: ModelEndpoint) -> None:
     with client(endpoint) as product, pytest.raises(openai.NotFoundError) as refused:
         product.responses.create(model="gpt", input="hello")
 
     assert "/v1/chat/completions" in str(refused.value)
 
 
-def test_an_unknown_path_is_not_found(endpoint: Endpoint) -> None:
+def test_an_unknown_path_is_not_found(endpoint: ModelEndpoint) -> None:
     status, _, reply = call(endpoint, "/v1/audio/speech", {})
 
     assert status == 404
     assert complaint(reply)["code"] == "unknown_url"
 
 
-def test_a_wrong_method_is_said_to_be_one(endpoint: Endpoint) -> None:
+def test_a_wrong_method_is_said_to_be_one(endpoint: ModelEndpoint) -> None:
     status, _, reply = call(endpoint, "/v1/embeddings", method="GET")
 
     assert status == 405
@@ -77,7 +77,7 @@ def test_a_wrong_method_is_said_to_be_one(endpoint: Endpoint) -> None:
     ],
 )
 def test_a_body_that_is_no_json_object_is_refused(
-    endpoint: Endpoint, path: str, body: bytes
+    endpoint: ModelEndpoint, path: str, body: bytes
 ) -> None:
     status, _, reply = call(endpoint, path, body)
 
@@ -92,7 +92,7 @@ def test_a_body_that_is_no_json_object_is_refused(
         pytest.param({"Origin": "https://evil.example"}, id="from a page"),
     ],
 )
-def test_web_pages_are_kept_out(endpoint: Endpoint, headers: dict[str, str]) -> None:
+def test_web_pages_are_kept_out(endpoint: ModelEndpoint, headers: dict[str, str]) -> None:
     body = {"model": "m", "input": "cat"}
 
     status, _, _ = call(endpoint, "/v1/embeddings", body, headers=headers)
@@ -100,14 +100,14 @@ def test_web_pages_are_kept_out(endpoint: Endpoint, headers: dict[str, str]) -> 
     assert status == 403
 
 
-def test_it_listens_on_loopback_alone(endpoint: Endpoint) -> None:
+def test_it_listens_on_loopback_alone(endpoint: ModelEndpoint) -> None:
     assert endpoint._serving is not None
 
     assert endpoint._serving._socket.getsockname()[0] == "127.0.0.1"
     assert endpoint.url.startswith("http://127.0.0.1:")
 
 
-def test_nagle_s_delay_is_off_on_every_connection(endpoint: Endpoint) -> None:
+def test_nagle_s_delay_is_off_on_every_connection(endpoint: ModelEndpoint) -> None:
     place = urlsplit(endpoint.url)
     with socket.create_connection(("127.0.0.1", place.port or 0)) as line:
         line.sendall(b"GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -129,18 +129,18 @@ def test_nagle_s_delay_is_off_on_every_connection(endpoint: Endpoint) -> None:
 
 
 def test_head_and_body_leave_in_one_piece(
-    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+    endpoint: ModelEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counted where bytes are handed to the operating system, over a whole conversation."""
     written: list[bytes] = []
-    flush = OneWrite.flush
+    flush = BufferedTransport.flush
 
-    def noted(self: OneWrite) -> None:
+    def noted(self: BufferedTransport) -> None:
         if self._gathered:
             written.append(b"".join(self._gathered))
         flush(self)
 
-    monkeypatch.setattr(OneWrite, "flush", noted)
+    monkeypatch.setattr(BufferedTransport, "flush", noted)
 
     with client(endpoint) as product:
         product.embeddings.create(model="m", input="cat")
@@ -171,7 +171,7 @@ class _Line(asyncio.Transport):
 @pytest.mark.anyio
 async def test_what_is_written_in_one_turn_is_sent_at_its_end() -> None:
     line = _Line()
-    gathering = OneWrite(line)
+    gathering = BufferedTransport(line)
 
     gathering.write(b"head ")
     gathering.write(b"body")
@@ -184,7 +184,7 @@ async def test_what_is_written_in_one_turn_is_sent_at_its_end() -> None:
 @pytest.mark.anyio
 async def test_closing_sends_what_there_is_first() -> None:
     line = _Line()
-    gathering = OneWrite(line)
+    gathering = BufferedTransport(line)
 
     gathering.write(b"farewell")
     gathering.close()

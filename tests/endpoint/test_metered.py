@@ -11,14 +11,14 @@ import pytest
 
 import recall_bench
 from recall_bench import plugins
-from recall_bench.core.memory import MemorySystem, Metering
+from recall_bench.core.memory import MemorySystem, MeteringSystem
 from recall_bench.core.question import Question
-from recall_bench.endpoint.endpoint import VARIABLE, Endpoint
+from recall_bench.endpoint.endpoint import ENDPOINT_VARIABLE, ModelEndpoint
 from recall_bench.errors import UsageError
 from recall_bench.resolve.systems import resolve_system
 from recall_bench.settings import Settings
 from recall_bench.systems.contrib.product import Product
-from recall_bench.systems.contrib.vectors import Vectors
+from recall_bench.systems.contrib.vectors import ProductEmbedder
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +32,7 @@ class Embeds:
     answers = False
 
     def __init__(self, *, endpoint: str | None = None) -> None:
-        self._vectors = Vectors(endpoint)
+        self._vectors = ProductEmbedder(endpoint)
         self._last: dict[str, object] = {"text": "nothing yet"}
 
     def ingest_day(self, day: int, content: str, metadata: object) -> None:
@@ -50,9 +50,11 @@ def product(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Product]:
 
     def installed(**settings: Any) -> Product:
         made = Product(Embeds, **settings)
-        load = plugins.load
+        load = plugins.load_plugin
         monkeypatch.setattr(
-            plugins, "load", lambda kind, name: made if name == "embeds" else load(kind, name)
+            plugins,
+            "load_plugin",
+            lambda kind, name: made if name == "embeds" else load(kind, name),
         )
         return made
 
@@ -60,8 +62,8 @@ def product(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Product]:
 
 
 def url_of(system: MemorySystem) -> str:
-    assert isinstance(system, Metering)
-    return os.environ[VARIABLE]
+    assert isinstance(system, MeteringSystem)
+    return os.environ[ENDPOINT_VARIABLE]
 
 
 async def test_a_product_that_wants_an_endpoint_has_one_until_it_is_closed(
@@ -78,7 +80,7 @@ async def test_a_product_that_wants_an_endpoint_has_one_until_it_is_closed(
         assert served == 200
         with pytest.raises(httpx.ConnectError):
             await client.get(f"{url}/models")
-    assert VARIABLE not in os.environ
+    assert ENDPOINT_VARIABLE not in os.environ
 
 
 async def test_a_product_that_can_do_without_has_none_unless_asked(
@@ -88,8 +90,8 @@ async def test_a_product_that_can_do_without_has_none_unless_asked(
     bare = resolve_system(Settings(adapter="embeds"))
     asked = resolve_system(Settings(adapter="embeds", endpoint=True))
 
-    assert not isinstance(bare, Metering)
-    assert isinstance(asked, Metering)
+    assert not isinstance(bare, MeteringSystem)
+    assert isinstance(asked, MeteringSystem)
     await bare.close()
     await asked.close()
 
@@ -118,7 +120,7 @@ async def test_a_product_that_cannot_be_made_leaves_no_endpoint_behind(
     with pytest.raises(UsageError, match="is not installed"):
         resolve_system(Settings(adapter="embeds"))
 
-    assert VARIABLE not in os.environ
+    assert ENDPOINT_VARIABLE not in os.environ
 
 
 def test_what_a_run_spends_is_metered_by_stage(
@@ -139,8 +141,8 @@ async def test_a_product_takes_the_endpoint_of_the_process_that_started_it(
     product: Callable[..., Product], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     product()
-    with Endpoint() as parents:
-        monkeypatch.setenv(VARIABLE, parents.url)
+    with ModelEndpoint() as parents:
+        monkeypatch.setenv(ENDPOINT_VARIABLE, parents.url)
         system = resolve_system(Settings(adapter="embeds"))
         memory = await system.open("ada")
         await memory.answer(QUESTION)
@@ -148,4 +150,4 @@ async def test_a_product_takes_the_endpoint_of_the_process_that_started_it(
         await system.close()
 
         assert parents.meter.total.calls == 1
-        assert os.environ[VARIABLE] == parents.url
+        assert os.environ[ENDPOINT_VARIABLE] == parents.url

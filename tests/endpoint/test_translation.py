@@ -6,8 +6,8 @@ import openai
 import pytest
 
 from recall_bench.core.usage import Usage
-from recall_bench.endpoint.chat import Translated
-from recall_bench.endpoint.refusal import Refusal
+from recall_bench.endpoint.chat import PromptChat
+from recall_bench.endpoint.refusal import EndpointRefusal
 from recall_bench.errors import ModelBusy, ModelFault, ModelGone
 from recall_bench.models.model import Finish, Prompt, Reply
 from recall_bench.models.spec import ModelSpec
@@ -45,14 +45,14 @@ async def asked(
     outcome: Reply | Exception | None = None, **request: Any
 ) -> tuple[Prompt, dict[str, Any]]:
     model = Scripted(outcome or Reply(text="Ada.", usage=SPENT))
-    chat = Translated(model, ModelSpec(provider="anthropic", model="m"), timeout_s=10)
+    chat = PromptChat(model, ModelSpec(provider="anthropic", model="m"), timeout_s=10)
     completion, usage = await chat.complete({"messages": HELLO, **request})
     assert usage == SPENT
     return model.asked[0], completion
 
 
-async def refusal(outcome: Exception | None = None, **request: Any) -> Refusal:
-    with pytest.raises(Refusal) as raised:
+async def refusal(outcome: Exception | None = None, **request: Any) -> EndpointRefusal:
+    with pytest.raises(EndpointRefusal) as raised:
         await asked(outcome, **request)
     return raised.value
 

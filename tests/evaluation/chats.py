@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Found, MemorySystem, Passage
+from recall_bench.core.memory import MemorySystem, Passage, RetrievalReply
 from recall_bench.core.question import Question
-from recall_bench.evaluation.assembly import Assembled, assemble_evaluation
-from recall_bench.evaluation.estimates import ALL, Estimate
-from recall_bench.evaluation.evaluate import Evaluated, evaluate
+from recall_bench.evaluation.assembly import AssembledEval, assemble_evaluation
+from recall_bench.evaluation.estimates import ALL, EvalEstimate
+from recall_bench.evaluation.evaluate import EvalResult, evaluate
 from recall_bench.evaluation.opening import open_dataset
-from recall_bench.evaluation.report import Report
-from recall_bench.evaluation.request import Request
-from recall_bench.evaluation.scoring import Scored
+from recall_bench.evaluation.report import EvalReport
+from recall_bench.evaluation.request import EvalRequest
+from recall_bench.evaluation.scoring import ScoredQuestion
 from recall_bench.settings import Settings
 from tests.running.finders import Finder
 
@@ -220,53 +220,53 @@ Replies = Mapping[str, Sequence[str]]
 def finding(replies: Replies, *, otherwise: Sequence[str] = ()) -> Finder:
     """A system that only finds, and finds what it is told to."""
 
-    def reply(_: Sequence[Episode], question: Question) -> Found:
+    def reply(_: Sequence[Episode], question: Question) -> RetrievalReply:
         texts = replies.get(question.text, otherwise)
-        return Found(passages=tuple(Passage(text=text) for text in texts))
+        return RetrievalReply(passages=tuple(Passage(text=text) for text in texts))
 
     return Finder(reply)
 
 
-def request_for(dataset: str, data: Path, home: Path, **given: Any) -> Request:
+def request_for(dataset: str, data: Path, home: Path, **given: Any) -> EvalRequest:
     """A request with everything below `home`; fields of `Request` and of `Settings` by name."""
-    named = {name: given.pop(name) for name in list(given) if name in Request.__slots__}
+    named = {name: given.pop(name) for name in list(given) if name in EvalRequest.__slots__}
     given = {"into": home / "run", "heatmap_png": False, **given}
     named = {"reports": home / "reports", **named}
-    return Request(dataset=dataset, settings=Settings(data=data, **given), **named)
+    return EvalRequest(dataset=dataset, settings=Settings(data=data, **given), **named)
 
 
-def assembled(request: Request, system: MemorySystem | None = None) -> Assembled:
+def assembled(request: EvalRequest, system: MemorySystem | None = None) -> AssembledEval:
     """The request with its dataset opened, ready to be carried out."""
     return assemble_evaluation(request, open_dataset(request), system)
 
 
 def carried_out(
-    request: Request,
+    request: EvalRequest,
     system: MemorySystem | None = None,
     told: Callable[[str], None] = lambda name: None,
-) -> Evaluated:
+) -> EvalResult:
     """The whole of it: asked, measured and reported."""
     return evaluate(assembled(request, system), told=told)
 
 
-def report_on(request: Request, system: MemorySystem | None = None) -> Report:
+def report_on(request: EvalRequest, system: MemorySystem | None = None) -> EvalReport:
     """The report of an evaluation that came to its end."""
     found = carried_out(request, system).report
     assert found is not None
     return found
 
 
-def figures(report: Report, group: str = ALL) -> dict[str, Estimate]:
+def figures(report: EvalReport, group: str = ALL) -> dict[str, EvalEstimate]:
     """The figures of one group."""
     return next(each.figures for each in report.groups if each.name == group)
 
 
-def means(report: Report, group: str = ALL) -> dict[str, float]:
+def means(report: EvalReport, group: str = ALL) -> dict[str, float]:
     """The same without their counts."""
     return {name: each.mean for name, each in figures(report, group).items()}
 
 
-def question(report: Report, item: str, scenario: str = "conv-1") -> Scored:
+def question(report: EvalReport, item: str, scenario: str = "conv-1") -> ScoredQuestion:
     """One question as the report has it."""
     (found,) = (e for e in report.questions if (e.scenario, e.item) == (scenario, item))
     return found

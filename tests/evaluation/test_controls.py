@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from recall_bench.ending import Finished, carry_out
+from recall_bench.ending import Finished, execute
 from recall_bench.errors import Interrupted, UsageError
 from recall_bench.evaluation import controls as controls_module
 from recall_bench.evaluation.estimates import ALL
-from recall_bench.evaluation.report import ControlReport, Report
-from recall_bench.evaluation.request import Mode
+from recall_bench.evaluation.report import ControlReport, EvalReport
+from recall_bench.evaluation.request import EvalMode
 from recall_bench.job import Job
 from recall_bench.journal import JOURNAL
 from recall_bench.reporting.folder import RunFolder
@@ -32,7 +32,7 @@ def locomo(tmp_path: Path) -> Path:
     return write_locomo(tmp_path / "locomo10.json")
 
 
-def controls(report: Report) -> dict[str, ControlReport]:
+def controls(report: EvalReport) -> dict[str, ControlReport]:
     return {each.name: each for each in report.controls}
 
 
@@ -215,7 +215,7 @@ def test_a_run_that_is_stopped_at_a_control_has_no_report_and_goes_on(
     heard: list[str] = []
 
     def interrupted(job: Job) -> Finished:
-        done = carry_out(job)
+        done = execute(job)
         return Finished(
             folder=done.folder, summary=done.summary, warnings=(), stopped_by=Interrupted(2)
         )
@@ -268,7 +268,7 @@ def test_a_control_never_has_the_systems_settings(locomo: Path, tmp_path: Path) 
 
 def test_a_system_of_ones_own_cannot_be_told_to_consolidate(locomo: Path, tmp_path: Path) -> None:
     """Else a report would say `consolidated` of what was raw."""
-    request = request_for("locomo", locomo, tmp_path, mode=Mode.CONSOLIDATED, skip_qa=True)
+    request = request_for("locomo", locomo, tmp_path, mode=EvalMode.CONSOLIDATED, skip_qa=True)
 
     with pytest.raises(UsageError, match="--mode: nobody knows how finder consolidates"):
         carried_out(request, finding({WHAT: []}))

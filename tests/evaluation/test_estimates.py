@@ -3,36 +3,36 @@
 import pytest
 
 from recall_bench.evaluation.estimates import (
-    Abstention,
-    Counts,
-    Estimate,
-    Group,
-    abstention_of,
-    averaged,
-    counts_of,
-    groups_of,
+    AbstentionCounts,
+    EvalCounts,
+    EvalEstimate,
+    EvalGroup,
+    average_categories,
+    count_abstentions,
+    count_outcomes,
+    group_scores,
 )
-from recall_bench.evaluation.scoring import Scored
+from recall_bench.evaluation.scoring import ScoredQuestion
 
 F = "turn recall@10"
 
 
-def scored(item: str, value: float | None = None, **given: object) -> Scored:
+def scored(item: str, value: float | None = None, **given: object) -> ScoredQuestion:
     """A question that got this much, if anything."""
     usual = {"scenario": "s", "category": "one", "outcome": "answered"}
     figures = {} if value is None else {F: value}
-    return Scored(item=item, **{**usual, "figures": figures, **given})  # type: ignore[arg-type]
+    return ScoredQuestion(item=item, **{**usual, "figures": figures, **given})  # type: ignore[arg-type]
 
 
-def group(groups: tuple[Group, ...], name: str) -> Group:
+def group(groups: tuple[EvalGroup, ...], name: str) -> EvalGroup:
     return next(each for each in groups if each.name == name)
 
 
 def test_a_question_without_the_figure_is_not_counted_as_zero() -> None:
-    (every, _) = groups_of([scored("a", 1.0), scored("b", 0.0), scored("c")], ())
+    (every, _) = group_scores([scored("a", 1.0), scored("b", 0.0), scored("c")], ())
 
     assert every.questions == 3
-    assert every.figures == {F: Estimate(name=F, mean=0.5, counted=2)}
+    assert every.figures == {F: EvalEstimate(name=F, mean=0.5, counted=2)}
 
 
 def test_all_come_first_then_the_answerable_then_each_category_in_its_order() -> None:
@@ -42,7 +42,7 @@ def test_all_come_first_then_the_answerable_then_each_category_in_its_order() ->
         scored("c", 1.0, category="one"),
     ]
 
-    found = groups_of(questions, ())
+    found = group_scores(questions, ())
 
     assert [(each.name, each.questions) for each in found] == [
         ("all", 3),
@@ -61,7 +61,7 @@ def test_all_come_first_then_the_answerable_then_each_category_in_its_order() ->
 
 
 def test_where_every_question_has_an_answer_they_are_not_told_apart() -> None:
-    assert [each.name for each in groups_of([scored("a", 1.0)], ())] == ["all", "one"]
+    assert [each.name for each in group_scores([scored("a", 1.0)], ())] == ["all", "one"]
 
 
 def test_every_category_counts_the_same_in_their_average() -> None:
@@ -69,7 +69,7 @@ def test_every_category_counts_the_same_in_their_average() -> None:
     questions = [scored("a", 1.0), scored("b", 0.0), scored("c", 0.0)]
     questions += [scored("d", 1.0, category="two"), scored("e", category="three")]
 
-    found = averaged(groups_of(questions, ()))
+    found = average_categories(group_scores(questions, ()))
 
     assert (found.name, found.questions) == ("average of categories", 5)
     assert found.figures[F].mean == pytest.approx(2 / 3)
@@ -83,32 +83,32 @@ def test_abstentions_stay_in_their_category_when_categories_are_averaged() -> No
         scored("c", 1.0, category="two"),
     ]
 
-    assert averaged(groups_of(questions, ())).figures[F].mean == 0.75
+    assert average_categories(group_scores(questions, ())).figures[F].mean == 0.75
 
 
 def test_a_floor_is_told_only_where_it_is_known_of_every_question() -> None:
     known = [scored("a", 1.0, chance={F: 0.2}), scored("b", 1.0, chance={F: 0.4})]
     unknown = [*known, scored("c", 1.0)]
 
-    assert group(groups_of(known, ()), "all").figures[F].chance == pytest.approx(0.3)
-    assert group(groups_of(unknown, ()), "all").figures[F].chance is None
-    assert averaged(groups_of(known, ())).figures[F].chance == pytest.approx(0.3)
+    assert group(group_scores(known, ()), "all").figures[F].chance == pytest.approx(0.3)
+    assert group(group_scores(unknown, ()), "all").figures[F].chance is None
+    assert average_categories(group_scores(known, ())).figures[F].chance == pytest.approx(0.3)
 
 
 def test_a_ceiling_is_that_of_the_same_questions() -> None:
     """A question that has a ceiling and lacks the figure does not raise it."""
     questions = [scored("a", 1.0, ceiling={F: 0.5}), scored("b", ceiling={F: 1.0})]
 
-    assert group(groups_of(questions, ()), "all").figures[F].ceiling == 0.5
+    assert group(group_scores(questions, ()), "all").figures[F].ceiling == 0.5
 
 
 def test_figures_that_come_first_have_an_interval_around_their_mean() -> None:
     questions = [scored(f"q{n}", float(n % 2), scenario=f"s{n % 10}") for n in range(40)]
     questions += [scored("x", 0.0, scenario="s1")]
 
-    wanted = group(groups_of(questions, (F,)), "all").figures[F]
-    plain = group(groups_of(questions, ()), "all").figures[F]
-    unwanted = groups_of(questions, (F,), with_intervals=False)
+    wanted = group(group_scores(questions, (F,)), "all").figures[F]
+    plain = group(group_scores(questions, ()), "all").figures[F]
+    unwanted = group_scores(questions, (F,), with_intervals=False)
 
     assert wanted.interval is not None
     low, high = wanted.interval
@@ -117,8 +117,8 @@ def test_figures_that_come_first_have_an_interval_around_their_mean() -> None:
     assert group(unwanted, "all").figures[F].interval is None
 
 
-def width(questions: list[Scored]) -> float:
-    interval = group(groups_of(questions, (F,)), "all").figures[F].interval
+def width(questions: list[ScoredQuestion]) -> float:
+    interval = group(group_scores(questions, (F,)), "all").figures[F].interval
     assert interval is not None
     return interval[1] - interval[0]
 
@@ -141,7 +141,7 @@ def test_where_histories_are_few_questions_are_drawn() -> None:
 def test_repeats_of_a_question_are_counted_each() -> None:
     questions = [scored("a", 1.0), scored("a", 0.0, repeat=1), scored("a", 0.0, repeat=2)]
 
-    found = group(groups_of(questions, (F,)), "all").figures[F]
+    found = group(group_scores(questions, (F,)), "all").figures[F]
 
     assert found.mean == pytest.approx(1 / 3)
     assert found.counted == 3
@@ -156,7 +156,7 @@ def test_failed_open_and_unjudged_questions_are_told_apart() -> None:
         scored("e", unjudged="unreadable"),
     ]
 
-    assert counts_of(questions) == Counts(owed=5, answered=2, failed=2, open=1, unjudged=1)
+    assert count_outcomes(questions) == EvalCounts(owed=5, answered=2, failed=2, open=1, unjudged=1)
 
 
 def test_abstaining_is_counted_where_something_was_said() -> None:
@@ -168,10 +168,10 @@ def test_abstaining_is_counted_where_something_was_said() -> None:
         scored("e", is_answerable=False, outcome="timeout"),
     ]
 
-    assert abstention_of(questions) == Abstention(
+    assert count_abstentions(questions) == AbstentionCounts(
         unanswerable=2, abstained=1, answerable=2, wrongly_abstained=1, traps=2, fell_for_trap=1
     )
 
 
 def test_where_nothing_was_said_abstaining_is_unknown_and_not_zero() -> None:
-    assert abstention_of([scored("a", 1.0), scored("b", outcome="timeout")]) is None
+    assert count_abstentions([scored("a", 1.0), scored("b", outcome="timeout")]) is None

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.memory import SystemCard
-from recall_bench.evaluation.estimates import Counts
-from recall_bench.evaluation.markdown import markdown_of
-from recall_bench.evaluation.report import Report
+from recall_bench.evaluation.estimates import EvalCounts
+from recall_bench.evaluation.markdown import render_page
+from recall_bench.evaluation.report import EvalReport
 from tests.evaluation.chats import (
     PAINTED,
     SOLD,
@@ -63,13 +63,13 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "personamem-32k": write_personamem(home / "personamem"),
     }
     return {
-        name: markdown_of(report_on(request_for(name, path, home / name, adapter="recency")))
+        name: render_page(report_on(request_for(name, path, home / name, adapter="recency")))
         for name, path in data.items()
     }
 
 
 @pytest.fixture
-def report(tmp_path: Path) -> Report:
+def report(tmp_path: Path) -> EvalReport:
     """One question's gold is found second, the others' not at all; nothing is said."""
     data = write_locomo(tmp_path / "locomo10.json")
     request = request_for("locomo", data, tmp_path, skip_qa=True)
@@ -110,18 +110,18 @@ def test_a_dataset_without_evidence_says_why_it_has_no_oracle(pages: dict[str, s
     assert "`oracle` has no figures: the dataset does not say where its answers stand." in page
 
 
-def test_a_bar_or_a_new_line_in_a_setting_tears_no_table(report: Report) -> None:
+def test_a_bar_or_a_new_line_in_a_setting_tears_no_table(report: EvalReport) -> None:
     strange = SystemCard(name="a|b", version="1\n2", config={"pattern": "x|y", "text": "l1\nl2"})
 
-    page = markdown_of(report.but(system=strange))
+    page = render_page(report.replace(system=strange))
 
     for table in tables(page):
         assert len({len(row) for row in table}) == 1, table
     assert table_with(page, "its settings")["its settings"] == ["pattern=x\\|y, text=l1 l2"]
 
 
-def test_rankings_stand_above_random_bm25_and_the_best_possible(report: Report) -> None:
-    rows = table_with(section(markdown_of(report), "What was found: turns"), "**recall**")
+def test_rankings_stand_above_random_bm25_and_the_best_possible(report: EvalReport) -> None:
+    rows = table_with(section(render_page(report), "What was found: turns"), "**recall**")
 
     names = list(rows)
     place = names.index("**recall**")
@@ -140,8 +140,8 @@ def test_layers_have_the_floor_of_a_blind_draw_too(pages: dict[str, str]) -> Non
     assert below["**document_r**"] == ["random", "0.333", "1.000", "1.000"]
 
 
-def test_without_answers_nothing_is_said_of_answers(report: Report) -> None:
-    page = markdown_of(report)
+def test_without_answers_nothing_is_said_of_answers(report: EvalReport) -> None:
+    page = render_page(report)
 
     for word in ("judged right", "locomo/official", "What was said", "not known", "oracle*"):
         assert word not in page
@@ -155,12 +155,12 @@ def test_what_is_unknown_is_a_dash_and_not_a_zero(pages: dict[str, str]) -> None
     assert row["open-domain (1)"][:3] == ["–", "–", "–"]
 
 
-def test_an_invalid_run_says_so_before_its_figures(report: Report) -> None:
-    page = markdown_of(
-        report.but(
+def test_an_invalid_run_says_so_before_its_figures(report: EvalReport) -> None:
+    page = render_page(
+        report.replace(
             validity="invalid",
             reason="too many failures",
-            counts=Counts(owed=7, answered=5, failed=2, open=0, unjudged=0),
+            counts=EvalCounts(owed=7, answered=5, failed=2, open=0, unjudged=0),
         )
     )
 
@@ -169,19 +169,19 @@ def test_an_invalid_run_says_so_before_its_figures(report: Report) -> None:
     assert "5 answered, 2 failed" in page
 
 
-def test_a_control_that_was_not_run_says_why(report: Report) -> None:
-    control = report.controls[0].but(groups=(), reason="it would cost money")
+def test_a_control_that_was_not_run_says_why(report: EvalReport) -> None:
+    control = report.controls[0].replace(groups=(), reason="it would cost money")
 
-    page = markdown_of(report.but(controls=(control,)))
+    page = render_page(report.replace(controls=(control,)))
 
     assert "`bm25` has no figures: it would cost money." in page
     assert "bm25" not in tables(page)[0][0]
 
 
 def test_the_data_is_named_by_its_digest_and_by_no_path_of_this_machine(
-    report: Report, tmp_path: Path
+    report: EvalReport, tmp_path: Path
 ) -> None:
-    page = markdown_of(report)
+    page = render_page(report)
 
     assert report.dataset.files[0].sha256 in page
     assert str(tmp_path) not in page

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.question import Scenario
-from recall_bench.datasets.catalogue import find as find_dataset
-from recall_bench.datasets.catalogue import public_datasets
+from recall_bench.datasets.catalogue import find_dataset as find_dataset
+from recall_bench.datasets.catalogue import list_datasets
 from recall_bench.errors import UsageError
-from recall_bench.evaluation.methodologies import find, methodologies
+from recall_bench.evaluation.methodologies import find_methodology, list_methodologies
 from recall_bench.evaluation.methodology import Level, Methodology
 from recall_bench.judging.protocols import registry
-from recall_bench.metrics.layers import layer_measures
-from recall_bench.metrics.retrieval import measures
+from recall_bench.metrics.layers import list_layer_measures
+from recall_bench.metrics.retrieval import list_measures
 from tests.conftest import shared_data
 from tests.evaluation.chats import locomo_conversations, write_locomo, write_longmemeval
 
@@ -59,19 +59,19 @@ def test_locomo_is_counted_by_the_denominators_its_protocols_state(
 ) -> None:
     scenarios = loaded("locomo", shared_data(LOCOMO))
 
-    assert counted(find("locomo", name), scenarios, level) == questions
+    assert counted(find_methodology("locomo", name), scenarios, level) == questions
 
 
 def test_categories_one_to_four_are_1540_questions_and_nobody_else_is_asked() -> None:
     scenarios = loaded("locomo", shared_data(LOCOMO))
 
-    assert asked(find("locomo", "cats-1-4"), scenarios) == 1540
-    assert asked(find("locomo", "strict"), scenarios) == 1986
+    assert asked(find_methodology("locomo", "cats-1-4"), scenarios) == 1540
+    assert asked(find_methodology("locomo", "strict"), scenarios) == 1986
 
 
 def test_officially_four_questions_of_locomo_without_evidence_are_found_by_anybody() -> None:
     scenarios = loaded("locomo", shared_data(LOCOMO))
-    (turns, _) = find("locomo", "official").rankings
+    (turns, _) = find_methodology("locomo", "official").rankings
 
     free = [
         item.truth.source
@@ -99,7 +99,7 @@ def test_longmemeval_is_counted_by_the_denominators_its_protocols_state(
 ) -> None:
     scenarios = loaded("longmemeval-oracle", shared_data(ORACLE))
 
-    assert counted(find("longmemeval", name), scenarios, level) == questions
+    assert counted(find_methodology("longmemeval", name), scenarios, level) == questions
 
 
 def test_officially_a_gold_session_is_one_in_which_the_user_says_it() -> None:
@@ -112,7 +112,7 @@ def test_officially_a_gold_session_is_one_in_which_the_user_says_it() -> None:
         for session in question["haystack_sessions"]
     )
     scenarios = loaded("longmemeval-oracle", shared_data(ORACLE))
-    (sessions, _) = find("longmemeval", "official").rankings
+    (sessions, _) = find_methodology("longmemeval", "official").rankings
 
     gold = sum(len(sessions.gold(s.id, item)) for s in scenarios for item in s.items)
 
@@ -125,9 +125,9 @@ def test_a_misspelt_reference_is_officially_a_session_nobody_has_and_a_turn_nobo
     scenario = loaded("locomo", write_locomo(tmp_path / "locomo10.json"))[0]
     item = scenario.items[0]
     cited = ("D8:6; D9:17", "D", "D:11:26", "D30:05", "D1:1")
-    misspelt = item.but(truth=item.truth.but(cited=cited))
-    (turns, sessions) = find("locomo", "official").rankings
-    (hebb,) = find("locomo", "hebb-v4").rankings
+    misspelt = item.replace(truth=item.truth.replace(cited=cited))
+    (turns, sessions) = find_methodology("locomo", "official").rankings
+    (hebb,) = find_methodology("locomo", "hebb-v4").rankings
 
     assert sessions.gold("c", misspelt) == {"c/8", "c/", "c/30", "c/1"}
     assert turns.gold("c", misspelt) == {
@@ -139,7 +139,7 @@ def test_a_misspelt_reference_is_officially_a_session_nobody_has_and_a_turn_nobo
 
 def test_a_session_of_one_conversation_is_not_that_of_another(tmp_path: Path) -> None:
     (ada, cleo) = loaded("locomo", write_locomo(tmp_path / "locomo10.json"))
-    for methodology in methodologies("locomo"):
+    for methodology in list_methodologies("locomo"):
         for ranking in methodology.rankings:
             hers = {unit for item in ada.items for unit in ranking.gold(ada.id, item)}
             others = {unit for item in cleo.items for unit in ranking.gold(cleo.id, item)}
@@ -153,31 +153,32 @@ def test_unanswerable_questions_have_no_gold_but_where_a_protocol_says_so(tmp_pa
     scenarios = loaded("longmemeval-oracle", write_longmemeval(tmp_path / "lme.json"))
 
     counts = {
-        each.name: counted(each, scenarios, Level.SESSION) for each in methodologies("longmemeval")
+        each.name: counted(each, scenarios, Level.SESSION)
+        for each in list_methodologies("longmemeval")
     }
 
     assert counts == {"strict": 3, "official": 2, "hebb-v3": 4}
 
 
 def test_every_family_has_a_strict_protocol_and_it_comes_first() -> None:
-    families = {dataset.family for dataset in public_datasets()}
+    families = {dataset.family for dataset in list_datasets()}
 
-    assert {family: methodologies(family)[0].name for family in families} == dict.fromkeys(
+    assert {family: list_methodologies(family)[0].name for family in families} == dict.fromkeys(
         families, "strict"
     )
 
 
 def every() -> list[Methodology]:
-    families = dict.fromkeys(dataset.family for dataset in public_datasets())
-    return [each for family in families for each in methodologies(family)]
+    families = dict.fromkeys(dataset.family for dataset in list_datasets())
+    return [each for family in families for each in list_methodologies(family)]
 
 
 @pytest.mark.parametrize("methodology", every(), ids=lambda each: each.label)
 def test_what_comes_first_is_a_figure_that_exists(methodology: Methodology) -> None:
     """A misspelt headline would vanish from every report without a word."""
-    known = {f"{r.level} {m.name}" for r in methodology.rankings for m in measures(10)}
+    known = {f"{r.level} {m.name}" for r in methodology.rankings for m in list_measures(10)}
     known |= {*methodology.answers, "judged right", "evidence text"}
-    known |= {each.name for each in layer_measures(10) if methodology.has_layers}
+    known |= {each.name for each in list_layer_measures(10) if methodology.has_layers}
 
     assert set(methodology.headline) <= known
     assert methodology.headline
@@ -186,7 +187,7 @@ def test_what_comes_first_is_a_figure_that_exists(methodology: Methodology) -> N
 @pytest.mark.parametrize("methodology", every(), ids=lambda each: each.label)
 def test_answers_are_graded_by_protocols_that_there_are(methodology: Methodology) -> None:
     for name in (*methodology.answers, *([methodology.asks] if methodology.asks else [])):
-        assert registry.find(name).card.name == name
+        assert registry.find_protocol(name).card.name == name
 
 
 def test_versions_are_stuck() -> None:
@@ -212,12 +213,12 @@ def test_no_two_protocols_state_the_same() -> None:
 
 
 def test_a_protocol_may_be_named_with_its_family() -> None:
-    assert find("locomo", "locomo/official") is find("locomo", "official")
+    assert find_methodology("locomo", "locomo/official") is find_methodology("locomo", "official")
 
 
 def test_an_unknown_protocol_is_refused_with_those_there_are() -> None:
     with pytest.raises(UsageError) as refused:
-        find("longmemeval", "cats-1-4")
+        find_methodology("longmemeval", "cats-1-4")
 
     assert str(refused.value) == (
         "--protocol: longmemeval is not measured by 'cats-1-4'; there are strict, official, hebb-v3"

@@ -9,23 +9,23 @@ import pytest
 from recall_bench.errors import UsageError
 from recall_bench.evaluation import numbering
 from recall_bench.evaluation.numbering import write_report
-from recall_bench.evaluation.report import Report
+from recall_bench.evaluation.report import EvalReport
 from tests.evaluation.chats import finding, report_on, request_for, write_locomo
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+def report(tmp_path_factory: pytest.TempPathFactory) -> EvalReport:
     home = tmp_path_factory.mktemp("numbering")
     data = write_locomo(home / "locomo10.json")
     return report_on(request_for("locomo", data, home, skip_qa=True, floors=False), finding({}))
 
 
-def numbered(report: Report, number: int) -> Report:
+def numbered(report: EvalReport, number: int) -> EvalReport:
     """The same report with something else in it."""
-    return report.but(title=f"{report.title} {number}")
+    return report.replace(title=f"{report.title} {number}")
 
 
-def test_the_path_names_dataset_and_version_and_no_date(report: Report, tmp_path: Path) -> None:
+def test_the_path_names_dataset_and_version_and_no_date(report: EvalReport, tmp_path: Path) -> None:
     place = write_report(report, tmp_path)
 
     assert place.relative_to(tmp_path).as_posix() == "locomo/strict-1/run-1"
@@ -33,13 +33,13 @@ def test_the_path_names_dataset_and_version_and_no_date(report: Report, tmp_path
     assert not re.search(r"\d{4}", place.relative_to(tmp_path).as_posix())
 
 
-def test_another_report_gets_another_number(report: Report, tmp_path: Path) -> None:
+def test_another_report_gets_another_number(report: EvalReport, tmp_path: Path) -> None:
     places = [write_report(numbered(report, n), tmp_path).name for n in range(3)]
 
     assert places == ["run-1", "run-2", "run-3"]
 
 
-def test_the_same_report_is_not_written_twice(report: Report, tmp_path: Path) -> None:
+def test_the_same_report_is_not_written_twice(report: EvalReport, tmp_path: Path) -> None:
     first = write_report(report, tmp_path)
     write_report(numbered(report, 1), tmp_path)
 
@@ -47,7 +47,9 @@ def test_the_same_report_is_not_written_twice(report: Report, tmp_path: Path) ->
     assert len(list(first.parent.iterdir())) == 2
 
 
-def test_a_number_that_was_ever_taken_is_not_given_again(report: Report, tmp_path: Path) -> None:
+def test_a_number_that_was_ever_taken_is_not_given_again(
+    report: EvalReport, tmp_path: Path
+) -> None:
     """A gap may be somebody's withdrawn report; the number after the highest is free."""
     (tmp_path / "locomo/strict-1/run-7").mkdir(parents=True)
     (tmp_path / "locomo/strict-1/run-x").mkdir()
@@ -55,7 +57,7 @@ def test_a_number_that_was_ever_taken_is_not_given_again(report: Report, tmp_pat
     assert write_report(report, tmp_path).name == "run-8"
 
 
-def test_many_at_once_get_a_number_each(report: Report, tmp_path: Path) -> None:
+def test_many_at_once_get_a_number_each(report: EvalReport, tmp_path: Path) -> None:
     places: list[Path] = []
     ready = threading.Barrier(8)
 
@@ -74,17 +76,17 @@ def test_many_at_once_get_a_number_each(report: Report, tmp_path: Path) -> None:
 
 
 def test_a_number_that_is_taken_meanwhile_is_passed_over(
-    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    report: EvalReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process made its folder after we had looked."""
     for name in ("run-1", "run-2"):
         (tmp_path / "locomo/strict-1" / name).mkdir(parents=True)
-    monkeypatch.setattr(numbering, "_numbers", lambda place: [])
+    monkeypatch.setattr(numbering, "_list_numbers", lambda place: [])
 
     assert write_report(report, tmp_path).name == "run-3"
 
 
-def test_a_place_that_cannot_be_written_is_refused(report: Report, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_refused(report: EvalReport, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("a file")
 
     with pytest.raises(UsageError, match=r"--reports: cannot write below .*taken"):
@@ -92,9 +94,9 @@ def test_a_place_that_cannot_be_written_is_refused(report: Report, tmp_path: Pat
 
 
 def test_a_page_that_cannot_be_drawn_leaves_no_half_of_a_report(
-    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    report: EvalReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(_: Report) -> str:
+    def broken(_: EvalReport) -> str:
         raise ArithmeticError("no page")
 
     monkeypatch.setattr(numbering, "markdown_of", broken)

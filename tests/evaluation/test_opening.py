@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from recall_bench.errors import BenchError, DataError, Malformed, UsageError
-from recall_bench.evaluation.opening import Opened, open_dataset
+from recall_bench.evaluation.opening import OpenedDataset, open_dataset
 from tests.conftest import shared_data
 from tests.evaluation.chats import (
     assembled,
@@ -26,11 +26,11 @@ def locomo(tmp_path: Path) -> Path:
     return write_locomo(tmp_path / "locomo10.json")
 
 
-def opened(dataset: str, data: Path, **given: Any) -> Opened:
+def opened(dataset: str, data: Path, **given: Any) -> OpenedDataset:
     return open_dataset(request_for(dataset, data, data.parent / "home", **given))
 
 
-def asked(found: Opened) -> list[str]:
+def asked(found: OpenedDataset) -> list[str]:
     """Every question that is asked, by the dataset's own id."""
     return [
         str(item.truth.source) for card in found.scenarios for item in found.load(card.id).items
@@ -110,7 +110,7 @@ def test_corrections_lie_beside_the_data_or_where_they_are_said_to_be() -> None:
     assert beside.scenarios[0].history_digest == plain.scenarios[0].history_digest
 
 
-def opened_at(data: Path, **given: Any) -> Opened:
+def opened_at(data: Path, **given: Any) -> OpenedDataset:
     """The first conversation of the real file; nothing is written beside it."""
     return open_dataset(request_for("locomo", data, Path("nowhere"), max_scenarios=1, **given))
 

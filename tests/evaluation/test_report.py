@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from recall_bench.core.memory import Answer, Found, Passage
+from recall_bench.core.memory import Answer, Passage, RetrievalReply
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemFault
-from recall_bench.evaluation.evaluate import Evaluated
+from recall_bench.evaluation.evaluate import EvalResult
 from tests.conftest import shared_data
 from tests.evaluation.chats import (
     BOUGHT,
@@ -43,7 +43,7 @@ FOUND = {
 }
 
 
-def report_in(found: Evaluated) -> dict[str, Any]:
+def report_in(found: EvalResult) -> dict[str, Any]:
     """The JSON that was written."""
     assert found.place is not None
     (path,) = found.place.glob("*.json")
@@ -147,8 +147,10 @@ def test_a_passage_of_several_turns_can_be_counted_again(tmp_path: Path) -> None
 
 
 def test_a_hit_is_known_by_id_rank_score_and_the_digest_of_its_text(tmp_path: Path) -> None:
-    def scored(_: object, __: Question) -> Found:
-        return Found(passages=(Passage(text=SOLD, score=0.75), Passage(text="made up", score=0.5)))
+    def scored(_: object, __: Question) -> RetrievalReply:
+        return RetrievalReply(
+            passages=(Passage(text=SOLD, score=0.75), Passage(text="made up", score=0.5))
+        )
 
     request = request_for(
         "locomo", write_locomo(tmp_path / "lo.json"), tmp_path, skip_qa=True, floors=False

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Found, Passage
+from recall_bench.core.memory import Answer, Passage, RetrievalReply
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemFault, SystemTimeout
-from recall_bench.evaluation.report import Report
+from recall_bench.evaluation.report import EvalReport
 from tests.evaluation.chats import (
     BAIT,
     BOUGHT,
@@ -50,7 +50,7 @@ def longmemeval(tmp_path: Path) -> Path:
     return write_longmemeval(tmp_path / "longmemeval_oracle.json")
 
 
-def found_in(data: Path, texts: list[str], *, asking: str = WHAT, **given: object) -> Report:
+def found_in(data: Path, texts: list[str], *, asking: str = WHAT, **given: object) -> EvalReport:
     """The report of a system that returns these texts to one question, and nothing to others."""
     request = request_for("locomo", data, data.parent, skip_qa=True, floors=False, **given)
     return report_on(request, finding({asking: texts}))
@@ -91,8 +91,8 @@ def test_a_passage_of_another_conversation_finds_nothing_though_it_has_a_session
 
 
 def test_a_false_word_about_the_session_is_not_believed_against_the_text(locomo: Path) -> None:
-    def says_ten(_: object, __: Question) -> Found:
-        return Found(passages=(Passage(text=PAINTED, day=10),))
+    def says_ten(_: object, __: Question) -> RetrievalReply:
+        return RetrievalReply(passages=(Passage(text=PAINTED, day=10),))
 
     request = request_for("locomo", locomo, locomo.parent, skip_qa=True, floors=False)
     report = report_on(request, Finder(says_ten))
@@ -186,10 +186,10 @@ def test_officially_what_only_the_assistant_said_does_not_count(longmemeval: Pat
 def failing(fault: type[SystemFault]) -> Finder:
     """Finds what is asked for, and fails at two questions."""
 
-    def reply(_: object, asked: Question) -> Found:
+    def reply(_: object, asked: Question) -> RetrievalReply:
         if asked.text in (WHERE, WHAT):
             raise fault("not today")
-        return Found(passages=(Passage(text=SOLD),))
+        return RetrievalReply(passages=(Passage(text=SOLD),))
 
     return Finder(reply)
 

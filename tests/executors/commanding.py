@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from recall_bench.core.event import Answered, NotAnswered
-from recall_bench.journal import read
+from recall_bench.journal import read_events
 
 PATIENCE_S = 60.0
 
@@ -143,5 +143,7 @@ def answered(folder: Path, but: str = "") -> int:
     journal = folder / "journal.jsonl"
     if not journal.exists():
         return 0
-    outcomes = (event for event in read(journal) if isinstance(event, Answered | NotAnswered))
+    outcomes = (
+        event for event in read_events(journal) if isinstance(event, Answered | NotAnswered)
+    )
     return sum(event.trial.checkpoint != but for event in outcomes)

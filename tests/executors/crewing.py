@@ -12,37 +12,37 @@ import anyio
 
 from recall_bench.assemble import assemble
 from recall_bench.core.event import Event
-from recall_bench.core.standing import Standings
-from recall_bench.ending import Finished, finished, to_its_end
+from recall_bench.core.standing import TrialStates
+from recall_bench.ending import Finished, build_result, execute_async
 from recall_bench.errors import BenchError
 from recall_bench.executors.assignments import (
-    Assignment,
-    Begun,
-    Brief,
-    Message,
-    Raised,
-    Terms,
-    Told,
+    OnMessage,
+    RunSpec,
+    Task,
+    TaskFailure,
+    TaskLimits,
+    TaskStarted,
     WorkerLost,
+    WorkerMessage,
 )
-from recall_bench.executors.crew import Crew, Hire
-from recall_bench.executors.frames import HEADER_BYTES, content_of, framed
-from recall_bench.executors.limits import Limits
-from recall_bench.executors.opening import Team
+from recall_bench.executors.crew import StartWorker, WorkerPool
+from recall_bench.executors.frames import HEADER_BYTES, decode_frame, encode_frame
+from recall_bench.executors.limits import CallLimits
+from recall_bench.executors.opening import SharedPool
 from recall_bench.executors.worker import Worker
 from recall_bench.job import Job
-from recall_bench.journal import read
+from recall_bench.journal import read_events
 from recall_bench.settings import Settings
 from tests.killing import views
 
 _CODE = re.compile(rb'"code": ?\[[^]]*\]')
 
-Watching = Callable[[Event, Standings], None]
+Watching = Callable[[Event, TrialStates], None]
 
 
 def sent(*what: object) -> tuple[object, ...]:
     """What arrives at the other end of a pipe."""
-    return content_of(framed(what)[HEADER_BYTES:])  # type: ignore[arg-type]
+    return decode_frame(encode_frame(what)[HEADER_BYTES:])  # type: ignore[arg-type]
 
 
 class Beside:
@@ -52,34 +52,34 @@ class Beside:
         self.number = number
         self.worker = Worker()
         self.is_closed = False
-        self.performed: list[Assignment] = []
+        self.performed: list[Task] = []
 
-    async def brief(self, brief: Brief) -> None:
+    async def prepare(self, brief: RunSpec) -> None:
         (there,) = sent(brief)
-        assert isinstance(there, Brief)
-        self.worker.brief(there)
+        assert isinstance(there, RunSpec)
+        self.worker.prepare(there)
 
-    async def perform(self, run: str, assignment: Assignment, terms: Terms, told: Told) -> None:
+    async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
         self.performed.append(assignment)
         there: tuple[Any, ...] = sent(assignment, terms)
-        raised: list[Raised] = []
+        raised: list[TaskFailure] = []
 
-        def tell(message: Message) -> None:
+        def tell(message: WorkerMessage) -> None:
             (heard,) = sent(message)
-            if isinstance(heard, Raised):
+            if isinstance(heard, TaskFailure):
                 raised.append(heard)
-            elif not isinstance(heard, Begun):
+            elif not isinstance(heard, TaskStarted):
                 self.tells(told, heard)
 
         await self.worker.perform(run, there[0], there[1], tell)
         if raised:
-            raise raised[0].error()
+            raise raised[0].to_error()
 
-    def tells(self, told: Told, message: Any) -> None:
+    def tells(self, told: OnMessage, message: Any) -> None:
         told(message)
 
-    async def adjourn(self, run: str, reason: Raised) -> None:
-        self.worker.adjourn(run, reason)
+    async def stop(self, run: str, reason: TaskFailure) -> None:
+        self.worker.stop(run, reason)
 
     async def close(self) -> None:
         self.is_closed = True
@@ -95,7 +95,7 @@ class Frail(Beside):
         self._is_dead = False
         self._scopes: set[anyio.CancelScope] = set()
 
-    async def perform(self, run: str, assignment: Assignment, terms: Terms, told: Told) -> None:
+    async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
         if not self._is_dead:
             with anyio.CancelScope() as scope:
                 self._scopes.add(scope)
@@ -106,7 +106,7 @@ class Frail(Beside):
         if self._is_dead:
             raise WorkerLost(f"worker {self.number} died", has_begun=True)
 
-    def tells(self, told: Told, message: Any) -> None:
+    def tells(self, told: OnMessage, message: Any) -> None:
         self._left -= 1
         if self._left < 0:
             # Nothing that a dead worker says is heard any more.
@@ -146,16 +146,18 @@ def settings(into: Path, **given: Any) -> Settings:
     return Settings(**{"heatmap_png": False, "skip_preflight": True, **given}, into=into)
 
 
-def spread(job: Job, hire: Hire, workers: int = 2, observe: Watching | None = None) -> Finished:
+def spread(
+    job: Job, hire: StartWorker, workers: int = 2, observe: Watching | None = None
+) -> Finished:
     """Carry out a job with a crew."""
     stopped_by: list[BenchError] = []
     watch = observe or (lambda event, standings: None)
 
     async def run() -> None:
-        async with Crew(hire, workers) as crew:
-            team = Team(crew, Limits(job.settings.max_calls))
+        async with WorkerPool(hire, workers) as crew:
+            team = SharedPool(crew, CallLimits(job.settings.max_calls))
             try:
-                await job.run(watch, team.conduct(job))
+                await job.run(watch, team.make_runner(job))
             except BenchError as error:
                 stopped_by.append(error)
 
@@ -164,15 +166,17 @@ def spread(job: Job, hire: Hire, workers: int = 2, observe: Watching | None = No
             await run()
 
     anyio.run(bounded)
-    return finished(job, stopped_by[0] if stopped_by else None)
+    return build_result(job, stopped_by[0] if stopped_by else None)
 
 
 def alone(job: Job) -> Finished:
     """Carry out a job in this process."""
-    return finished(job, anyio.run(to_its_end, job, None))
+    return build_result(job, anyio.run(execute_async, job, None))
 
 
-def run_spread(into: Path, workers: int = 2, hire: Hire | None = None, **given: Any) -> Finished:
+def run_spread(
+    into: Path, workers: int = 2, hire: StartWorker | None = None, **given: Any
+) -> Finished:
     """A run with a crew of this process."""
     return spread(assemble(settings(into, **given)), hire or Hired(), workers)
 
@@ -195,7 +199,7 @@ def asked_again(log: Path) -> dict[str, int]:
 
 def kinds(folder: Path) -> Counter[str]:
     """How many events of each kind are on record."""
-    return Counter(type(event).__name__ for event in read(folder / "journal.jsonl"))
+    return Counter(type(event).__name__ for event in read_events(folder / "journal.jsonl"))
 
 
 async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:

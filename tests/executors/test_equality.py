@@ -7,7 +7,7 @@ import pytest
 
 from recall_bench.assemble import assemble
 from recall_bench.core.plan import Lifecycle
-from recall_bench.rejudging.assembly import assemble_again
+from recall_bench.rejudging.assembly import assemble_rejudge
 from recall_bench.settings import Executor
 from tests.evaluation.chats import assembled as assembled_evaluation
 from tests.evaluation.chats import request_for, write_locomo
@@ -168,7 +168,7 @@ def test_answers_that_are_judged_again(tmp_path: Path, data: Path) -> None:
     judge = {"judge": str(tmp_path / "first.py")}
 
     for name in ("one", "crew"):
-        job = assemble_again(tmp_path / "run", {**judge, "into": tmp_path / name, "data": data})
+        job = assemble_rejudge(tmp_path / "run", {**judge, "into": tmp_path / name, "data": data})
         ended = alone(job) if name == "one" else spread(job, Hired())
         assert ended.exit_code == 0
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.event import Answered
-from recall_bench.journal import read
+from recall_bench.journal import read_events
 from tests.executors.commanding import (
     Command,
     answered,
@@ -109,7 +109,7 @@ def test_a_question_that_kills_every_worker_is_given_up_and_the_others_are_answe
     assert 3 <= len(lines(tmp_path / "system" / "deaths")) <= 4
     by_checkpoint = [
         e.trial.checkpoint
-        for e in read(tmp_path / "run" / "journal.jsonl")
+        for e in read_events(tmp_path / "run" / "journal.jsonl")
         if isinstance(e, Answered)
     ]
     assert [by_checkpoint.count(each) for each in RANGES[:3]] == [3, 5, 8]
@@ -137,7 +137,9 @@ def test_a_driver_that_is_killed_leaves_no_worker_and_the_run_goes_on_elsewhere(
     known = workers(tmp_path / "system")
     assert known
     until(lambda: not any(map(is_alive, known)))
-    on_record = {str(e.trial) for e in read(folder / "journal.jsonl") if isinstance(e, Answered)}
+    on_record = {
+        str(e.trial) for e in read_events(folder / "journal.jsonl") if isinstance(e, Answered)
+    }
     asked_before = len(lines(tmp_path / "system" / "asked"))
     (folder / ".exchange" / "000007").mkdir(parents=True, exist_ok=True)
 
@@ -223,7 +225,7 @@ def test_a_huge_answer_arrives(tmp_path: Path, data: Path) -> None:
     code, err = run(tmp_path, "--ranges", "8d").ended()
 
     assert code == 0, err
-    events = [e for e in read(tmp_path / "run" / "journal.jsonl") if isinstance(e, Answered)]
+    events = [e for e in read_events(tmp_path / "run" / "journal.jsonl") if isinstance(e, Answered)]
     assert [len(e.answer.text) for e in events if e.trial.item.endswith("7")] == [10_000_000] * 2
 
 

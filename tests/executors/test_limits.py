@@ -7,8 +7,8 @@ import pytest
 
 from recall_bench.assemble import assemble
 from recall_bench.core.plan import Lifecycle
-from recall_bench.executors.assignments import Ask, Feed
-from recall_bench.rejudging.assembly import assemble_again
+from recall_bench.executors.assignments import AskTask, FeedTask
+from recall_bench.rejudging.assembly import assemble_rejudge
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.settings import Executor
 from tests.executors.crewing import Hired, alone, outcome, run_alone, run_spread, settings, spread
@@ -148,7 +148,7 @@ def test_never_more_verdicts_are_sought_than_allowed(
 
 def divided(hired: Hired) -> bool:
     """Whether anything was fed for others to ask."""
-    return any(isinstance(each, Feed) for worker in hired.all for each in worker.performed)
+    return any(isinstance(each, FeedTask) for worker in hired.all for each in worker.performed)
 
 
 def test_a_system_that_stands_one_worker_never_has_two(
@@ -178,7 +178,7 @@ def test_feeding_and_asking_never_wait_for_each_other(
 
 
 def spent(folder: Path) -> float:
-    return RunFolder.open(folder).standings.usage.cost_usd
+    return RunFolder.open(folder).states.usage.cost_usd
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_workers_are_told_when_the_money_is_spent_however_much_they_were_given(
     begun before the news is round; by itself each worker would spend all that is left."""
     run_alone(tmp_path / "run", adapter="bm25", **garden)
     given = {"judge": judge(tmp_path, 0.02), "data": garden["data"], "into": tmp_path / "again"}
-    job = assemble_again(tmp_path / "run", {**given, "parallelism": 2, "max_cost_usd": 5.0})
+    job = assemble_rejudge(tmp_path / "run", {**given, "parallelism": 2, "max_cost_usd": 5.0})
 
     stopped = spread(job, Hired(), 3)
 
@@ -268,5 +268,5 @@ def test_a_judge_that_is_gone_ends_the_run_as_in_one_process(
 
     assert one.exit_code == crew.exit_code == 6
     assert str(crew.stopped_by) == str(one.stopped_by)
-    asks = [each for worker in hired.all for each in worker.performed if isinstance(each, Ask)]
+    asks = [each for worker in hired.all for each in worker.performed if isinstance(each, AskTask)]
     assert len(asks) < 24, "it went on asking for nothing"

@@ -10,7 +10,7 @@ from recall_bench.assemble import assemble
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Lifecycle
 from recall_bench.errors import UsageError
-from recall_bench.executors.opening import conduct_of, passed_on
+from recall_bench.executors.opening import choose_runner, collect_environment
 from recall_bench.settings import Executor, Settings
 from recall_bench.testing import ScriptedSystem
 from tests.executors.crewing import settings
@@ -69,7 +69,7 @@ def test_an_object_of_this_process_cannot_be_sent_to_others(tmp_path: Path) -> N
     given = {"data": tmp_path / "data", "executor": Executor.PROCESSES, "ranges": ("3d",)}
 
     with pytest.raises(UsageError, match="mine is an object of this process; name its code"):
-        conduct_of(assemble(settings(tmp_path / "run", **given), own))
+        choose_runner(assemble(settings(tmp_path / "run", **given), own))
 
 
 def test_a_memory_that_was_kept_is_for_one_process(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_memory_that_was_kept_is_for_one_process(tmp_path: Path) -> None:
     )
 
     with pytest.raises(UsageError, match="say --executor local"):
-        conduct_of(job)
+        choose_runner(job)
 
 
 def test_workers_elsewhere_are_given_our_variables_and_those_that_are_named(
@@ -97,10 +97,10 @@ def test_workers_elsewhere_are_given_our_variables_and_those_that_are_named(
     monkeypatch.setenv("SOME_KEY", "secret")
     monkeypatch.setenv("ANOTHER", "thing")
 
-    found = passed_on(Settings(worker_env=("SOME_KEY",)))
+    found = collect_environment(Settings(worker_env=("SOME_KEY",)))
 
     assert found["RECALL_BENCH_CACHE"] == "/shared/cache"
     assert found["SOME_KEY"] == "secret"
     assert "ANOTHER" not in found
     with pytest.raises(UsageError, match="--worker-env: NOT_THERE is not set here"):
-        passed_on(Settings(worker_env=("NOT_THERE",)))
+        collect_environment(Settings(worker_env=("NOT_THERE",)))

@@ -9,24 +9,24 @@ from anyio.lowlevel import checkpoint as breathe
 
 from recall_bench.errors import SystemGone, UsageError
 from recall_bench.executors.assignments import (
-    Ask,
-    Assignment,
-    Brief,
-    Feed,
-    Grade,
-    PaperLeft,
-    Raised,
-    Terms,
-    Told,
+    AskTask,
+    FeedTask,
+    GradeTask,
+    OnMessage,
+    RunSpec,
+    Task,
+    TaskFailure,
+    TaskLimits,
+    TrialBatch,
     WorkerLost,
 )
-from recall_bench.executors.crew import Crew, Lane
-from recall_bench.executors.limits import Limits, Pool
+from recall_bench.executors.crew import Lane, WorkerPool
+from recall_bench.executors.limits import CallLimits, FairSemaphore
 from tests.executors.crewing import until
 
 pytestmark = pytest.mark.anyio
 
-NOBODY = Brief(run="run", plan=None, hire=None)  # type: ignore[arg-type]
+NOBODY = RunSpec(run="run", plan=None, hire=None)  # type: ignore[arg-type]
 
 
 async def idle(chance: random.Random) -> None:
@@ -38,14 +38,14 @@ async def idle(chance: random.Random) -> None:
 async def test_a_pool_gives_out_no_ticket_twice_and_forgets_none(seed: int) -> None:
     chance = random.Random(seed)
     tickets = chance.randrange(1, 6)
-    pool = Pool(tickets)
+    pool = FairSemaphore(tickets)
     out = most = served = 0
 
     async def visit(scope: anyio.CancelScope) -> None:
         nonlocal out, most, served
         with scope:
             await idle(chance)
-            async with pool.held(chance.randrange(1, 9)) as held:
+            async with pool.hold(chance.randrange(1, 9)) as held:
                 assert held >= 1
                 out += held
                 most = max(most, out)
@@ -63,24 +63,24 @@ async def test_a_pool_gives_out_no_ticket_twice_and_forgets_none(seed: int) -> N
             for scope in chance.sample(scopes, 15):
                 await breathe()
                 scope.cancel()
-        async with pool.held(tickets) as all_of_them:
+        async with pool.hold(tickets) as all_of_them:
             assert all_of_them == tickets
     assert most <= tickets
     assert served >= 25
 
 
 async def test_who_waits_for_several_tickets_is_not_kept_by_one_that_is_held_for_long() -> None:
-    pool = Pool(3)
+    pool = FairSemaphore(3)
     with anyio.fail_after(5):
-        async with pool.held(1), pool.held(3) as held:
+        async with pool.hold(1), pool.hold(3) as held:
             assert held == 2
 
 
 async def test_feeding_always_leaves_one_call_for_asking() -> None:
-    limits, asked = Limits(3), anyio.Event()
+    limits, asked = CallLimits(3), anyio.Event()
 
     async def feed() -> None:
-        async with limits.feeding("system x"), limits.calling(["system x"], 1):
+        async with limits.allow_feeding("system x"), limits.allow_calls(["system x"], 1):
             await asked.wait()
 
     with anyio.fail_after(5):
@@ -88,7 +88,7 @@ async def test_feeding_always_leaves_one_call_for_asking() -> None:
             for _ in range(5):
                 group.start_soon(feed)
             await anyio.wait_all_tasks_blocked()
-            async with limits.calling(["system x"], 4) as granted:
+            async with limits.allow_calls(["system x"], 4) as granted:
                 assert granted == 1
             asked.set()
 
@@ -104,15 +104,15 @@ class Mortal:
         self._done = done
         self._busy: Counter[Lane] = Counter()
 
-    async def brief(self, brief: Brief) -> None:
+    async def prepare(self, brief: RunSpec) -> None:
         await idle(self._chance)
         self._die_perhaps()
         assert not self.is_briefed, "told of a run twice"
         self.is_briefed = True
 
-    async def perform(self, run: str, assignment: Assignment, terms: Terms, told: Told) -> None:
+    async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
         assert self.is_briefed
-        lane = Lane.of(assignment)
+        lane = Lane.pick(assignment)
         self._busy[lane] += 1
         assert self._busy[lane] == 1, "two things of a lane at a time"
         try:
@@ -127,7 +127,7 @@ class Mortal:
         if self.is_dead:
             raise WorkerLost(f"worker {self.number} died", has_begun=True)
 
-    async def adjourn(self, run: str, reason: Raised) -> None:
+    async def stop(self, run: str, reason: TaskFailure) -> None:
         await idle(self._chance)
 
     async def close(self) -> None:
@@ -136,13 +136,13 @@ class Mortal:
         self.is_closed = True
 
 
-def assignment(number: int) -> Assignment:
+def assignment(number: int) -> Task:
     name = f"s{number}"
     if number % 3 == 0:
-        return Feed(scenario=name, checkpoints=(), place="", ahead=1)
+        return FeedTask(scenario=name, checkpoints=(), place="", ahead=1)
     if number % 3 == 1:
-        return Grade(scenario=name, answers=())
-    return Ask(scenario=name, papers=(PaperLeft(checkpoint="1d", repeat=0, items=(1,)),))
+        return GradeTask(scenario=name, answers=())
+    return AskTask(scenario=name, papers=(TrialBatch(checkpoint="1d", repeat=0, items=(1,)),))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -157,19 +157,22 @@ async def test_a_crew_of_mortals_does_everything_once(seed: int) -> None:
         hired.append(Mortal(number, chance, done))
         return hired[-1]
 
-    async def see_through(crew: Crew, number: int, scope: anyio.CancelScope) -> None:
+    async def see_through(crew: WorkerPool, number: int, scope: anyio.CancelScope) -> None:
         what = assignment(number)
         with scope:
             while True:
                 try:
-                    await crew.perform(NOBODY, what, Terms, lambda message: None)
+                    await crew.perform(NOBODY, what, TaskLimits, lambda message: None)
                     return
                 except WorkerLost:
                     await idle(chance)
         cancelled.add(what.scenario)
 
     with anyio.fail_after(20):
-        async with Crew(hire, chance.randrange(1, 9)) as crew, anyio.create_task_group() as group:
+        async with (
+            WorkerPool(hire, chance.randrange(1, 9)) as crew,
+            anyio.create_task_group() as group,
+        ):
             scopes = [anyio.CancelScope() for _ in range(60)]
             for number, scope in enumerate(scopes):
                 group.start_soon(see_through, crew, number, scope)
@@ -193,11 +196,11 @@ async def test_workers_that_never_start_are_not_hired_for_ever() -> None:
         raise WorkerLost("no room")
 
     with anyio.fail_after(10):
-        async with Crew(hire, 4) as crew:
+        async with WorkerPool(hire, 4) as crew:
             with pytest.raises(SystemGone, match="as soon as they start: no room"):
-                await crew.perform(NOBODY, assignment(1), Terms, lambda message: None)
+                await crew.perform(NOBODY, assignment(1), TaskLimits, lambda message: None)
             with pytest.raises(SystemGone):
-                await crew.perform(NOBODY, assignment(2), Terms, lambda message: None)
+                await crew.perform(NOBODY, assignment(2), TaskLimits, lambda message: None)
     assert started <= 16
 
 
@@ -214,12 +217,12 @@ async def test_a_worker_that_finds_no_room_makes_the_crew_smaller_and_no_less() 
         raise UsageError("found no place on the cluster")
 
     with anyio.fail_after(10):
-        async with Crew(hire, 3) as crew:
+        async with WorkerPool(hire, 3) as crew:
             await refused.wait()
             await until(lambda: crew.why_fewer is not None)
             assert (crew.present, crew.size) == (1, 3)
             for number in range(6):
-                await crew.perform(NOBODY, assignment(number), Terms, lambda message: None)
+                await crew.perform(NOBODY, assignment(number), TaskLimits, lambda message: None)
     assert sum(done.values()) == 6
 
 
@@ -229,7 +232,7 @@ async def test_a_crew_is_left_while_its_workers_are_still_being_hired() -> None:
         raise AssertionError
 
     with anyio.fail_after(10):
-        async with Crew(hire, 4):
+        async with WorkerPool(hire, 4):
             await breathe()
 
 
@@ -238,7 +241,9 @@ async def test_who_takes_much_longer_than_others_is_named() -> None:
     release, hired = anyio.Event(), []
 
     class Patient(Mortal):
-        async def perform(self, run: str, assignment: Assignment, terms: Terms, told: Told) -> None:
+        async def perform(
+            self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage
+        ) -> None:
             if assignment.scenario == "s2":
                 await release.wait()
 
@@ -249,17 +254,17 @@ async def test_who_takes_much_longer_than_others_is_named() -> None:
         hired.append(Patient(number, random.Random(0), Counter()))
         return hired[-1]
 
-    async def perform(crew: Crew, number: int) -> None:
-        await crew.perform(NOBODY, assignment(number), Terms, lambda message: None)
+    async def perform(crew: WorkerPool, number: int) -> None:
+        await crew.perform(NOBODY, assignment(number), TaskLimits, lambda message: None)
 
     with anyio.fail_after(10):
-        async with Crew(hire, 2) as crew, anyio.create_task_group() as group:
+        async with WorkerPool(hire, 2) as crew, anyio.create_task_group() as group:
             group.start_soon(perform, crew, 2)
             await until(lambda: bool(crew.doing))
-            assert crew.stragglers(least_s=0) == [], "nothing to compare it with"
+            assert crew.find_stragglers(least_s=0) == [], "nothing to compare it with"
             for number in (5, 8, 11):
                 await perform(crew, number)
             await anyio.sleep(0.05)
-            assert [each.what for each in crew.stragglers(least_s=0)] == ["s2@1d#0"]
-            assert crew.stragglers() == []
+            assert [each.what for each in crew.find_stragglers(least_s=0)] == ["s2@1d#0"]
+            assert crew.find_stragglers() == []
             release.set()

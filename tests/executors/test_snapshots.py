@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from recall_bench.core.plan import Lifecycle
-from recall_bench.executors.assignments import Ask, Assignment, Feed, Saved, Terms, Told
+from recall_bench.executors.assignments import (
+    AskTask,
+    FeedTask,
+    OnMessage,
+    SnapshotReady,
+    Task,
+    TaskLimits,
+)
 from tests.executors.crewing import Beside, Frail, Hired, outcome, run_alone, run_spread
 from tests.gardener import write_persona
 from tests.killing import done_twice
@@ -49,11 +56,11 @@ def given(tmp_path: Path) -> dict[str, Any]:
 class Blind(Beside):
     """A worker on a machine where the folder of the run is not."""
 
-    async def perform(self, run: str, assignment: Assignment, terms: Terms, told: Told) -> None:
-        if isinstance(assignment, Feed):
-            assignment = assignment.but(place="/nowhere/at/all")
-        elif isinstance(assignment, Ask) and assignment.saved is not None:
-            assignment = assignment.but(saved="/nowhere/at/all")
+    async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
+        if isinstance(assignment, FeedTask):
+            assignment = assignment.replace(place="/nowhere/at/all")
+        elif isinstance(assignment, AskTask) and assignment.saved is not None:
+            assignment = assignment.replace(saved="/nowhere/at/all")
         await super().perform(run, assignment, terms, told)
 
 
@@ -79,8 +86,8 @@ class Counting(Beside):
         super().__init__(number)
         self.lay: list[int] = []
 
-    def tells(self, told: Told, message: Any) -> None:
-        if isinstance(message, Saved):
+    def tells(self, told: OnMessage, message: Any) -> None:
+        if isinstance(message, SnapshotReady):
             self.lay.append(len(list(Path(message.place).parent.iterdir())))
         super().tells(told, message)
 
@@ -98,8 +105,8 @@ def test_feeding_pauses_when_enough_snapshots_wait(tmp_path: Path, given: dict[s
 class DiesFeeding(Frail):
     """Dies over feeding when so many snapshots were told."""
 
-    def tells(self, told: Told, message: Any) -> None:
-        if isinstance(message, Saved):
+    def tells(self, told: OnMessage, message: Any) -> None:
+        if isinstance(message, SnapshotReady):
             super().tells(told, message)
         elif not self._is_dead:
             told(message)

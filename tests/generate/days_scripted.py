@@ -11,7 +11,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.datasets.identity import read_persona
 from recall_bench.datasets.story import read_story
 from recall_bench.errors import ModelFault
-from recall_bench.generate.days.plan import Plan, plan_days
+from recall_bench.generate.days.plan import StoryPlan, plan_story
 from recall_bench.models.model import Finish, Prompt, Reply
 
 ARCS = "arcs-66d.yaml"
@@ -195,7 +195,7 @@ class Scripted:
         pass
 
 
-def planned_nursery(folder: Path) -> Plan:
+def planned_nursery(folder: Path) -> StoryPlan:
     """The days of the small story."""
     place = nursery(folder)
-    return plan_days(read_persona(place), read_story(place, ARCS))
+    return plan_story(read_persona(place), read_story(place, ARCS))

@@ -10,9 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 
-from recall_bench.appending import LineFile
+from recall_bench.appending import AppendLog
 from recall_bench.generate.call_log import FOLDER
-from recall_bench.replacement import Replacement
+from recall_bench.replacement import AtomicFile
 from tests.forking import end_with
 
 for _package in ("cli", "generate", "lint", "models", "world", "datasets"):
@@ -52,7 +52,7 @@ def _die_at(moment: int) -> None:
 
         return wrapped
 
-    for owner, name in ((LineFile, "append_line"), (Replacement, "write"), (Replacement, "commit")):
+    for owner, name in ((AppendLog, "append_line"), (AtomicFile, "write"), (AtomicFile, "commit")):
         setattr(owner, name, around(getattr(owner, name)))
 
 

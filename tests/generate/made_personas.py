@@ -7,7 +7,7 @@ from typing import Any
 
 from recall_bench.core.usage import Usage
 from recall_bench.errors import ModelFault
-from recall_bench.generate.personas.counts import fewest
+from recall_bench.generate.personas.counts import count_fewest_arcs
 from recall_bench.models.model import Finish, Prompt, Reply
 
 Raw = dict[str, Any]
@@ -61,7 +61,7 @@ def story(days: int) -> Raw:
     """A sound story of so many days, to be spoiled."""
     spans = _spans(days)
     backbone = [arc("project", f"backbone-{n}", span) for n, span in enumerate(spans)]
-    wanted = [kind for kind, count in fewest(days).items() for _ in range(count)]
+    wanted = [kind for kind, count in count_fewest_arcs(days).items() for _ in range(count)]
     for _ in backbone:
         if "project" in wanted:
             wanted.remove("project")

@@ -10,8 +10,8 @@ import anyio
 
 from recall_bench.core.usage import Usage
 from recall_bench.datasets.layout import Layout
-from recall_bench.generate.checks.checker import Examined, Kind, Problem
-from recall_bench.generate.outcome import Generated
+from recall_bench.generate.checks.checker import ProblemKind, QuestionCheck, QuestionProblem
+from recall_bench.generate.outcome import PassResult
 from recall_bench.generate.questions.request import QuestionsRequest
 from recall_bench.generate.questions.writing import generate_questions
 from recall_bench.models.model import Finish, Prompt, Reply
@@ -145,15 +145,19 @@ class OneWord:
     def __init__(self, known: Iterable[Mapping[str, object]] = ()) -> None:
         self.kept = list(known)
 
-    def examine(self, entry: Mapping[str, object]) -> Examined:
+    def examine(self, entry: Mapping[str, object]) -> QuestionCheck:
         text = str(entry["question"])
         if "DISLIKED" in text:
-            return Examined(problems=(Problem(kind=Kind.VAGUENESS, message="disliked"),))
+            return QuestionCheck(
+                problems=(QuestionProblem(kind=ProblemKind.VAGUENESS, message="disliked"),)
+            )
         for each in self.kept:
             if (each["question"], each.get("query_session")) == (text, entry.get("query_session")):
                 said = f"{each['id']} asks the same"
-                return Examined(problems=(Problem(kind=Kind.DUPLICATE, message=said),))
-        return Examined(problems=())
+                return QuestionCheck(
+                    problems=(QuestionProblem(kind=ProblemKind.DUPLICATE, message=said),)
+                )
+        return QuestionCheck(problems=())
 
     def keep(self, entry: Mapping[str, object]) -> None:
         self.kept.append(entry)
@@ -164,7 +168,7 @@ def one_word(_: Layout, known: Sequence[Mapping[str, object]]) -> OneWord:
     return OneWord(known)
 
 
-def asked(folder: Path, model: Scripted | None = None, **fields: Any) -> Generated:
+def asked(folder: Path, model: Scripted | None = None, **fields: Any) -> PassResult:
     request = QuestionsRequest(persona=folder, model="scripted", **fields)
     return generate_questions(request, model=model or Scripted(), checker_of=one_word)
 

@@ -3,23 +3,23 @@
 import re
 from datetime import date, datetime
 
-from recall_bench.generate.told_days import ToldDay
+from recall_bench.generate.told_days import StoryDay
 from recall_bench.models.model import Prompt
 
 _LOG = re.compile(r"<<log (\w+)>>\n(.*)\n<<end of log \1>>", re.DOTALL)
 _DATE = re.compile(r"its log of (\w+, \d+ \w+ \d{4})")
 
 
-def told_day(asked: Prompt) -> ToldDay:
+def told_day(asked: Prompt) -> StoryDay:
     """The day that a prompt shows."""
     found, dated = _LOG.search(asked.user), _DATE.search(asked.user)
     assert found is not None
     assert dated is not None
     at = datetime.strptime(dated[1], "%A, %d %B %Y").date()  # noqa: DTZ007 - story time is naive
-    return ToldDay(1, at, found[2])
+    return StoryDay(1, at, found[2])
 
 
-def a_day(*, sessions: int, topics: int) -> ToldDay:
+def a_day(*, sessions: int, topics: int) -> StoryDay:
     """A day with so many sessions, each with so many topics."""
     text = "---\ntype: daily\n---\n"
     for session in range(sessions):
@@ -28,4 +28,4 @@ def a_day(*, sessions: int, topics: int) -> ToldDay:
             text += (
                 f"\n### Topic {session}-{topic}\nWe paid ${session}{topic}50 for item {topic}.\n"
             )
-    return ToldDay(12, date(2025, 3, 14), text)
+    return StoryDay(12, date(2025, 3, 14), text)

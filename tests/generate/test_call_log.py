@@ -7,17 +7,17 @@ import pytest
 
 from recall_bench.core.usage import Usage
 from recall_bench.errors import DataError, FolderBusy
-from recall_bench.generate.call_log import Call, CallLog
+from recall_bench.generate.call_log import CallLog, ModelCall
 from recall_bench.models.model import Prompt
 
 PROMPT = Prompt(system="s", user="u")
 
 
-def call(log: CallLog, text: str, cost_usd: float = 0.5) -> Call:
-    return Call(
+def call(log: CallLog, text: str, cost_usd: float = 0.5) -> ModelCall:
+    return ModelCall(
         at=datetime(2026, 1, 1, tzinfo=UTC),
         unit="day 1",
-        key=log.key_of("m", PROMPT, 0),
+        key=log.make_key("m", PROMPT, 0),
         model="m",
         text=text,
         usage=Usage(calls=1, cost_usd=cost_usd),
@@ -26,22 +26,22 @@ def call(log: CallLog, text: str, cost_usd: float = 0.5) -> Call:
 
 def test_a_reply_is_there_for_the_next_run_and_so_is_its_price(tmp_path: Path) -> None:
     with CallLog(tmp_path / "x.jsonl") as log:
-        log.keep(call(log, "said"))
+        log.record_call(call(log, "said"))
     with CallLog(tmp_path / "x.jsonl") as log:
-        found = log.reply(log.key_of("m", PROMPT, 0))
+        found = log.find_reply(log.make_key("m", PROMPT, 0))
 
         assert found is not None
         assert found.text == "said"
         assert found.usage == Usage(cached=1)
         assert log.spent == Usage(calls=1, cost_usd=0.5)
-        assert log.reply(log.key_of("m", PROMPT, 1)) is None
-        assert log.reply(log.key_of("other", PROMPT, 0)) is None
+        assert log.find_reply(log.make_key("m", PROMPT, 1)) is None
+        assert log.find_reply(log.make_key("other", PROMPT, 0)) is None
 
 
 def test_a_torn_last_line_is_forgotten(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     with CallLog(path) as log:
-        log.keep(call(log, "whole"))
+        log.record_call(call(log, "whole"))
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:40])
 
@@ -70,24 +70,24 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
 def test_overwriting_asks_anew_and_goes_on_when_cut_short(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     with CallLog(path) as log:
-        log.keep(call(log, "first"))
-        first = log.key_of("m", PROMPT, 0)
-        log.begin(overwrite=True)
-        second = log.key_of("m", PROMPT, 0)
-        log.replaced("day 1")
+        log.record_call(call(log, "first"))
+        first = log.make_key("m", PROMPT, 0)
+        log.begin_round(overwrite=True)
+        second = log.make_key("m", PROMPT, 0)
+        log.mark_written("day 1")
 
         assert first != second
-        assert log.reply(second) is None
+        assert log.find_reply(second) is None
     with CallLog(path) as log:
-        log.begin(overwrite=True)
+        log.begin_round(overwrite=True)
 
-        assert log.key_of("m", PROMPT, 0) == second
-        assert log.is_replaced("day 1")
-        assert not log.is_replaced("day 2")
-        log.end()
+        assert log.make_key("m", PROMPT, 0) == second
+        assert log.is_written_anew("day 1")
+        assert not log.is_written_anew("day 2")
+        log.end_round()
     with CallLog(path) as log:
-        log.begin(overwrite=False)
-        assert log.key_of("m", PROMPT, 0) == second
-        log.begin(overwrite=True)
-        assert log.key_of("m", PROMPT, 0) not in {first, second}
-        assert not log.is_replaced("day 1")
+        log.begin_round(overwrite=False)
+        assert log.make_key("m", PROMPT, 0) == second
+        log.begin_round(overwrite=True)
+        assert log.make_key("m", PROMPT, 0) not in {first, second}
+        assert not log.is_written_anew("day 1")

@@ -9,7 +9,7 @@ import pytest
 from recall_bench.core.usage import Usage
 from recall_bench.errors import BudgetSpent, ModelFault, ModelGone
 from recall_bench.generate.call_log import CallLog
-from recall_bench.generate.caller import Caller
+from recall_bench.generate.caller import ModelCaller
 from recall_bench.models.model import Prompt, Reply
 from tests.generate.scripted import ScriptedModel
 
@@ -23,9 +23,9 @@ def test_a_reply_on_record_is_not_paid_for_again(tmp_path: Path) -> None:
 
     async def once() -> Usage:
         with CallLog(tmp_path / "log.jsonl") as log:
-            caller = Caller(model, log)
+            caller = ModelCaller(model, log)
             for number in range(3):
-                reply, _ = await caller.reply(prompt(number), "unit")
+                reply, _ = await caller.ask(prompt(number), "unit")
                 assert reply.text == f"reply {number}"
             return caller.usage
 
@@ -39,10 +39,10 @@ def test_no_more_calls_at_once_than_allowed(tmp_path: Path) -> None:
 
     async def run() -> None:
         with CallLog(tmp_path / "log.jsonl") as log:
-            caller = Caller(model, log, at_once=3)
+            caller = ModelCaller(model, log, at_once=3)
             async with anyio.create_task_group() as tasks:
                 for number in range(12):
-                    tasks.start_soon(caller.reply, prompt(number), "unit")
+                    tasks.start_soon(caller.ask, prompt(number), "unit")
 
     anyio.run(run)
     assert model.most_at_once == 3
@@ -56,7 +56,7 @@ def test_a_call_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
             CallLog(tmp_path / "log.jsonl") as log,
             pytest.raises(ModelFault, match=r"no reply within 0\.05 s"),
         ):
-            await Caller(model, log, timeout_s=0.05).reply(prompt(1), "unit")
+            await ModelCaller(model, log, timeout_s=0.05).ask(prompt(1), "unit")
 
     anyio.run(run)
     assert model.at_once == 0
@@ -67,11 +67,11 @@ def test_spent_money_ends_it_before_the_limit_is_passed(tmp_path: Path) -> None:
 
     async def run() -> None:
         with CallLog(tmp_path / "log.jsonl") as log:
-            caller = Caller(model, log, max_cost_usd=1.0)
+            caller = ModelCaller(model, log, max_cost_usd=1.0)
             for number in range(3):
-                await caller.reply(prompt(number), "unit")
+                await caller.ask(prompt(number), "unit")
             with pytest.raises(BudgetSpent, match=r"cost 0\.90 USD"):
-                await caller.reply(prompt(3), "unit")
+                await caller.ask(prompt(3), "unit")
             assert log.spent.cost_usd == pytest.approx(0.9)
 
     anyio.run(run)
@@ -82,12 +82,12 @@ def test_side_by_side_the_calls_under_way_count_too(tmp_path: Path) -> None:
 
     async def run() -> float:
         with CallLog(tmp_path / "log.jsonl") as log:
-            caller = Caller(model, log, at_once=4, max_cost_usd=1.0)
-            await caller.reply(prompt(99), "unit")
+            caller = ModelCaller(model, log, at_once=4, max_cost_usd=1.0)
+            await caller.ask(prompt(99), "unit")
 
             async def one(number: int) -> None:
                 with suppress(BudgetSpent):
-                    await caller.reply(prompt(number), "unit")
+                    await caller.ask(prompt(number), "unit")
 
             async with anyio.create_task_group() as tasks:
                 for number in range(12):
@@ -102,10 +102,10 @@ def test_a_server_that_counts_no_tokens_cannot_be_held_to_a_limit(tmp_path: Path
 
     async def run() -> None:
         with CallLog(tmp_path / "log.jsonl") as log:
-            caller = Caller(model, log, max_cost_usd=1.0)
-            await caller.reply(prompt(1), "unit")
+            caller = ModelCaller(model, log, max_cost_usd=1.0)
+            await caller.ask(prompt(1), "unit")
             with pytest.raises(BudgetSpent, match="how many tokens"):
-                await caller.reply(prompt(2), "unit")
+                await caller.ask(prompt(2), "unit")
 
     anyio.run(run)
 
@@ -116,10 +116,10 @@ def test_a_model_that_never_replies_is_gone(tmp_path: Path) -> None:
     async def run() -> list[type[ModelFault]]:
         ends = []
         with CallLog(tmp_path / "log.jsonl") as log:
-            caller = Caller(model, log, at_once=1)
+            caller = ModelCaller(model, log, at_once=1)
             for number in range(7):
                 try:
-                    await caller.reply(prompt(number), "unit")
+                    await caller.ask(prompt(number), "unit")
                 except ModelFault as fault:
                     ends.append(type(fault))
         return ends
@@ -132,10 +132,10 @@ def test_one_reply_in_between_restores_patience(tmp_path: Path) -> None:
 
     async def run() -> None:
         with CallLog(tmp_path / "log.jsonl") as log:
-            caller = Caller(model, log)
+            caller = ModelCaller(model, log)
             for number in range(40):
                 try:
-                    await caller.reply(prompt(number), "unit")
+                    await caller.ask(prompt(number), "unit")
                 except ModelGone:
                     raise
                 except ModelFault:

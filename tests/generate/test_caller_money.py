@@ -9,7 +9,7 @@ import pytest
 from recall_bench.core.usage import Usage
 from recall_bench.errors import BudgetSpent
 from recall_bench.generate.call_log import CallLog
-from recall_bench.generate.caller import Caller
+from recall_bench.generate.caller import ModelCaller
 from recall_bench.models.model import Prompt, Reply
 from tests.generate.scripted import ScriptedModel
 
@@ -18,11 +18,11 @@ def prompt(number: int) -> Prompt:
     return Prompt(system="s", user=str(number))
 
 
-async def ask_all(caller: Caller, numbers: range) -> None:
+async def ask_all(caller: ModelCaller, numbers: range) -> None:
     """All at once, until the money ends it as it ends a pass."""
     async with anyio.create_task_group() as tasks:
         for number in numbers:
-            tasks.start_soon(caller.reply, prompt(number), "unit")
+            tasks.start_soon(caller.ask, prompt(number), "unit")
 
 
 class Uneven(ScriptedModel):
@@ -41,7 +41,7 @@ def test_the_end_of_the_money_cuts_off_no_call_that_is_under_way(tmp_path: Path)
 
     async def run() -> int:
         with CallLog(tmp_path / "log.jsonl") as log:
-            caller = Caller(model, log, at_once=4, max_cost_usd=1.0)
+            caller = ModelCaller(model, log, at_once=4, max_cost_usd=1.0)
             with pytest.raises(BaseExceptionGroup) as ended:
                 await ask_all(caller, range(30))
             assert ended.group_contains(BudgetSpent)
@@ -55,7 +55,7 @@ def test_the_limit_holds_from_the_first_call_on(tmp_path: Path) -> None:
 
     async def run() -> float:
         with CallLog(tmp_path / "log.jsonl") as log:
-            caller = Caller(model, log, at_once=8, max_cost_usd=1.0)
+            caller = ModelCaller(model, log, at_once=8, max_cost_usd=1.0)
             with suppress(BaseExceptionGroup):
                 await ask_all(caller, range(8))
             return log.spent.cost_usd
@@ -70,7 +70,7 @@ def test_calls_that_cost_nothing_are_made_side_by_side(tmp_path: Path) -> None:
 
     async def run() -> None:
         with CallLog(tmp_path / "log.jsonl") as log:
-            await ask_all(Caller(model, log, at_once=4, max_cost_usd=1.0), range(12))
+            await ask_all(ModelCaller(model, log, at_once=4, max_cost_usd=1.0), range(12))
 
     anyio.run(run)
     assert model.most_at_once == 4
@@ -82,9 +82,9 @@ def test_a_limit_is_not_refused_for_what_another_model_left_unpriced(tmp_path: P
 
     async def run() -> None:
         with CallLog(tmp_path / "log.jsonl") as log:
-            await Caller(free, log).reply(prompt(1), "unit")
+            await ModelCaller(free, log).ask(prompt(1), "unit")
         with CallLog(tmp_path / "log.jsonl") as log:
-            await Caller(priced, log, max_cost_usd=1.0).reply(prompt(2), "unit")
+            await ModelCaller(priced, log, max_cost_usd=1.0).ask(prompt(2), "unit")
 
     anyio.run(run)
     assert len(priced.asked) == 1
@@ -95,7 +95,7 @@ def test_half_a_surrogate_pair_goes_on_record(tmp_path: Path) -> None:
 
     async def run() -> list[str]:
         with CallLog(tmp_path / "log.jsonl") as log:
-            reply, _ = await Caller(model, log).reply(prompt(1), "unit")
+            reply, _ = await ModelCaller(model, log).ask(prompt(1), "unit")
             return [reply.text]
 
     assert anyio.run(run) == anyio.run(run) == [r"so \ud83d much"]

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from recall_bench.datasets.layout import Layout
-from recall_bench.generate.checks.answer_atoms import contradicting, holds
-from recall_bench.generate.checks.answer_kind import unfitting
-from recall_bench.generate.checks.checker import Checker, Kind, Problem
+from recall_bench.generate.checks.answer_atoms import check_atoms, is_in_answer
+from recall_bench.generate.checks.answer_kind import check_answer_kind
+from recall_bench.generate.checks.checker import ProblemKind, QuestionChecker, QuestionProblem
 from recall_bench.generate.checks.examining import open_checker
-from recall_bench.generate.checks.story import read_entry, read_story_days
-from recall_bench.lint.asked import Asked
-from recall_bench.lint.corpus import Corpus
+from recall_bench.generate.checks.story import parse_entry, read_corpus
+from recall_bench.lint.asked import LintQuestion
+from recall_bench.lint.corpus import LintCorpus
 from recall_bench.resolve.personas import SAMPLE
 from recall_bench.shipped import SOURCES
 from recall_bench.yaml12 import Document
@@ -33,28 +33,30 @@ def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
 
 
 @pytest.fixture(scope="module")
-def corpus(layout: Layout) -> Corpus:
-    return read_story_days(layout)
+def corpus(layout: Layout) -> LintCorpus:
+    return read_corpus(layout)
 
 
 @pytest.fixture
-def checker(layout: Layout) -> Checker:
+def checker(layout: Layout) -> QuestionChecker:
     return open_checker(layout)
 
 
-def found(corpus: Corpus, entry: Question) -> list[Problem]:
-    asked = read_entry(corpus, entry)
-    assert isinstance(asked, Asked)
-    return [*contradicting(asked), *unfitting(corpus, asked)]
+def found(corpus: LintCorpus, entry: Question) -> list[QuestionProblem]:
+    asked = parse_entry(corpus, entry)
+    assert isinstance(asked, LintQuestion)
+    return [*check_atoms(asked), *check_answer_kind(corpus, asked)]
 
 
-def graves(checker: Checker, entry: Question) -> list[str]:
+def graves(checker: QuestionChecker, entry: Question) -> list[str]:
     problems = checker.examine(entry).problems
-    return [each.message for each in problems if each.kind is Kind.SUPPORT and each.is_grave]
+    return [each.message for each in problems if each.kind is ProblemKind.SUPPORT and each.is_grave]
 
 
 @pytest.mark.parametrize("wrong", ["$999,999.", "I do not know.", "Yes.", "Hob Tarn.", "£40."])
-def test_an_answer_without_any_of_its_atoms_is_defective(checker: Checker, wrong: str) -> None:
+def test_an_answer_without_any_of_its_atoms_is_defective(
+    checker: QuestionChecker, wrong: str
+) -> None:
     sound = question(WHO, "Kofi Larrabee.", 1, atoms=["Kofi Larrabee"])
 
     assert checker.examine(sound).is_sound
@@ -64,13 +66,15 @@ def test_an_answer_without_any_of_its_atoms_is_defective(checker: Checker, wrong
 
 
 @pytest.mark.parametrize("wrong", ["$999,999.", "I do not know.", "Yes.", "3 March 2025."])
-def test_without_atoms_the_kind_of_the_answer_is_looked_at(checker: Checker, wrong: str) -> None:
+def test_without_atoms_the_kind_of_the_answer_is_looked_at(
+    checker: QuestionChecker, wrong: str
+) -> None:
     assert any(
         f"the answer “{wrong}” " in each for each in graves(checker, question(WHO, wrong, 1))
     )
 
 
-def test_an_answer_that_lacks_one_of_several_atoms_measures_less(corpus: Corpus) -> None:
+def test_an_answer_that_lacks_one_of_several_atoms_measures_less(corpus: LintCorpus) -> None:
     asked = question(WHO, "Kofi Larrabee.", 1, atoms=["Kofi Larrabee", "Hob Tarn"])
 
     [problem] = found(corpus, asked)
@@ -93,7 +97,7 @@ def test_an_answer_that_lacks_one_of_several_atoms_measures_less(corpus: Corpus)
     ],
 )
 def test_an_atom_may_be_spelled_otherwise(answer: str, atom: str) -> None:
-    assert holds(answer, atom)
+    assert is_in_answer(answer, atom)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +112,7 @@ def test_an_atom_may_be_spelled_otherwise(answer: str, atom: str) -> None:
     ],
 )
 def test_another_value_is_not_the_atom(answer: str, atom: str) -> None:
-    assert not holds(answer, atom)
+    assert not is_in_answer(answer, atom)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +130,7 @@ def test_another_value_is_not_the_atom(answer: str, atom: str) -> None:
     ],
 )
 def test_a_side_may_be_taken_without_the_word(
-    corpus: Corpus, answer: str, atom: str, is_held: bool
+    corpus: LintCorpus, answer: str, atom: str, is_held: bool
 ) -> None:
     asked = question(
         "Did Hob Tarn pay on 2025-03-03?", answer, 1, category="negative-recall", atoms=[atom]
@@ -135,14 +139,14 @@ def test_a_side_may_be_taken_without_the_word(
     assert (found(corpus, asked) == []) is is_held
 
 
-def test_an_alias_in_the_answer_stands_for_its_atoms(corpus: Corpus) -> None:
+def test_an_alias_in_the_answer_stands_for_its_atoms(corpus: LintCorpus) -> None:
     asked = question(WHO, "The tanner.", 1, atoms=["Kofi Larrabee"])
 
     assert found(corpus, asked)
     assert not found(corpus, {**asked, "aliases": ["the tanner"]})
 
 
-def test_an_answer_that_keeps_a_secret_is_no_answer_to_look_at(corpus: Corpus) -> None:
+def test_an_answer_that_keeps_a_secret_is_no_answer_to_look_at(corpus: LintCorpus) -> None:
     refused = secret("How much is missing?", "I do not know.", 9, atoms=["£9,300"])
 
     assert found(corpus, refused) == []
@@ -175,12 +179,12 @@ def test_an_answer_that_keeps_a_secret_is_no_answer_to_look_at(corpus: Corpus) -
     ],
 )
 def test_an_answer_of_another_kind_is_found(
-    corpus: Corpus, asked: str, answer: str, said: str
+    corpus: LintCorpus, asked: str, answer: str, said: str
 ) -> None:
     [problem] = found(corpus, question(asked, answer, 1))
 
     assert said in problem.message
-    assert (problem.kind, problem.is_grave) == (Kind.SUPPORT, True)
+    assert (problem.kind, problem.is_grave) == (ProblemKind.SUPPORT, True)
 
 
 @pytest.mark.parametrize(
@@ -208,18 +212,20 @@ def test_an_answer_of_another_kind_is_found(
         ("What became of the toll?", "There is no record of that."),
     ],
 )
-def test_an_answer_that_may_be_right_is_left_alone(corpus: Corpus, asked: str, answer: str) -> None:
+def test_an_answer_that_may_be_right_is_left_alone(
+    corpus: LintCorpus, asked: str, answer: str
+) -> None:
     assert found(corpus, question(asked, answer, 1)) == []
 
 
-def test_who_did_not_know_may_be_quoted(corpus: Corpus) -> None:
+def test_who_did_not_know_may_be_quoted(corpus: LintCorpus) -> None:
     asked = question("What did Hob Tarn say of the red barge?", "“I do not know.”", 2)
 
     assert found(corpus, asked) == []
     assert found(corpus, {**asked, "relevant_days": [1]})
 
 
-def test_what_never_happened_may_be_unknown(corpus: Corpus) -> None:
+def test_what_never_happened_may_be_unknown(corpus: LintCorpus) -> None:
     asked = question("Where did the ferry sink?", "I do not know.", 1, category="negative-recall")
 
     assert found(corpus, asked) == []
@@ -227,7 +233,7 @@ def test_what_never_happened_may_be_unknown(corpus: Corpus) -> None:
 
 def all_found(folder: Path, arcs: str) -> list[str]:
     layout = Layout(folder, arcs)
-    corpus = read_story_days(layout)
+    corpus = read_corpus(layout)
     rows = Document("q", layout.questions_file.read_text(encoding="utf-8")).content
     assert isinstance(rows, list)
     assert len(rows) > 90

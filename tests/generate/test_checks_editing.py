@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import pytest
 
 from recall_bench.errors import Malformed
-from recall_bench.generate.checks.checker import Repair
-from recall_bench.generate.checks.editing import edited
+from recall_bench.generate.checks.checker import QuestionRepair
+from recall_bench.generate.checks.editing import rewrite_questions
 from recall_bench.yaml12 import Document
 
 BLOCK = """\
@@ -32,11 +32,11 @@ BLOCK = """\
 """
 
 
-def repair(**changes: object) -> Repair:
-    return Repair(changes=changes, why="")
+def repair(**changes: object) -> QuestionRepair:
+    return QuestionRepair(changes=changes, why="")
 
 
-GONE = Repair(changes={}, why="", removes=True)
+GONE = QuestionRepair(changes={}, why="", removes=True)
 
 
 @pytest.mark.parametrize(
@@ -60,13 +60,13 @@ GONE = Repair(changes={}, why="", removes=True)
     ],
 )
 def test_one_field_changes_and_every_other_byte_stays(
-    place: int, made: Repair, old: str, new: str
+    place: int, made: QuestionRepair, old: str, new: str
 ) -> None:
-    assert edited("q.yaml", BLOCK, {place: made}) == BLOCK.replace(old, new)
+    assert rewrite_questions("q.yaml", BLOCK, {place: made}) == BLOCK.replace(old, new)
 
 
 def test_comments_around_a_removed_entry_stay() -> None:
-    left = edited("q.yaml", BLOCK, {0: GONE})
+    left = rewrite_questions("q.yaml", BLOCK, {0: GONE})
 
     assert left.startswith("# kept by hand\n\n# between\n- id: q2\n")
 
@@ -74,7 +74,9 @@ def test_comments_around_a_removed_entry_stay() -> None:
 def test_line_ends_stay_as_they_were() -> None:
     source = BLOCK.replace("\n", "\r\n")
 
-    changed = edited("q.yaml", source, {0: repair(after=1), 1: repair(relevant_days=[4])})
+    changed = rewrite_questions(
+        "q.yaml", source, {0: repair(after=1), 1: repair(relevant_days=[4])}
+    )
 
     assert changed.replace("\r\n", "") == changed.replace("\r\n", "\n").replace("\n", "")
     assert "after: 1\r\n" in changed
@@ -104,10 +106,10 @@ def test_entries_that_hang_together_are_refused_and_not_broken() -> None:
     tied = "- id: q1\n  days: &d [1]\n- id: q2\n  days: *d\n"
 
     with pytest.raises(Malformed, match=r"q\.yaml: uses anchors"):
-        edited("q.yaml", tied, {0: repair(days=[2])})
+        rewrite_questions("q.yaml", tied, {0: repair(days=[2])})
 
 
-def _content(source: str, repairs: Mapping[int, Repair]) -> list[object]:
-    content = Document("q.yaml", edited("q.yaml", source, repairs)).content
+def _content(source: str, repairs: Mapping[int, QuestionRepair]) -> list[object]:
+    content = Document("q.yaml", rewrite_questions("q.yaml", source, repairs)).content
     assert isinstance(content, list)
     return content

@@ -6,7 +6,7 @@ import pytest
 
 from recall_bench.datasets.layout import Layout
 from recall_bench.errors import Malformed, UsageError
-from recall_bench.generate.checks.checker import Checker, Examined, Kind
+from recall_bench.generate.checks.checker import ProblemKind, QuestionCheck, QuestionChecker
 from recall_bench.generate.checks.examining import open_checker
 from tests.lint.lock import ARCS, Question, correction, question, secret, write
 
@@ -23,24 +23,24 @@ SOUND = question("What did Hob Tarn mend on 2025-03-04?", "The winch of the uppe
 
 
 @pytest.fixture
-def checker(tmp_path: Path) -> Checker:
+def checker(tmp_path: Path) -> QuestionChecker:
     return open_checker(Layout(write(tmp_path, DAYS), ARCS))
 
 
-def kinds(found: Examined) -> list[Kind]:
+def kinds(found: QuestionCheck) -> list[ProblemKind]:
     return [problem.kind for problem in found.problems]
 
 
-def only(found: Examined, kind: Kind) -> str:
+def only(found: QuestionCheck, kind: ProblemKind) -> str:
     assert kinds(found) == [kind]
     return found.problems[0].message
 
 
-def test_a_sound_question_has_no_problem_and_no_repair(checker: Checker) -> None:
-    assert checker.examine(SOUND) == Examined(problems=(), repair=None)
+def test_a_sound_question_has_no_problem_and_no_repair(checker: QuestionChecker) -> None:
+    assert checker.examine(SOUND) == QuestionCheck(problems=(), repair=None)
 
 
-def test_a_candidate_needs_no_id(checker: Checker) -> None:
+def test_a_candidate_needs_no_id(checker: QuestionChecker) -> None:
     assert checker.examine({key: SOUND[key] for key in SOUND if key != "id"}).is_sound
 
 
@@ -57,36 +57,36 @@ def test_a_candidate_needs_no_id(checker: Checker) -> None:
     ],
 )
 def test_the_format_is_checked_field_by_field(
-    checker: Checker, fields: Question, said: str
+    checker: QuestionChecker, fields: Question, said: str
 ) -> None:
-    assert said in only(checker.examine({**SOUND, **fields}), Kind.FORMAT)
+    assert said in only(checker.examine({**SOUND, **fields}), ProblemKind.FORMAT)
 
 
-def test_texts_that_no_file_could_hold_are_examined_all_the_same(checker: Checker) -> None:
+def test_texts_that_no_file_could_hold_are_examined_all_the_same(checker: QuestionChecker) -> None:
     asked = {**SOUND, "question": "What did Hob Tarn mend \ud83d on 2025-03-04?\x7f"}
 
     assert checker.examine(asked).is_sound
 
 
-def test_a_value_that_the_days_do_not_state_is_unsupported(checker: Checker) -> None:
+def test_a_value_that_the_days_do_not_state_is_unsupported(checker: QuestionChecker) -> None:
     asked = question("What did the barges pay in March 2025?", "£52.", 1)
 
-    assert "nothing on day 1 states £52" in only(checker.examine(asked), Kind.SUPPORT)
+    assert "nothing on day 1 states £52" in only(checker.examine(asked), ProblemKind.SUPPORT)
 
 
-def test_a_free_answer_of_other_words_is_unsupported(checker: Checker) -> None:
+def test_a_free_answer_of_other_words_is_unsupported(checker: QuestionChecker) -> None:
     asked = question("What did Hob Tarn mend on 2025-03-04?", "A leaking rudder cable.", 2)
 
-    assert "not even cabl, leak, rudder" in only(checker.examine(asked), Kind.SUPPORT)
+    assert "not even cabl, leak, rudder" in only(checker.examine(asked), ProblemKind.SUPPORT)
 
 
-def test_a_free_answer_may_be_reworded(checker: Checker) -> None:
+def test_a_free_answer_may_be_reworded(checker: QuestionChecker) -> None:
     asked = question("What did Hob Tarn do on 2025-03-04?", "He fixed the winch in the rain.", 2)
 
     assert checker.examine(asked).is_sound
 
 
-def test_a_no_is_held_against_what_the_day_says(checker: Checker) -> None:
+def test_a_no_is_held_against_what_the_day_says(checker: QuestionChecker) -> None:
     asked = question(
         "Did Hob Tarn mend the winch of the upper gate in heavy rain?",
         "No.",
@@ -94,26 +94,28 @@ def test_a_no_is_held_against_what_the_day_says(checker: Checker) -> None:
         category="negative-recall",
     )
 
-    assert "the answer is no, but day 2 says" in only(checker.examine(asked), Kind.SUPPORT)
+    assert "the answer is no, but day 2 says" in only(checker.examine(asked), ProblemKind.SUPPORT)
 
 
 def spanned(start: int, end: int, **more: object) -> Question:
     return {**SOUND, "evidence": [{"day": 2, "start": start, "end": end, **more}]}
 
 
-def test_evidence_has_to_lie_in_its_day_and_session(checker: Checker) -> None:
+def test_evidence_has_to_lie_in_its_day_and_session(checker: QuestionChecker) -> None:
     assert checker.examine(spanned(50, 90, session="principal")).is_sound
-    assert "characters 50 to 9000" in only(checker.examine(spanned(50, 9000)), Kind.SUPPORT)
+    assert "characters 50 to 9000" in only(checker.examine(spanned(50, 9000)), ProblemKind.SUPPORT)
     wrong = checker.examine(spanned(50, 90, session="boats"))
-    assert "not of boats" in only(wrong, Kind.SUPPORT)
+    assert "not of boats" in only(wrong, ProblemKind.SUPPORT)
 
 
-def test_a_quotation_has_to_stand_where_the_evidence_says(checker: Checker) -> None:
+def test_a_quotation_has_to_stand_where_the_evidence_says(checker: QuestionChecker) -> None:
     there = {**SOUND, "evidence": [{"day": 2, "quote": "mended the winch of the  upper gate"}]}
     absent = {**SOUND, "evidence": [{"day": 2, "quote": "mended the capstan"}]}
 
     assert checker.examine(there).is_sound
-    assert "day 2 does not say “mended the capstan”" in only(checker.examine(absent), Kind.SUPPORT)
+    assert "day 2 does not say “mended the capstan”" in only(
+        checker.examine(absent), ProblemKind.SUPPORT
+    )
 
 
 def test_evidence_has_to_hold_the_value(tmp_path: Path) -> None:
@@ -128,17 +130,17 @@ def test_evidence_has_to_hold_the_value(tmp_path: Path) -> None:
 
     assert checker.examine(pointing("The toll is £40.")).is_sound
     lost = checker.examine(pointing("Fog until noon"))
-    assert "its evidence does not hold £40" in only(lost, Kind.SUPPORT)
+    assert "its evidence does not hold £40" in only(lost, ProblemKind.SUPPORT)
 
 
 TOLL = question("What is the toll for barges at the upper gate?", "£40.", 1)
 
 
-def test_a_value_that_a_later_day_replaces_is_stale(checker: Checker) -> None:
+def test_a_value_that_a_later_day_replaces_is_stale(checker: QuestionChecker) -> None:
     found = checker.examine(TOLL)
 
     assert "£40 holds until day 6, which says “Lock rules: the toll for barges is £45" in only(
-        found, Kind.STALENESS
+        found, ProblemKind.STALENESS
     )
     assert found.repair is not None
     assert found.repair.changes == {"irrelevant_after": 5, "changes_on": 6}
@@ -155,12 +157,12 @@ def test_a_value_that_a_later_day_replaces_is_stale(checker: Checker) -> None:
     ids=["retired in time", "dated", "asked of the past", "asked of the last value"],
 )
 def test_a_question_that_says_of_when_it_asks_is_not_stale(
-    checker: Checker, fields: Question
+    checker: QuestionChecker, fields: Question
 ) -> None:
     assert checker.examine({**TOLL, **fields}).is_sound
 
 
-def test_a_question_retired_too_late_is_stale(checker: Checker) -> None:
+def test_a_question_retired_too_late_is_stale(checker: QuestionChecker) -> None:
     repair = checker.examine({**TOLL, "irrelevant_after": 8}).repair
 
     assert repair is not None
@@ -203,7 +205,7 @@ def test_a_correction_of_the_story_makes_its_wrong_value_stale(tmp_path: Path) -
 
     found = open_checker(Layout(folder, ARCS)).examine(asked)
 
-    assert Kind.STALENESS in kinds(found)
+    assert ProblemKind.STALENESS in kinds(found)
     assert found.repair is not None
     assert found.repair.changes["irrelevant_after"] == 9
 
@@ -217,28 +219,28 @@ def test_a_correction_of_the_story_makes_its_wrong_value_stale(tmp_path: Path) -
         ("What happened?", "it names nothing by which somebody could tell what is meant"),
     ],
 )
-def test_what_nobody_can_place_is_vague(checker: Checker, text: str, said: str) -> None:
-    assert said in only(checker.examine({**SOUND, "question": text}), Kind.VAGUENESS)
+def test_what_nobody_can_place_is_vague(checker: QuestionChecker, text: str, said: str) -> None:
+    assert said in only(checker.examine({**SOUND, "question": text}), ProblemKind.VAGUENESS)
 
 
-def test_nothing_kept_is_asked_again(checker: Checker) -> None:
+def test_nothing_kept_is_asked_again(checker: QuestionChecker) -> None:
     checker.keep(SOUND)
 
     again = checker.examine({**SOUND, "id": "lock-2"})
-    assert "asks the same; remove one" in only(again, Kind.DUPLICATE)
+    assert "asks the same; remove one" in only(again, ProblemKind.DUPLICATE)
     assert again.repair is not None
     assert again.repair.removes
     near = {**SOUND, "id": "lock-3", "question": "On 2025-03-04, what did Hob Tarn mend there?"}
-    assert "asks nearly the same" in only(checker.examine(near), Kind.DUPLICATE)
+    assert "asks nearly the same" in only(checker.examine(near), ProblemKind.DUPLICATE)
     other = {**SOUND, "id": "lock-4", "answer": "Two oars and a cotter pin at dawn."}
-    assert Kind.DUPLICATE in kinds(checker.examine(other))
+    assert ProblemKind.DUPLICATE in kinds(checker.examine(other))
     assert checker.examine(other).repair is None
 
 
 def test_known_questions_are_kept_from_the_start(tmp_path: Path) -> None:
     checker = open_checker(Layout(write(tmp_path, DAYS), ARCS), known=[SOUND])
 
-    assert kinds(checker.examine({**SOUND, "id": "lock-2"})) == [Kind.DUPLICATE]
+    assert kinds(checker.examine({**SOUND, "id": "lock-2"})) == [ProblemKind.DUPLICATE]
 
 
 ASK = "How large was the shortfall of 2025-03-11?"
@@ -269,11 +271,11 @@ KEPT = secret(ASK, "That is not for this group to know.", 9)
     ],
 )
 def test_who_asks_and_what_is_disclosed_have_to_fit(
-    checker: Checker, fields: Question, said: str
+    checker: QuestionChecker, fields: Question, said: str
 ) -> None:
     assert checker.examine(KEPT).is_sound
     found = checker.examine({**KEPT, **fields})
-    assert set(kinds(found)) == {Kind.BOUNDARY}
+    assert set(kinds(found)) == {ProblemKind.BOUNDARY}
     assert any(said in problem.message for problem in found.problems)
 
 
@@ -286,20 +288,20 @@ def test_who_asks_and_what_is_disclosed_have_to_fit(
     ids=["the asker was not told", "the answer would be unsupported"],
 )
 def test_a_disclosing_reference_is_not_declared_an_answer(
-    checker: Checker, fields: Question
+    checker: QuestionChecker, fields: Question
 ) -> None:
     found = checker.examine({**KEPT, **fields})
 
-    assert Kind.BOUNDARY in kinds(found)
+    assert ProblemKind.BOUNDARY in kinds(found)
     assert found.repair is None
 
 
-def test_an_expected_answer_forbids_nothing(checker: Checker) -> None:
+def test_an_expected_answer_forbids_nothing(checker: QuestionChecker) -> None:
     told = {**KEPT, "answer": "£9,300.", "query_session": "audit", "expected_disclosure": "answer"}
 
     found = checker.examine(told)
 
-    assert "it expects an answer and forbids audit" in only(found, Kind.BOUNDARY)
+    assert "it expects an answer and forbids audit" in only(found, ProblemKind.BOUNDARY)
     assert found.repair is not None
     assert found.repair.changes == {"forbidden_sessions": None}
 

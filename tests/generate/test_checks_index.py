@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from recall_bench.datasets.layout import Layout
-from recall_bench.generate.checks.story import read_entry, read_story_days
-from recall_bench.lint.asked import Asked
-from recall_bench.lint.atoms import MONEY, atoms
-from recall_bench.lint.index import Index
+from recall_bench.generate.checks.story import parse_entry, read_corpus
+from recall_bench.lint.asked import LintQuestion
+from recall_bench.lint.atoms import MONEY, find_claims
+from recall_bench.lint.index import ValueIndex
 from tests.lint.lock import ARCS, question, write
 
 DAYS = {
@@ -18,31 +18,31 @@ ANSWER = 'Hob Tarn took £40 at 9:40 AM and said "pay at the gate".'
 
 
 def test_an_index_of_everything_knows_what_one_of_the_answer_knows(tmp_path: Path) -> None:
-    corpus = read_story_days(Layout(write(tmp_path, DAYS), ARCS))
-    wanted = atoms(ANSWER)
-    narrow = Index(corpus.days, wanted)
+    corpus = read_corpus(Layout(write(tmp_path, DAYS), ARCS))
+    wanted = find_claims(ANSWER)
+    narrow = ValueIndex(corpus.days, wanted)
 
     assert len(wanted) == 4
     for atom in wanted:
-        assert corpus.index.spots(atom) == narrow.spots(atom)
-        assert corpus.index.loose_days(atom) == narrow.loose_days(atom)
-        assert [said.text for said in corpus.index.said(atom)] == [
-            said.text for said in narrow.said(atom)
+        assert corpus.index.find_spots(atom) == narrow.find_spots(atom)
+        assert corpus.index.find_loose_days(atom) == narrow.find_loose_days(atom)
+        assert [said.text for said in corpus.index.find_mentions(atom)] == [
+            said.text for said in narrow.find_mentions(atom)
         ]
 
 
 def test_values_of_a_kind_can_be_listed(tmp_path: Path) -> None:
-    corpus = read_story_days(Layout(write(tmp_path, DAYS), ARCS))
+    corpus = read_corpus(Layout(write(tmp_path, DAYS), ARCS))
 
-    assert [(value, said.day) for value, said in corpus.index.of_kind(MONEY)] == [("gbp 40", 1)]
+    assert [(value, said.day) for value, said in corpus.index.find_kind(MONEY)] == [("gbp 40", 1)]
 
 
 def test_other_questions_are_asked_of_the_same_days(tmp_path: Path) -> None:
-    corpus = read_story_days(Layout(write(tmp_path, DAYS), ARCS))
-    asked = read_entry(corpus, question("What is the toll?", "£40.", 1))
-    assert isinstance(asked, Asked)
+    corpus = read_corpus(Layout(write(tmp_path, DAYS), ARCS))
+    asked = parse_entry(corpus, question("What is the toll?", "£40.", 1))
+    assert isinstance(asked, LintQuestion)
 
-    other = corpus.asking([asked])
+    other = corpus.replace_questions([asked])
 
     assert other.questions == (asked,)
     assert other.index is corpus.index

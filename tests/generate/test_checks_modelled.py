@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from recall_bench.errors import ModelFault
-from recall_bench.generate.checks.opinion import Opinion, read_opinion
-from recall_bench.generate.checks.passages import BUDGET
+from recall_bench.generate.checks.opinion import ModelOpinion, parse_opinion
+from recall_bench.generate.checks.passages import MAX_CHARACTERS
 from recall_bench.generate.checks.request import VerifyRequest
-from recall_bench.generate.checks.verified import Line, Verdict, Verified
+from recall_bench.generate.checks.verified import QuestionVerdict, VerifiedQuestion, VerifyResult
 from recall_bench.generate.checks.verifying import verify_questions
-from recall_bench.generate.rounds import Rejected
+from recall_bench.generate.rounds import RejectedReply
 from recall_bench.models.model import Prompt
 from recall_bench.yaml12 import load_yaml
 from tests.generate.scripted import ScriptedModel
@@ -42,11 +42,11 @@ def folder(tmp_path: Path) -> Path:
     return write(tmp_path, DAYS, ALL)
 
 
-def verified(folder: Path, model: ScriptedModel, **fields: Any) -> Verified:
+def verified(folder: Path, model: ScriptedModel, **fields: Any) -> VerifyResult:
     return verify_questions(VerifyRequest(persona=folder, model="scripted", **fields), model=model)
 
 
-def of(found: Verified, asked: Any) -> Line:
+def of(found: VerifyResult, asked: Any) -> VerifiedQuestion:
     return next(line for line in found.lines if line.id == asked["id"])
 
 
@@ -64,7 +64,7 @@ def test_each_question_is_put_once_with_its_days(folder: Path) -> None:
     found = verified(folder, model)
 
     assert len(model.asked) == 3
-    assert [line.verdict for line in found.lines] == [Verdict.ANSWERABLE] * 3
+    assert [line.verdict for line in found.lines] == [QuestionVerdict.ANSWERABLE] * 3
     prompt = next(each.user for each in model.asked if about(each, TOLL))
     assert "[day 1, 2025-03-03, session principal]" in prompt
     assert "still £40" in prompt, "the latest later day that shares a value"
@@ -88,7 +88,7 @@ def test_what_is_shown_of_the_days_is_bounded(tmp_path: Path) -> None:
 
     verified(folder, model)
 
-    assert len(model.asked[0].user) < BUDGET * 1.8
+    assert len(model.asked[0].user) < MAX_CHARACTERS * 1.8
     assert "£40" in model.asked[0].user
 
 
@@ -135,7 +135,7 @@ def test_what_the_model_doubts_is_a_problem(folder: Path) -> None:
 
     line = of(verified(folder, saying(WINCH, said)), WINCH)
 
-    assert line.verdict is Verdict.DEFECTIVE
+    assert line.verdict is QuestionVerdict.DEFECTIVE
     assert [p.message for p in line.problems] == [
         "the model finds no support for “the upper gate”; leave it out, or name its day"
     ]
@@ -151,7 +151,7 @@ def test_a_suggestion_that_passes_the_checks_is_proposed(folder: Path) -> None:
     assert isinstance(rows, list)
     changed = {"answer": "The winch.", "irrelevant_after": 8, "changes_on": 9}
     assert rows == [TOLL, {**WINCH, **changed}, KEPT]
-    assert of(found, WINCH).verdict is Verdict.NEEDS_CLEANUP
+    assert of(found, WINCH).verdict is QuestionVerdict.NEEDS_CLEANUP
 
 
 @pytest.mark.parametrize(
@@ -232,13 +232,13 @@ def test_a_secret_may_be_kept_in_other_words(folder: Path) -> None:
     ],
 )
 def test_a_reply_that_is_no_opinion_is_rejected(text: str) -> None:
-    assert isinstance(read_opinion(text, first=9, last=20), Rejected)
+    assert isinstance(parse_opinion(text, first=9, last=20), RejectedReply)
 
 
 def test_words_around_an_opinion_are_forgiven() -> None:
-    found = read_opinion(f"Sure!\n```json\n{reply()}\n```", first=1, last=20)
+    found = parse_opinion(f"Sure!\n```json\n{reply()}\n```", first=1, last=20)
 
-    assert found == Opinion(verdict=Verdict.ANSWERABLE, reasoning="As it says.")
+    assert found == ModelOpinion(verdict=QuestionVerdict.ANSWERABLE, reasoning="As it says.")
 
 
 def load_lines(folder: Path) -> list[str]:

@@ -5,44 +5,44 @@ from collections import Counter
 import pytest
 
 from recall_bench.datasets.layout import Layout
-from recall_bench.generate.checks.checker import Kind
-from recall_bench.generate.checks.editing import edited
-from recall_bench.generate.checks.file_check import Checked, check_file
-from recall_bench.generate.checks.story import read_story_days
-from recall_bench.lint.corpus import Corpus
+from recall_bench.generate.checks.checker import ProblemKind
+from recall_bench.generate.checks.editing import rewrite_questions
+from recall_bench.generate.checks.file_check import CheckedQuestion, check_file
+from recall_bench.generate.checks.story import read_corpus
+from recall_bench.lint.corpus import LintCorpus
 from recall_bench.yaml12 import Document
 from tests.conftest import shared_data
 
 pytestmark = pytest.mark.slow
 
-File = tuple[Checked, ...]
+File = tuple[CheckedQuestion, ...]
 
 
 @pytest.fixture(scope="module")
-def corpus() -> Corpus:
+def corpus() -> LintCorpus:
     """The executive assistant's 180 days."""
-    return read_story_days(Layout(shared_data("recall-ea/executive-assistant"), "arcs-180d.yaml"))
+    return read_corpus(Layout(shared_data("recall-ea/executive-assistant"), "arcs-180d.yaml"))
 
 
 @pytest.fixture(scope="module")
-def source(corpus: Corpus) -> str:
+def source(corpus: LintCorpus) -> str:
     return corpus.layout.questions_file.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def published(corpus: Corpus, source: str) -> File:
+def published(corpus: LintCorpus, source: str) -> File:
     """Its 316 questions."""
     return checked(corpus, source)
 
 
 @pytest.fixture(scope="module")
-def mended(corpus: Corpus, source: str, published: File) -> File:
+def mended(corpus: LintCorpus, source: str, published: File) -> File:
     """What is proposed in their place."""
     repairs = {c.place: c.examined.repair for c in published if c.examined.repair is not None}
-    return checked(corpus, edited("questions.yaml", source, repairs))
+    return checked(corpus, rewrite_questions("questions.yaml", source, repairs))
 
 
-def checked(corpus: Corpus, text: str) -> File:
+def checked(corpus: LintCorpus, text: str) -> File:
     content = Document("questions.yaml", text).content
     assert isinstance(content, list)
     return check_file(corpus, content)
@@ -52,7 +52,7 @@ def said(found: File, words: str) -> list[str]:
     return [c.name[-4:] for c in found for p in c.examined.problems if words in p.message]
 
 
-def counts(found: File) -> Counter[Kind]:
+def counts(found: File) -> Counter[ProblemKind]:
     return Counter(p.kind for c in found for p in c.examined.problems)
 
 
@@ -68,7 +68,7 @@ def test_its_day_numbers_are_found_and_become_dates(published: File, mended: Fil
 
 def test_its_repeated_questions_are_found(published: File, mended: File) -> None:
     assert said(published, "asks the same") == ["q162", "q283", "q307"]
-    removed = [c.name[-4:] for c in published if c.mended is None]
+    removed = [c.name[-4:] for c in published if c.repaired is None]
     assert removed == ["q162", "q283"], "the third has another answer: that takes judgement"
     assert len(mended) == 314
 

@@ -8,7 +8,7 @@ import pytest
 
 from recall_bench.errors import Malformed, UsageError
 from recall_bench.generate.checks.request import VerifyRequest
-from recall_bench.generate.checks.verified import Verdict, Verified
+from recall_bench.generate.checks.verified import QuestionVerdict, VerifyResult
 from recall_bench.generate.checks.verifying import verify_questions
 from recall_bench.yaml12 import load_yaml
 from tests.commands import Invoke
@@ -34,7 +34,7 @@ VAGUE = question("How many herons sat on the weir in this window?", "8 herons.",
 ALL = (SOUND, STALE, NUMBERED, TWIN, WINDOW, INSIDE, VAGUE)
 
 
-def verified(folder: Path, **fields: Any) -> Verified:
+def verified(folder: Path, **fields: Any) -> VerifyResult:
     return verify_questions(VerifyRequest(persona=folder, **fields))
 
 
@@ -71,12 +71,12 @@ def test_every_question_has_a_line_in_file_order(folder: Path) -> None:
         "refused": None,
     }
     assert [line.verdict for line in found.lines][1:] == [
-        Verdict.DEFECTIVE,
-        Verdict.NEEDS_CLEANUP,
-        Verdict.NEEDS_CLEANUP,
-        Verdict.NEEDS_CLEANUP,
-        Verdict.DEFECTIVE,
-        Verdict.NEEDS_CLEANUP,
+        QuestionVerdict.DEFECTIVE,
+        QuestionVerdict.NEEDS_CLEANUP,
+        QuestionVerdict.NEEDS_CLEANUP,
+        QuestionVerdict.NEEDS_CLEANUP,
+        QuestionVerdict.DEFECTIVE,
+        QuestionVerdict.NEEDS_CLEANUP,
     ]
     assert found.exit_code == 3
 

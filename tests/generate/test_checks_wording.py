@@ -3,16 +3,16 @@
 import pytest
 
 from recall_bench.datasets.layout import Layout
-from recall_bench.generate.checks.story import read_story_days
-from recall_bench.generate.checks.wording import dated
-from recall_bench.lint.corpus import Corpus
+from recall_bench.generate.checks.story import read_corpus
+from recall_bench.generate.checks.wording import replace_day_numbers
+from recall_bench.lint.corpus import LintCorpus
 from tests.lint.lock import ARCS, write
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> LintCorpus:
     days = {day: f"Fog, {day} herons." for day in range(1, 8)}
-    return read_story_days(Layout(write(tmp_path_factory.mktemp("lock"), days), ARCS))
+    return read_corpus(Layout(write(tmp_path_factory.mktemp("lock"), days), ARCS))
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
         ("By day 7.", "By 2025-03-09."),
     ],
 )
-def test_each_number_becomes_its_date(corpus: Corpus, text: str, wanted: str) -> None:
-    assert dated(corpus, text) == wanted
+def test_each_number_becomes_its_date(corpus: LintCorpus, text: str, wanted: str) -> None:
+    assert replace_day_numbers(corpus, text) == wanted
 
 
 @pytest.mark.parametrize(
@@ -43,5 +43,5 @@ def test_each_number_becomes_its_date(corpus: Corpus, text: str, wanted: str) ->
         "Today?",
     ],
 )
-def test_what_is_no_day_of_the_story_is_left_alone(corpus: Corpus, text: str) -> None:
-    assert dated(corpus, text) is None
+def test_what_is_no_day_of_the_story_is_left_alone(corpus: LintCorpus, text: str) -> None:
+    assert replace_day_numbers(corpus, text) is None

@@ -10,10 +10,10 @@ import pytest
 
 from recall_bench.datasets.persona import conversations
 from recall_bench.errors import UsageError
-from recall_bench.generate.conversations.offline import dialogue
+from recall_bench.generate.conversations.offline import build_dialogue
 from recall_bench.generate.conversations.request import ConversationsRequest
 from recall_bench.generate.conversations.writing import generate_conversations
-from recall_bench.generate.told_days import coverage
+from recall_bench.generate.told_days import count_coverage
 from recall_bench.models.model import Prompt
 from recall_bench.shipped import SOURCES
 from tests.generate.retelling import a_day, told_day
@@ -29,7 +29,7 @@ def persona(tmp_path: Path) -> Path:
 
 def by_the_log(asked: Prompt) -> str:
     """A sound dialogue for the day that the prompt shows."""
-    turns = dialogue(told_day(asked))
+    turns = build_dialogue(told_day(asked))
     return json.dumps([{"role": turn.speaker, "content": turn.text} for turn in turns])
 
 
@@ -52,12 +52,12 @@ def test_offline_every_day_becomes_a_dialogue_that_the_harness_reads(
 @pytest.mark.parametrize("sessions", [1, 3, 9])
 def test_a_dialogue_holds_all_of_the_log_whatever_its_shape(topics: int, sessions: int) -> None:
     day = a_day(sessions=sessions, topics=topics)
-    turns = dialogue(day)
+    turns = build_dialogue(day)
     said = "\n".join(turn.text for turn in turns)
 
     assert 4 <= len(turns) <= 12
     assert all(topic.text in said for topic in day.topics)
-    assert coverage(said, day) == (len(day.values), len(day.values))
+    assert count_coverage(said, day) == (len(day.values), len(day.values))
     assert all(f"[session: {name}]" in said for name in day.sessions)
 
 

@@ -7,27 +7,27 @@ import pytest
 
 from recall_bench.datasets.identity import Persona, Session
 from recall_bench.datasets.story import Arc, Directive
-from recall_bench.generate.days.asking import Length
-from recall_bench.generate.days.cleaning import cleaned
-from recall_bench.generate.days.demands import Demands, demands_on
-from recall_bench.generate.days.pacing import Density
-from recall_bench.generate.days.plan import Kind, PlannedDay, Telling
-from recall_bench.generate.days.reading import read_entry
-from recall_bench.generate.days.secrecy import Secrecy, Unsaid
-from recall_bench.generate.rounds import Rejected
+from recall_bench.generate.days.asking import EntryLength
+from recall_bench.generate.days.cleaning import extract_entry
+from recall_bench.generate.days.demands import EntryRequirements, collect_requirements
+from recall_bench.generate.days.pacing import DayDensity
+from recall_bench.generate.days.plan import DayKind, PlannedDay, SessionPlan
+from recall_bench.generate.days.reading import check_entry
+from recall_bench.generate.days.secrecy import HiddenValueFinder, HiddenValues
+from recall_bench.generate.rounds import RejectedReply
 
 CREW = Session(id="crew", kind="group")
 TODAY = date(2026, 2, 10)
 PLAIN = "### Hoses\nThe hoses were checked before noon and the two oldest put aside.\n"
 
-NONE = Demands(
+NONE = EntryRequirements(
     session="crew",
     day=9,
     at=TODAY,
-    length=Length(10, 100),
+    length=EntryLength(10, 100),
     due=(),
     stated=(),
-    unsaid=Unsaid(()),
+    unsaid=HiddenValues(()),
     early=(),
     stale=(),
     shown=(),
@@ -35,13 +35,13 @@ NONE = Demands(
 )
 
 
-def _but(**changes: object) -> Demands:
+def _but(**changes: object) -> EntryRequirements:
     return replace(NONE, **changes)  # type: ignore[arg-type]
 
 
-def problems(text: str, demands: Demands = NONE) -> tuple[str, ...]:
-    found = read_entry(text, demands)
-    return found.problems if isinstance(found, Rejected) else ()
+def problems(text: str, demands: EntryRequirements = NONE) -> tuple[str, ...]:
+    found = check_entry(text, demands)
+    return found.problems if isinstance(found, RejectedReply) else ()
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def problems(text: str, demands: Demands = NONE) -> tuple[str, ...]:
     ],
 )
 def test_what_is_only_packing_is_taken_off(reply: str) -> None:
-    assert cleaned(reply, "crew") == PLAIN.strip()
+    assert extract_entry(reply, "crew") == PLAIN.strip()
 
 
 @pytest.mark.parametrize(
@@ -81,28 +81,28 @@ def test_what_is_only_packing_is_taken_off(reply: str) -> None:
     ],
 )
 def test_what_is_no_entry_of_the_session_is_rejected(reply: str, problem: str) -> None:
-    found = cleaned(reply, "crew")
+    found = extract_entry(reply, "crew")
 
-    assert isinstance(found, Rejected)
+    assert isinstance(found, RejectedReply)
     assert problem in found.problems[0]
 
 
 def test_headings_in_code_are_no_headings() -> None:
     entry = "### Script\nThis ran:\n\n```sh\n# not a heading\nls\n```"
 
-    assert cleaned(entry, "crew") == entry
+    assert extract_entry(entry, "crew") == entry
 
 
 def test_an_entry_without_fault_is_kept_as_it_is() -> None:
-    assert read_entry(PLAIN, NONE) == PLAIN.strip()
+    assert check_entry(PLAIN, NONE) == PLAIN.strip()
 
 
 def test_an_entry_is_neither_a_line_nor_a_book() -> None:
-    assert problems("### Hoses\nNo.", _but(length=Length(50, 100))) == (
+    assert problems("### Hoses\nNo.", _but(length=EntryLength(50, 100))) == (
         "it has 3 words; write 50 to 100",
     )
-    assert problems(f"### Hoses\n{'word ' * 600}", _but(length=Length(50, 100)))
-    assert not problems(f"### Hoses\n{'word ' * 200}", _but(length=Length(50, 100)))
+    assert problems(f"### Hoses\n{'word ' * 600}", _but(length=EntryLength(50, 100)))
+    assert not problems(f"### Hoses\n{'word ' * 200}", _but(length=EntryLength(50, 100)))
 
 
 @pytest.mark.parametrize(
@@ -180,21 +180,21 @@ FROST = Arc(
 
 def on_day(
     day: int, *arcs: Arc, session: Session = CREW, isolated: tuple[str, ...] = ()
-) -> Demands:
+) -> EntryRequirements:
     """What is asked of an entry that tells these arcs."""
     own = tuple(arc for arc in arcs if arc.primary_session == session.id)
-    telling = Telling(session=session, density=Density.NORMAL, arcs=own)
+    telling = SessionPlan(session=session, density=DayDensity.NORMAL, arcs=own)
     planned = PlannedDay(
         place=0,
         day=day,
         at=date(2026, 2, 1 + day) if day < 28 else date(2026, 3, day - 27),
-        kind=Kind.ARC,
-        density=Density.NORMAL,
+        kind=DayKind.ARC,
+        density=DayDensity.NORMAL,
         tellings=(telling,),
     )
     persona = _persona()
-    unsaid = Secrecy(persona, arcs, frozenset(isolated)).unsaid(session, day)
-    return demands_on(
+    unsaid = HiddenValueFinder(persona, arcs, frozenset(isolated)).find_hidden(session, day)
+    return collect_requirements(
         planned, telling, arcs, frozenset(isolated), unsaid=unsaid, blocks={}, shown=()
     )
 
@@ -258,7 +258,7 @@ def test_the_corrected_value_is_not_said_before_its_day() -> None:
 
 
 def test_a_corrected_name_is_not_said_before_its_day_either() -> None:
-    who = FROST.but(
+    who = FROST.replace(
         wrong_belief="The frost alarm goes to Ada Quill",
         corrected_belief="The frost alarm goes to Bo Reyes",
     )
@@ -276,7 +276,7 @@ def test_the_old_value_is_named_only_as_past_after_its_day() -> None:
 
 
 def test_a_value_that_is_right_again_is_not_past() -> None:
-    back = FROST.but(
+    back = FROST.replace(
         id="back",
         wrong_day=21,
         corrected_day=24,

@@ -10,17 +10,17 @@ import pytest
 from recall_bench.datasets.identity import Persona, Session, read_persona
 from recall_bench.datasets.layout import DEFAULT_ARCS, Layout
 from recall_bench.datasets.story import Arc, Directive, Story, read_story
-from recall_bench.generate.days.authoring import Author
+from recall_bench.generate.days.authoring import EntryWriter
 from recall_bench.generate.days.diary import Diary
-from recall_bench.generate.days.known import about_thread
-from recall_bench.generate.days.looking_back import Hindsight
-from recall_bench.generate.days.plan import plan_days
+from recall_bench.generate.days.known import describe_thread
+from recall_bench.generate.days.looking_back import PastReader
+from recall_bench.generate.days.plan import plan_story
 from recall_bench.generate.days.request import DaysRequest
-from recall_bench.generate.days.secrecy import Secrecy
+from recall_bench.generate.days.secrecy import HiddenValueFinder
 from recall_bench.generate.days.writing import generate_days
-from recall_bench.lint.atoms import DATE, Atom, atoms
+from recall_bench.lint.atoms import DATE, TextValue, find_claims
 from recall_bench.models.model import Prompt
-from recall_bench.shipped import SOURCES, materialised
+from recall_bench.shipped import SOURCES, materialise
 from tests.conftest import shared_data
 from tests.generate.days_scripted import ARCS, Scripted, nursery
 
@@ -32,7 +32,7 @@ DAYS = 90
 """So many of a long story are looked at."""
 
 
-found_in = lru_cache(maxsize=None)(atoms)
+found_in = lru_cache(maxsize=None)(find_claims)
 
 
 class Truth:
@@ -51,11 +51,11 @@ class Truth:
             return False
         return primary in self.isolated or session in arc.forbidden_sessions
 
-    def unknown(self, session: str, day: int) -> list[Atom]:
+    def unknown(self, session: str, day: int) -> list[TextValue]:
         """The exact values that only the future or another room holds."""
         known = {(a.kind, a.core) for text in self.background for a in found_in(text)}
         today = self.story.epoch + timedelta(days=day - 1)
-        later: list[Atom] = []
+        later: list[TextValue] = []
         for arc in self.story.arcs:
             texts = [(each.day, each.event) for each in arc.directives]
             texts += [(arc.wrong_day or 0, arc.wrong_belief or "")]
@@ -78,7 +78,7 @@ class Truth:
         return {f"{today - timedelta(days=back):%m-%d}" for back in range(days + 1)}
 
 
-def leaks(prompt: Prompt, unknown: list[Atom]) -> list[str]:
+def leaks(prompt: Prompt, unknown: list[TextValue]) -> list[str]:
     """Those of the values that the prompt holds, letter by letter."""
     text = f"{prompt.system}\n{prompt.user}"
     return [
@@ -92,15 +92,15 @@ def check_all(folder: Path, arcs: str) -> int:
     """Look at the request for every session of every day; how many values were kept back."""
     persona, story = read_persona(folder), read_story(folder, arcs)
     truth = Truth(persona, story)
-    plan = plan_days(persona, story)
-    hindsight = Hindsight(_bare(folder), plan.days, story.epoch, lag=8, window=3)
-    author = Author(persona, story, plan, hindsight)
+    plan = plan_story(persona, story)
+    hindsight = PastReader(_bare(folder), plan.days, story.epoch, lag=8, window=3)
+    author = EntryWriter(persona, story, plan, hindsight)
     withheld = 0
     for planned in plan.days:
         for telling in planned.tellings if planned.day <= DAYS else ():
             unknown = truth.unknown(telling.session.id, planned.day)
             withheld += len(unknown)
-            asked = author.asking(planned, telling)
+            asked = author.build_request(planned, telling)
             assert not leaks(asked.prompt, unknown), (planned.unit, telling.session.id)
     return withheld
 
@@ -142,7 +142,7 @@ def _date(text: str) -> date:
     ],
 )
 def test_nor_does_any_of_a_shipped_persona(persona: str) -> None:
-    assert check_all(materialised(persona, DEFAULT_ARCS), DEFAULT_ARCS) > 0
+    assert check_all(materialise(persona, DEFAULT_ARCS), DEFAULT_ARCS) > 0
 
 
 def test_nor_does_any_of_the_harbour() -> None:
@@ -171,8 +171,8 @@ PERSONA = Persona(
 
 def told(*arcs: Arc, day: int, session: Session = CREW, isolated: tuple[str, ...] = ()) -> str:
     """What the first arc's author is told of it."""
-    unsaid = Secrecy(PERSONA, arcs, frozenset(isolated)).unsaid(session, day)
-    return about_thread(arcs[0], day, EPOCH, unsaid) or ""
+    unsaid = HiddenValueFinder(PERSONA, arcs, frozenset(isolated)).find_hidden(session, day)
+    return describe_thread(arcs[0], day, EPOCH, unsaid) or ""
 
 
 def arc(kind: str, title: str, description: str, *events: tuple[int, str], **more: object) -> Arc:
@@ -269,13 +269,13 @@ def test_on_its_day_both_beliefs_are_known_and_afterwards_the_old_one_as_past() 
 
 def test_what_a_correction_brings_is_kept_out_of_other_threads_and_of_the_persona() -> None:
     other = arc("project", "Sowing", "We sow early. After April 19 it is safe.")
-    late = CORRECTION.but(corrected_belief="The last tram leaves at 23:50, not 23:05")
+    late = CORRECTION.replace(corrected_belief="The last tram leaves at 23:50, not 23:05")
 
     assert "April 19" not in told(other, CORRECTION, day=19)
     assert "April 19" in told(other, CORRECTION, day=20)
-    shown = Secrecy(PERSONA, (late,), frozenset()).unsaid(CREW, 19)
-    assert shown.in_text(PERSONA.shared_knowledge[1])
-    assert not shown.in_text(PERSONA.shared_knowledge[0])
+    shown = HiddenValueFinder(PERSONA, (late,), frozenset()).find_hidden(CREW, 19)
+    assert shown.find_in(PERSONA.shared_knowledge[1])
+    assert not shown.find_in(PERSONA.shared_knowledge[0])
 
 
 def test_what_the_persona_says_of_itself_is_known() -> None:
@@ -295,7 +295,7 @@ def test_an_isolated_matter_is_never_known_elsewhere() -> None:
 def test_nor_is_a_matter_known_where_it_is_forbidden() -> None:
     secret = arc("decision", "The loan", "A loan.", (2, "They ask for $88,000"))
     open_one = arc("project", "The wall", "It is paid. It is $88,000.", primary_session="office")
-    forbidden = secret.but(forbidden_sessions=("office",))
+    forbidden = secret.replace(forbidden_sessions=("office",))
 
     assert "$88,000" not in told(open_one, forbidden, day=50, session=OFFICE)
 

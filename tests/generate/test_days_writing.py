@@ -7,14 +7,14 @@ import pytest
 
 from recall_bench.datasets.identity import read_persona
 from recall_bench.datasets.layout import Layout
-from recall_bench.datasets.persona import inspect
+from recall_bench.datasets.persona import inspect_persona
 from recall_bench.errors import Malformed, ModelGone, Problems, UsageError
 from recall_bench.generate.days.request import DaysRequest
 from recall_bench.generate.days.writing import generate_days
-from recall_bench.generate.outcome import Generated
+from recall_bench.generate.outcome import PassResult
 from recall_bench.lint.corpus import read_corpus
-from recall_bench.lint.corrections import LINTS as CORRECTIONS
-from recall_bench.lint.history import LINTS as HISTORY
+from recall_bench.lint.corrections import CORRECTION_LINTS as CORRECTIONS
+from recall_bench.lint.history import HISTORY_LINTS as HISTORY
 from recall_bench.models.model import Prompt, Reply
 from tests.commands import Invoke
 from tests.generate.days_scripted import ARCS, PERSONA, STORY, Fault, Scripted, nursery
@@ -24,7 +24,7 @@ TWELFTH = "13 February"
 """The date of day 12."""
 
 
-def write(folder: Path, model: Scripted | None = None, **flags: object) -> Generated:
+def write(folder: Path, model: Scripted | None = None, **flags: object) -> PassResult:
     given = {"model": "command:x", "again": "recall-bench generate --persona nursery", **flags}
     request = DaysRequest(persona=folder, **given)  # type: ignore[arg-type]
     return generate_days(request, model=model or Scripted())
@@ -79,7 +79,7 @@ def test_what_is_written_stands_up_to_the_loader_and_the_lints(tmp_path: Path) -
     (folder / "qa-66d").mkdir()
     (folder / "qa-66d" / "questions.yaml").write_text(QUESTION, encoding="utf-8")
 
-    assert not inspect(folder, arcs=ARCS).problems
+    assert not inspect_persona(folder, arcs=ARCS).problems
     corpus = read_corpus(folder, ARCS)
     remarks = [each for lint in (*CORRECTIONS, *HISTORY) for each in lint.check(corpus)]
     assert not remarks

@@ -12,15 +12,15 @@ import pytest
 from recall_bench.datasets.identity import read_persona
 from recall_bench.datasets.story import read_story
 from recall_bench.generate.call_log import FOLDER
-from recall_bench.generate.days.plan import plan_days
+from recall_bench.generate.days.plan import plan_story
 from recall_bench.generate.days.request import DaysRequest
 from recall_bench.generate.days.writing import generate_days
-from recall_bench.generate.outcome import Generated
-from recall_bench.lint.corrections import LINTS as CORRECTIONS
+from recall_bench.generate.outcome import PassResult
+from recall_bench.lint.corrections import CORRECTION_LINTS as CORRECTIONS
 from recall_bench.lint.finding import Severity
-from recall_bench.lint.history import LINTS as HISTORY
-from recall_bench.lint.report import examine
-from recall_bench.world.plain_yaml import dumped
+from recall_bench.lint.history import HISTORY_LINTS as HISTORY
+from recall_bench.lint.report import lint_story
+from recall_bench.world.plain_yaml import dump_yaml
 from tests.generate.author import author
 from tests.generate.made_personas import persona as made_persona
 from tests.generate.made_personas import story as made_story
@@ -111,9 +111,9 @@ def yard(tmp_path: Path) -> Path:
     folder = tmp_path / "yard"
     folder.mkdir()
     story = made_story(DAYS)
-    (folder / "persona.yaml").write_text(dumped({"id": "yard", **made_persona()}))
+    (folder / "persona.yaml").write_text(dump_yaml({"id": "yard", **made_persona()}))
     head = {"epoch": "2026-01-05", "gaps": True}
-    (folder / ARCS).write_text(dumped(head | story))
+    (folder / ARCS).write_text(dump_yaml(head | story))
     return folder
 
 
@@ -122,10 +122,10 @@ def test_the_corpus_completes_over_several_runs_and_nothing_is_lost_or_paid_twic
     yard: Path,
 ) -> None:
     story = read_story(yard, ARCS)
-    planned = plan_days(read_persona(yard), story)
+    planned = plan_story(read_persona(yard), story)
     secrets = tuple(arc.corrected_belief for arc in story.arcs if arc.corrected_belief)
     flaky = Flaky(1, secrets)
-    runs: list[Generated] = []
+    runs: list[PassResult] = []
     lines: list[str] = []
     with OpenAIServer(flaky) as server:
         request = DaysRequest(
@@ -153,6 +153,6 @@ def test_the_corpus_completes_over_several_runs_and_nothing_is_lost_or_paid_twic
     assert len(asked) == len(set(asked)), "a prompt was paid for twice"
     skipped = [line for line in lines if re.match(r"\[generator\] arc=\S+ day=\d+ skipped: ", line)]
     assert len(skipped) == sum(len(run.missing) for run in runs)
-    report = examine(yard, arcs=ARCS, lints=(*HISTORY, *CORRECTIONS))
+    report = lint_story(yard, arcs=ARCS, lints=(*HISTORY, *CORRECTIONS))
     assert report.count(Severity.ERROR) == 0
     assert [finding.message for finding in report.findings] == []

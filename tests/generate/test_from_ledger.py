@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from recall_bench.core.sentences import split
+from recall_bench.core.sentences import split_sentences
 from recall_bench.datasets.layout import Layout
 from recall_bench.errors import UsageError
 from recall_bench.generate.days.request import DaysRequest
-from recall_bench.generate.from_ledger.notes import Notes, notes_of
-from recall_bench.generate.from_ledger.verification import verified
+from recall_bench.generate.from_ledger.notes import SessionNotes, collect_notes
+from recall_bench.generate.from_ledger.verification import check_ledger_entry
 from recall_bench.generate.from_ledger.writing import write_from_ledger
 from recall_bench.generate.offline.world_folder import open_world
 from recall_bench.generate.personas.creating import create_persona
 from recall_bench.generate.personas.request import CreateRequest
 from recall_bench.generate.questions.request import QuestionsRequest
 from recall_bench.generate.questions.writing import generate_questions
-from recall_bench.generate.rounds import Rejected
+from recall_bench.generate.rounds import RejectedReply
 from recall_bench.models.model import Prompt
 from recall_bench.shipped import SOURCES
 from recall_bench.yaml12 import load_yaml
@@ -40,7 +40,7 @@ def reworded(text: str) -> str:
     lines = [
         line
         if line.startswith("###")
-        else " ".join(f"As I have it, {each}" for each in split(line.removeprefix("- ")))
+        else " ".join(f"As I have it, {each}" for each in split_sentences(line.removeprefix("- ")))
         for line in text.splitlines()
     ]
     return "\n".join(lines)
@@ -53,12 +53,12 @@ def by_the_notes(asked: Prompt) -> str:
 
 
 @pytest.fixture(scope="module")
-def notes() -> Notes:
+def notes() -> SessionNotes:
     """Of a day that states three values and names its subject."""
     world = open_world(Layout(SOURCES / "er-physician", "arcs-1000d.yaml"))
     assert world is not None
-    for played in world.played():
-        for found in notes_of(played.page, tuple(world.play.sessions), world.play.dates):
+    for played in world.play_days():
+        for found in collect_notes(played.page, tuple(world.play.sessions), world.play.dates):
             if len(found.facts) >= 3 and found.names:
                 return found
     raise AssertionError("no day states three values")
@@ -89,11 +89,13 @@ def test_the_same_request_goes_on_and_pays_for_nothing_twice(persona: Path) -> N
     assert again.usage.cached > 0
 
 
-def spoilt(spoil: Callable[[str, Notes], str], notes: Notes) -> str | Rejected:
-    return verified(spoil(reworded(notes.text), notes), notes, "Monday", {"PLANTED": "elsewhere"})
+def spoilt(spoil: Callable[[str, SessionNotes], str], notes: SessionNotes) -> str | RejectedReply:
+    return check_ledger_entry(
+        spoil(reworded(notes.text), notes), notes, "Monday", {"PLANTED": "elsewhere"}
+    )
 
 
-def test_a_sound_entry_is_kept(notes: Notes) -> None:
+def test_a_sound_entry_is_kept(notes: SessionNotes) -> None:
     assert isinstance(spoilt(lambda text, _: text, notes), str)
 
 
@@ -112,11 +114,11 @@ def test_a_sound_entry_is_kept(notes: Notes) -> None:
     ],
 )
 def test_an_entry_that_loses_or_adds_anything_is_not(
-    notes: Notes, spoil: Callable[[str, Notes], str], problem: str
+    notes: SessionNotes, spoil: Callable[[str, SessionNotes], str], problem: str
 ) -> None:
     found = spoilt(spoil, notes)
 
-    assert isinstance(found, Rejected)
+    assert isinstance(found, RejectedReply)
     assert problem in " ".join(found.problems)
 
 

@@ -13,16 +13,16 @@ from recall_bench.generate import day_pass
 from recall_bench.generate.conversations.request import ConversationsRequest
 from recall_bench.generate.conversations.writing import generate_conversations
 from recall_bench.generate.days import diary
-from recall_bench.generate.days.looking_back import Hindsight
-from recall_bench.generate.days.plan import plan_days
+from recall_bench.generate.days.looking_back import PastReader
+from recall_bench.generate.days.plan import plan_story
 from recall_bench.generate.days.request import DaysRequest
 from recall_bench.generate.days.writing import generate_days
 from recall_bench.generate.from_ledger.writing import write_from_ledger
 from recall_bench.generate.questions.request import QuestionsRequest
 from recall_bench.generate.questions.window_record import WindowRecord
-from recall_bench.generate.questions.writer import Window
+from recall_bench.generate.questions.writer import QuestionWindow
 from recall_bench.generate.questions.writing import generate_questions
-from recall_bench.lint.words import topics
+from recall_bench.lint.words import collect_topics
 from recall_bench.models.model import Prompt
 from recall_bench.replacement import replace_file
 from recall_bench.shipped import SOURCES
@@ -149,15 +149,19 @@ def test_what_was_told_before_is_looked_at_once_however_long_the_story(
 
     def counted(text: str) -> frozenset[str]:
         looked_at.append(text)
-        return topics(text)
+        return collect_topics(text)
 
     monkeypatch.setattr(diary, "topics", counted)
     kept = diary.Diary(layout)
-    plan = plan_days(persona, story)
-    hindsight = Hindsight(kept, plan.days, story.epoch, lag=8, window=3)
-    seen = [hindsight.of(planned, telling) for planned in plan.days for telling in planned.tellings]
+    plan = plan_story(persona, story)
+    hindsight = PastReader(kept, plan.days, story.epoch, lag=8, window=3)
+    seen = [
+        hindsight.collect_past(planned, telling)
+        for planned in plan.days
+        for telling in planned.tellings
+    ]
     assert any(each.headings for each in seen)
-    entries = [kept.entry(day, name) for day in kept.days for name in ("crew", "principal")]
+    entries = [kept.find_entry(day, name) for day in kept.days for name in ("crew", "principal")]
     told = sum((entry or "").count("### ") for entry in entries)
     assert len(looked_at) <= told
 
@@ -168,13 +172,13 @@ def test_questions_taken_away_after_a_kill_are_all_asked_for_again(persona: Path
     file.unlink()
     with WindowRecord(persona, "30d") as record:
         for number in (1, 2):
-            window = Window(number=number, first=7 * number - 6, last=7 * number)
+            window = QuestionWindow(number=number, first=7 * number - 6, last=7 * number)
             kept: tuple[dict[str, object], ...] = (
                 {"id": f"harbour-office-q00{number}", "question": "Who?"},
             )
-            record.decide("standard", window, "m", kept=kept, refused=(), anew=False)
+            record.record_decision("standard", window, "m", kept=kept, refused=(), anew=False)
             if number == 1:
-                record.settle()
+                record.mark_done()
     model = ScriptedModel(lambda _: '{"questions": []}')
     lines: list[str] = []
     done = generate_questions(asking, lines.append, model)
@@ -190,8 +194,8 @@ def test_the_only_window_that_was_decided_before_a_kill_is_written(persona: Path
     Layout(persona, ARCS).questions_file.unlink()
     with WindowRecord(persona, "30d") as record:
         kept: tuple[dict[str, object], ...] = ({"id": "harbour-office-q001", "question": "Who?"},)
-        window = Window(number=1, first=1, last=7)
-        record.decide("standard", window, "m", kept=kept, refused=(), anew=False)
+        window = QuestionWindow(number=1, first=1, last=7)
+        record.record_decision("standard", window, "m", kept=kept, refused=(), anew=False)
     model = ScriptedModel(lambda _: '{"questions": []}')
 
     assert generate_questions(asking, model=model).kept == 1

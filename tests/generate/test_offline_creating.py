@@ -13,19 +13,19 @@ from recall_bench.datasets.identity import read_persona
 from recall_bench.datasets.layout import Layout
 from recall_bench.datasets.story import read_story
 from recall_bench.errors import DataError, UsageError
-from recall_bench.generate.offline.composing import composed
+from recall_bench.generate.offline.composing import compose_sources
 from recall_bench.generate.offline.creating import create_offline
-from recall_bench.generate.offline.trades import named_trade
+from recall_bench.generate.offline.trades import find_trade
 from recall_bench.generate.offline.world_folder import open_world
-from recall_bench.generate.outcome import Generated
+from recall_bench.generate.outcome import PassResult
 from recall_bench.generate.personas.request import CreateRequest
-from recall_bench.generate.personas.rules import persona_problems
-from recall_bench.shipped import digest_of
+from recall_bench.generate.personas.rules import check_persona
+from recall_bench.shipped import digest_folder
 
 PROMPT = "An emergency doctor in a small town"
 
 
-def create(folder: Path, **asked: Any) -> Generated:
+def create(folder: Path, **asked: Any) -> PassResult:
     request: dict[str, Any] = {"prompt": PROMPT, "days": 14} | asked
     return create_offline(CreateRequest(persona=folder, **request), lambda _: None)
 
@@ -47,7 +47,7 @@ def test_the_persona_is_called_after_its_folder(made: Path) -> None:
     persona, story = read_persona(made), read_story(made, "arcs-14d.yaml")
 
     assert persona.id == "rosa"
-    assert persona_problems(persona) == ()
+    assert check_persona(persona) == ()
     assert story.has_gaps
     assert story.last_day <= 14
     assert persona.epoch == story.epoch
@@ -74,7 +74,7 @@ def test_the_same_words_make_the_same_persona(made: Path, tmp_path: Path) -> Non
     again = create(tmp_path / "rosa")
 
     assert (again.wanted, again.written, again.kept, again.exit_code) == (2, 2, 0, 0)
-    assert digest_of(tmp_path / "rosa") == digest_of(made)
+    assert digest_folder(tmp_path / "rosa") == digest_folder(made)
 
 
 def test_another_seed_makes_another_persona(made: Path, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_once_more_changes_nothing(rosa: Path, made: Path) -> None:
     again = create(rosa)
 
     assert (again.written, again.kept) == (0, 2)
-    assert digest_of(rosa) == digest_of(made)
+    assert digest_folder(rosa) == digest_folder(made)
 
 
 def test_the_first_day_can_be_chosen(tmp_path: Path) -> None:
@@ -175,8 +175,8 @@ def _deaths(folder: Path, patch: pytest.MonkeyPatch, **asked: Any) -> Iterator[i
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is the same in each of many runs is done once."""
     place = "recall_bench.generate.offline"
-    monkeypatch.setattr(f"{place}.creating.composed", cache(composed))
-    monkeypatch.setattr(f"{place}.creating.named_trade", cache(named_trade))
+    monkeypatch.setattr(f"{place}.creating.composed", cache(compose_sources))
+    monkeypatch.setattr(f"{place}.creating.named_trade", cache(find_trade))
     monkeypatch.setattr(f"{place}.world_folder.problems", lambda _: [])
 
 
@@ -189,7 +189,7 @@ def test_a_death_at_any_step_is_made_good(
     for steps in _deaths(folder, monkeypatch):  # noqa: B007 - how many is of interest
         assert not (folder / "persona.yaml").exists()
         create(folder)
-        assert digest_of(folder) == digest_of(made)
+        assert digest_folder(folder) == digest_folder(made)
         shutil.rmtree(folder)
 
     assert steps > 8
@@ -202,13 +202,13 @@ def test_a_death_while_overwriting_is_made_good(
     folder = tmp_path / "rosa"
     asked = {"prompt": "A lawyer", "overwrite": True}
     create(folder, prompt="A lawyer")
-    wanted = digest_of(folder)
+    wanted = digest_folder(folder)
     shutil.rmtree(folder)
     shutil.copytree(made, folder)
 
     for _ in _deaths(folder, monkeypatch, **asked):
         create(folder, **asked)
-        assert digest_of(folder) == wanted
+        assert digest_folder(folder) == wanted
         shutil.rmtree(folder)
         shutil.copytree(made, folder)
 
@@ -220,7 +220,7 @@ def test_what_a_killed_run_left_half_written_goes(rosa: Path, made: Path) -> Non
 
     create(rosa)
 
-    assert digest_of(rosa) == digest_of(made)
+    assert digest_folder(rosa) == digest_folder(made)
 
 
 @pytest.mark.parametrize("name", ["persona.yaml", "arcs-14d.yaml", "world/notes.txt"])
@@ -258,7 +258,7 @@ def test_sources_that_were_edited_stay_unless_overwritten(
     assert path.read_bytes().endswith(b"# Mine.\n")
 
     create(rosa, overwrite=True)
-    assert digest_of(rosa) == digest_of(made)
+    assert digest_folder(rosa) == digest_folder(made)
 
 
 def test_a_broken_world_can_be_overwritten(rosa: Path, made: Path) -> None:
@@ -267,14 +267,14 @@ def test_a_broken_world_can_be_overwritten(rosa: Path, made: Path) -> None:
 
     create(rosa, overwrite=True)
 
-    assert digest_of(rosa) == digest_of(made)
+    assert digest_folder(rosa) == digest_folder(made)
 
 
 def test_another_description_is_refused_and_overwrites_only_if_told(rosa: Path) -> None:
-    before = digest_of(rosa)
+    before = digest_folder(rosa)
     with pytest.raises(UsageError, match="--overwrite"):
         create(rosa, prompt="A lawyer")
-    assert digest_of(rosa) == before
+    assert digest_folder(rosa) == before
     (rosa / "memories-14d").mkdir()
     (rosa / "memories-14d" / "day-0001.md").write_text("Old.")
 

@@ -11,18 +11,23 @@ import pytest
 from recall_bench.datasets.layout import Layout
 from recall_bench.errors import UsageError
 from recall_bench.generate.days.request import DaysRequest
-from recall_bench.generate.offline.composing import Wanted, composed
+from recall_bench.generate.offline.composing import OfflineStoryRequest, compose_sources
 from recall_bench.generate.offline.creating import create_offline
-from recall_bench.generate.offline.days import write_offline
-from recall_bench.generate.offline.world_folder import Recipe, WorldFolder, open_world, staged
-from recall_bench.generate.outcome import Generated
+from recall_bench.generate.offline.days import write_offline_days
+from recall_bench.generate.offline.world_folder import (
+    WorldFolder,
+    WorldRecipe,
+    open_world,
+    prepare_world,
+)
+from recall_bench.generate.outcome import PassResult
 from recall_bench.generate.personas.request import CreateRequest
 from recall_bench.lint.finding import Severity
-from recall_bench.lint.report import examine
-from recall_bench.proof.check import check
-from recall_bench.shipped import digest_of
-from recall_bench.world.build import build, write_world
-from recall_bench.world.knobs import Knobs
+from recall_bench.lint.report import lint_story
+from recall_bench.proof.check import verify_world
+from recall_bench.shipped import digest_folder
+from recall_bench.world.build import build_folder, write_world
+from recall_bench.world.knobs import WorldOptions
 from recall_bench.world.sources import read_sources
 
 DAYS = 20
@@ -34,8 +39,8 @@ def nothing(_: str) -> None:
     """Nobody watches."""
 
 
-def write(folder: Path, told: Callable[[str], None] = nothing, **asked: Any) -> Generated:
-    return write_offline(DaysRequest(persona=folder, again="the same again", **asked), told)
+def write(folder: Path, told: Callable[[str], None] = nothing, **asked: Any) -> PassResult:
+    return write_offline_days(DaysRequest(persona=folder, again="the same again", **asked), told)
 
 
 def days(folder: Path) -> dict[str, bytes]:
@@ -86,23 +91,23 @@ def test_with_its_questions_it_is_proved_and_has_no_errors(told: Path, tmp_path:
     write_world(world.sources, world.knobs, tmp_path / "built")
     shutil.copytree(tmp_path / "built" / f"qa-{DAYS}d", folder / f"qa-{DAYS}d")
 
-    assert check(folder, ARCS).is_proved
-    assert examine(folder, arcs=ARCS).count(Severity.ERROR) == 0
+    assert verify_world(folder, ARCS).is_verified
+    assert lint_story(folder, arcs=ARCS).count(Severity.ERROR) == 0
 
 
 def test_the_days_told_are_known_before_they_are_played(tmp_path: Path) -> None:
     layout, recipe = (
         Layout(tmp_path / "milo", "arcs-200d.yaml"),
-        Recipe(trade="er-physician", seed=3),
+        WorldRecipe(trade="er-physician", seed=3),
     )
-    wanted = Wanted(recipe=recipe, layout=layout, days=200)
-    sources = composed(wanted)
+    wanted = OfflineStoryRequest(recipe=recipe, layout=layout, days=200)
+    sources = compose_sources(wanted)
     week = ("normal", "off", "normal", "off", "quiet", "off", "off")
     often_off = msgspec.structs.replace(sources.persona, week=week)
 
-    world = staged(msgspec.structs.replace(sources, persona=often_off), recipe)
+    world = prepare_world(msgspec.structs.replace(sources, persona=often_off), recipe)
 
-    assert world.days_told() == tuple(played.page.day for played in world.played())
+    assert world.list_days_told() == tuple(played.page.day for played in world.play_days())
 
 
 def test_every_day_is_told_of(milo: Path) -> None:
@@ -128,7 +133,7 @@ def test_days_that_are_there_are_kept(milo: Path, told: Path) -> None:
     assert found.kept == len(before) > 5
     assert found.written == len(said) == found.wanted - found.kept
     assert {path: path.stat().st_mtime_ns for path in before} == before
-    assert digest_of(milo) == digest_of(told)
+    assert digest_folder(milo) == digest_folder(told)
 
 
 @pytest.mark.parametrize("after", [1, 5, 12])
@@ -147,7 +152,7 @@ def test_stopped_anywhere_it_goes_on(after: int, milo: Path, told: Path) -> None
     assert "the same again" in stopped.in_words
     assert len(days(milo)) == after
     write(milo)
-    assert digest_of(milo) == digest_of(told)
+    assert digest_folder(milo) == digest_folder(told)
 
 
 def test_a_day_half_written_by_a_killed_run_goes(milo: Path, told: Path) -> None:
@@ -156,7 +161,7 @@ def test_a_day_half_written_by_a_killed_run_goes(milo: Path, told: Path) -> None
 
     write(milo)
 
-    assert digest_of(milo) == digest_of(told)
+    assert digest_folder(milo) == digest_folder(told)
 
 
 def test_a_day_of_somebody_else_is_kept_and_named(milo: Path, told: Path) -> None:
@@ -168,12 +173,12 @@ def test_a_day_of_somebody_else_is_kept_and_named(milo: Path, told: Path) -> Non
     assert kept.written == 0
 
     assert write(milo, overwrite=True).written == 1
-    assert digest_of(milo) == digest_of(told)
+    assert digest_folder(milo) == digest_folder(told)
 
 
 def test_a_file_for_a_day_without_events_is_named(milo: Path) -> None:
     write(milo)
-    quiet = next(day for day in range(1, DAYS + 1) if day not in world_of(milo).days_told())
+    quiet = next(day for day in range(1, DAYS + 1) if day not in world_of(milo).list_days_told())
     (milo / f"memories-{DAYS}d" / f"day-{quiet:04}.md").write_text("# session: principal\n\nHm.\n")
 
     assert f"nothing happens on day {quiet}" in write(milo).in_words
@@ -181,7 +186,9 @@ def test_a_file_for_a_day_without_events_is_named(milo: Path) -> None:
 
 def test_a_folder_of_sources_is_its_own_world(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(BAKERY, tmp_path / "bakery"))
-    built = build(read_sources(BAKERY, "arcs-60d.yaml"), Knobs(days=60), tmp_path / "out")
+    built = build_folder(
+        read_sources(BAKERY, "arcs-60d.yaml"), WorldOptions(days=60), tmp_path / "out"
+    )
 
     write(folder)
 

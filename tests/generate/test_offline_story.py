@@ -10,32 +10,39 @@ import msgspec
 import pytest
 
 from recall_bench.datasets.layout import Layout
-from recall_bench.generate.offline.arc_changes import moved, moved_story, self_contained, shortened
-from recall_bench.generate.offline.composing import Wanted, composed, seed_of, source_files
-from recall_bench.generate.offline.story import fitted
-from recall_bench.generate.offline.world_folder import Recipe, staged
-from recall_bench.generate.personas.counts import fewest
+from recall_bench.generate.offline.arc_changes import cut_arc, make_standalone, move_arc, move_story
+from recall_bench.generate.offline.composing import (
+    OfflineStoryRequest,
+    compose_sources,
+    dump_sources,
+    hash_prompt,
+)
+from recall_bench.generate.offline.story import fit_story
+from recall_bench.generate.offline.world_folder import WorldRecipe, prepare_world
+from recall_bench.generate.personas.counts import count_fewest_arcs
 from recall_bench.lint.finding import Severity
-from recall_bench.lint.report import examine
-from recall_bench.proof.check import check
-from recall_bench.world.build import epoch_of, write_world
-from recall_bench.world.plain_yaml import dumped
-from recall_bench.world.sources import Sources, Story, read_sources
-from recall_bench.world.validation import MOST_CONCURRENT, problems
-from recall_bench.worlds import shipped, sources_of
+from recall_bench.lint.report import lint_story
+from recall_bench.proof.check import verify_world
+from recall_bench.world.build import parse_epoch, write_world
+from recall_bench.world.plain_yaml import dump_yaml
+from recall_bench.world.sources import AuthoredStory, WorldSources, read_sources
+from recall_bench.world.validation import MOST_CONCURRENT, find_source_problems
+from recall_bench.worlds import list_shipped_personas, load_sources
 
 LENGTHS = (1, 30, 60, 400, 1500)
-TRADES = shipped()
+TRADES = list_shipped_personas()
 
 
 @cache
-def authored(trade: str) -> Sources:
-    return sources_of(trade, "arcs-1000d.yaml")
+def authored(trade: str) -> WorldSources:
+    return load_sources(trade, "arcs-1000d.yaml")
 
 
-def wanted(folder: Path, trade: str, days: int, *, seed: int = 7, **dates: date) -> Wanted:
-    return Wanted(
-        recipe=Recipe(trade=trade, seed=seed),
+def wanted(
+    folder: Path, trade: str, days: int, *, seed: int = 7, **dates: date
+) -> OfflineStoryRequest:
+    return OfflineStoryRequest(
+        recipe=WorldRecipe(trade=trade, seed=seed),
         layout=Layout(folder, f"arcs-{days}d.yaml"),
         days=days,
         **dates,
@@ -45,12 +52,12 @@ def wanted(folder: Path, trade: str, days: int, *, seed: int = 7, **dates: date)
 @pytest.mark.parametrize("trade", TRADES)
 @pytest.mark.parametrize("days", LENGTHS)
 def test_every_length_is_sound(trade: str, days: int) -> None:
-    story = fitted(authored(trade).story_file, days)
+    story = fit_story(authored(trade).story_file, days)
 
     told = msgspec.structs.replace(
-        authored(trade), story=msgspec.convert(story, Story), story_file=story
+        authored(trade), story=msgspec.convert(story, AuthoredStory), story_file=story
     )
-    assert problems(told) == []
+    assert find_source_problems(told) == []
     assert len(story["arcs"]) == len({arc["id"] for arc in story["arcs"]}) > 0
     for arc in story["arcs"]:
         assert 1 <= arc["startDay"] <= days
@@ -63,9 +70,9 @@ def test_every_length_is_sound(trade: str, days: int) -> None:
 @pytest.mark.parametrize("trade", TRADES)
 def test_a_story_of_six_weeks_has_every_type_of_arc(trade: str) -> None:
     for days in (45, 60, 90, 120, 180, 364, 400):
-        found = Counter(arc["type"] for arc in fitted(authored(trade).story_file, days)["arcs"])
+        found = Counter(arc["type"] for arc in fit_story(authored(trade).story_file, days)["arcs"])
 
-        assert set(found) == set(fewest(days))
+        assert set(found) == set(count_fewest_arcs(days))
 
 
 @pytest.mark.parametrize("trade", TRADES)
@@ -73,7 +80,7 @@ def test_a_fortnight_is_enough_for_a_secret(trade: str) -> None:
     isolated = {each.id for each in authored(trade).persona.sessions if each.isolated}
 
     for days in (14, 30, 60, 180):
-        arcs = fitted(authored(trade).story_file, days)["arcs"]
+        arcs = fit_story(authored(trade).story_file, days)["arcs"]
         assert isolated & {arc["primarySession"] for arc in arcs}
 
 
@@ -81,7 +88,7 @@ def test_a_fortnight_is_enough_for_a_secret(trade: str) -> None:
 def test_the_whole_story_is_told_as_authored(trade: str) -> None:
     story = authored(trade).story_file
 
-    found = {arc["id"]: arc for arc in fitted(story, 1000)["arcs"]}
+    found = {arc["id"]: arc for arc in fit_story(story, 1000)["arcs"]}
 
     assert found == {arc["id"]: arc for arc in story["arcs"]}
 
@@ -89,7 +96,7 @@ def test_the_whole_story_is_told_as_authored(trade: str) -> None:
 def test_what_is_brought_forward_moves_by_whole_weeks() -> None:
     for trade in TRADES:
         before = {arc["id"]: arc["startDay"] for arc in authored(trade).story_file["arcs"]}
-        for arc in fitted(authored(trade).story_file, 60)["arcs"]:
+        for arc in fit_story(authored(trade).story_file, 60)["arcs"]:
             assert (before[arc["id"]] - arc["startDay"]) % 7 == 0
 
 
@@ -114,7 +121,7 @@ ARC: dict[str, Any] = {
 
 
 def test_an_arc_moves_with_all_its_days_and_dates() -> None:
-    there = moved(ARC, -14)
+    there = move_arc(ARC, -14)
 
     assert [there[key] for key in ("startDay", "endDay", "wrongDay", "correctedDay")] == [
         6,
@@ -126,27 +133,27 @@ def test_an_arc_moves_with_all_its_days_and_dates() -> None:
     assert there["facts"]["due"]["is"] == [26, 34]
     assert there["facts"]["sum"] == ARC["facts"]["sum"]
     assert "{date:11}" in there["directives"][1]["text"]
-    assert moved(there, 14) == ARC
+    assert move_arc(there, 14) == ARC
 
 
 def test_a_story_moves_with_its_times_away_and_its_opening_hours() -> None:
     story = {"arcs": [ARC], "away": [[70, 75]], "sessions": [{"id": "deal", "firstDay": 30}]}
 
-    there = moved_story(story, 3)
+    there = move_story(story, 3)
 
-    assert there["arcs"] == [moved(ARC, 3)]
+    assert there["arcs"] == [move_arc(ARC, 3)]
     assert there["away"] == [[73, 78]]
     assert there["sessions"] == [{"id": "deal", "firstDay": 33}]
 
 
 def test_an_arc_cut_short_asks_only_what_it_tells() -> None:
-    cut = shortened(ARC, 7)
+    cut = cut_arc(ARC, 7)
 
     assert [step["day"] for step in cut["directives"]] == [20, 25, 34]  # up to the correction
     assert cut["endDay"] == 34
     assert cut["facts"]["due"] == ARC["facts"]["due"]
     assert cut["facts"]["sum"] == {"kind": "money", "is": "$40", "cue": ["cost"]}
-    assert shortened(ARC, 40) == ARC
+    assert cut_arc(ARC, 40) == ARC
 
 
 def test_arcs_left_out_leave_their_values_to_those_that_shared_them() -> None:
@@ -154,22 +161,22 @@ def test_arcs_left_out_leave_their_values_to_those_that_shared_them() -> None:
     first = {"id": "b", "facts": {"by": {"same": "a.firm", "cue": ["by"]}}}
     second = {"id": "c", "facts": {"of": {"same": "a.firm", "cue": ["of"]}}}
 
-    found = self_contained([first, second], [lender, first, second])
+    found = make_standalone([first, second], [lender, first, second])
 
     assert found[0]["facts"]["by"] == {"kind": "choice", "is": "X", "or": ["Y"], "cue": ["by"]}
     assert found[1]["facts"]["of"] == {"same": "b.by", "cue": ["of"]}
-    assert self_contained([lender, second], [lender, first, second]) == [lender, second]
+    assert make_standalone([lender, second], [lender, first, second]) == [lender, second]
 
 
 def test_another_first_day_keeps_every_weekday(tmp_path: Path) -> None:
     begins = date(2031, 5, 1)  # a Thursday; the story was written from a Monday on
-    as_seeded = composed(wanted(tmp_path / "ada", "litigation-attorney", 1000))
-    given = composed(wanted(tmp_path / "ada", "litigation-attorney", 1000, epoch=begins))
+    as_seeded = compose_sources(wanted(tmp_path / "ada", "litigation-attorney", 1000))
+    given = compose_sources(wanted(tmp_path / "ada", "litigation-attorney", 1000, epoch=begins))
 
-    assert epoch_of(given) == begins
+    assert parse_epoch(given) == begins
 
-    def weekdays(sources: Sources) -> dict[str, list[int]]:
-        first = epoch_of(sources)
+    def weekdays(sources: WorldSources) -> dict[str, list[int]]:
+        first = parse_epoch(sources)
         return {
             arc.id: [(first + timedelta(days=step.day - 1)).weekday() for step in arc.directives]
             for arc in sources.story.arcs
@@ -182,22 +189,22 @@ def test_another_first_day_keeps_every_weekday(tmp_path: Path) -> None:
 def test_a_story_too_short_for_its_weekdays_still_happens(tmp_path: Path) -> None:
     begins = date(2031, 5, 2)
 
-    assert composed(wanted(tmp_path / "ada", "er-physician", 1, epoch=begins)).story.arcs
+    assert compose_sources(wanted(tmp_path / "ada", "er-physician", 1, epoch=begins)).story.arcs
 
 
 @pytest.mark.parametrize("trade", ["backend-eng-saas", "executive-assistant"])
 def test_what_is_written_to_disk_is_what_is_played(trade: str, tmp_path: Path) -> None:
     want = wanted(tmp_path, trade, 60)
-    sources = composed(want)
-    for name, content in source_files(sources, want.recipe).items():
+    sources = compose_sources(want)
+    for name, content in dump_sources(sources, want.recipe).items():
         (tmp_path / name).write_bytes(content)
 
     again = read_sources(tmp_path, "arcs-60d.yaml")
 
     assert (again.persona, again.story) == (sources.persona, sources.story)
     assert (again.routine, again.voice) == (sources.routine, sources.voice)
-    assert dumped(again.persona_file) == dumped(sources.persona_file)
-    assert dumped(again.story_file) == dumped(sources.story_file)
+    assert dump_yaml(again.persona_file) == dump_yaml(sources.persona_file)
+    assert dump_yaml(again.story_file) == dump_yaml(sources.story_file)
 
 
 @pytest.mark.parametrize(
@@ -212,18 +219,20 @@ def test_every_answer_follows_from_the_text(
     trade: str, days: int, begins: date | None, tmp_path: Path
 ) -> None:
     folder, arcs = tmp_path / "ada", f"arcs-{days}d.yaml"
-    want = wanted(folder, trade, days, seed=seed_of(trade, days))
-    want = Wanted(recipe=want.recipe, layout=want.layout, days=days, epoch=begins)
-    world = staged(composed(want), want.recipe)
+    want = wanted(folder, trade, days, seed=hash_prompt(trade, days))
+    want = OfflineStoryRequest(recipe=want.recipe, layout=want.layout, days=days, epoch=begins)
+    world = prepare_world(compose_sources(want), want.recipe)
 
     write_world(world.sources, world.knobs, folder)
 
-    report = check(folder, arcs)
-    assert report.is_proved, report.findings[:3]
+    report = verify_world(folder, arcs)
+    assert report.is_verified, report.findings[:3]
     assert report.questions > 20
-    assert examine(folder, arcs=arcs).count(Severity.ERROR) == 0
+    assert lint_story(folder, arcs=arcs).count(Severity.ERROR) == 0
 
 
 def test_the_seed_of_a_description_is_its_own() -> None:
-    assert seed_of("A nurse", 0) == seed_of(" A  nurse\n", 0) == 579_003_535
-    assert len({seed_of("A nurse", 0), seed_of("A nurse", 1), seed_of("A lawyer", 0)}) == 3
+    assert hash_prompt("A nurse", 0) == hash_prompt(" A  nurse\n", 0) == 579_003_535
+    assert (
+        len({hash_prompt("A nurse", 0), hash_prompt("A nurse", 1), hash_prompt("A lawyer", 0)}) == 3
+    )

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from recall_bench.datasets.identity import read_persona
-from recall_bench.generate.offline.trades import FIELDS, named_trade
+from recall_bench.generate.offline.trades import TRADES, find_trade
 from recall_bench.shipped import SOURCES
-from recall_bench.worlds import shipped
+from recall_bench.worlds import list_shipped_personas
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/create-persona.md"
 
@@ -94,9 +94,9 @@ OF_NO_TRADE = (
 )
 
 
-@pytest.mark.parametrize("trade", FIELDS)
+@pytest.mark.parametrize("trade", TRADES)
 def test_a_description_finds_its_trade(trade: str) -> None:
-    found = {prompt: named_trade(prompt) for prompt in PROMPTS[trade]}
+    found = {prompt: find_trade(prompt) for prompt in PROMPTS[trade]}
 
     assert {prompt: named.trade if named else None for prompt, named in found.items()} == (
         dict.fromkeys(PROMPTS[trade], trade)
@@ -105,11 +105,11 @@ def test_a_description_finds_its_trade(trade: str) -> None:
 
 @pytest.mark.parametrize("prompt", OF_NO_TRADE)
 def test_a_description_of_another_trade_finds_none(prompt: str) -> None:
-    assert named_trade(prompt) is None
+    assert find_trade(prompt) is None
 
 
 def test_it_says_by_which_words() -> None:
-    found = named_trade("NURSES of the Emergency\nRoom, nurses!")
+    found = find_trade("NURSES of the Emergency\nRoom, nurses!")
 
     assert found is not None
     assert found.words == ("nurse", "emergency room")
@@ -125,18 +125,18 @@ def test_it_says_by_which_words() -> None:
     ],
 )
 def test_most_words_decide_and_then_the_first(prompt: str, trade: str) -> None:
-    found = named_trade(prompt)
+    found = find_trade(prompt)
 
     assert found is not None
     assert found.trade == trade
 
 
 def test_every_shipped_trade_is_found_by_its_own_words() -> None:
-    assert tuple(FIELDS) == shipped()
+    assert tuple(TRADES) == list_shipped_personas()
 
-    for trade in FIELDS:
+    for trade in TRADES:
         for words in (trade, read_persona(SOURCES / trade).role):
-            found = named_trade(words)
+            found = find_trade(words)
             assert found is not None
             assert found.trade == trade
 
@@ -144,5 +144,5 @@ def test_every_shipped_trade_is_found_by_its_own_words() -> None:
 def test_the_page_lists_every_trade_with_its_assistant() -> None:
     page = PAGE.read_text(encoding="utf-8")
 
-    for trade, field in FIELDS.items():
+    for trade, field in TRADES.items():
         assert f"| `{trade}` | {field} | {read_persona(SOURCES / trade).name} |" in page

@@ -10,8 +10,8 @@ import pytest
 
 from recall_bench.core.usage import Usage
 from recall_bench.errors import BudgetSpent, ModelGone, UsageError
-from recall_bench.generate.carrying_out import carried_out
-from recall_bench.generate.outcome import Generated, Missing, Stopped
+from recall_bench.generate.carrying_out import run_pass
+from recall_bench.generate.outcome import MissingUnit, PassResult, PassStop
 from recall_bench.generate.request import PassRequest
 
 HERE = Path()
@@ -32,27 +32,27 @@ def test_a_request_that_cannot_be_met(fields: dict[str, float], match: str) -> N
 
 
 def test_the_days_asked_for() -> None:
-    assert PassRequest(persona=HERE).span(30) == range(1, 31)
-    assert PassRequest(persona=HERE, days=5).span(30) == range(1, 6)
-    assert PassRequest(persona=HERE, start=7, end=9).span(30) == range(7, 10)
-    assert PassRequest(persona=HERE, start=7, end=90).span(30) == range(7, 31)
+    assert PassRequest(persona=HERE).select_days(30) == range(1, 31)
+    assert PassRequest(persona=HERE, days=5).select_days(30) == range(1, 6)
+    assert PassRequest(persona=HERE, start=7, end=9).select_days(30) == range(7, 10)
+    assert PassRequest(persona=HERE, start=7, end=90).select_days(30) == range(7, 31)
     with pytest.raises(UsageError, match="beyond the story's last day, 30"):
-        PassRequest(persona=HERE, start=31).span(30)
+        PassRequest(persona=HERE, start=31).select_days(30)
 
 
 def test_a_missing_folder_says_how_to_make_one(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="create-persona"):
-        PassRequest(persona=tmp_path / "none").layout()
+        PassRequest(persona=tmp_path / "none").find_layout()
 
 
-def generated(**fields: object) -> Generated:
+def generated(**fields: object) -> PassResult:
     usual = {"what": "days", "folder": "m", "wanted": 9, "written": 3, "kept": 2}
-    return Generated(**{**usual, **fields})  # type: ignore[arg-type]
+    return PassResult(**{**usual, **fields})  # type: ignore[arg-type]
 
 
 def test_what_is_missing_is_named_with_the_command_that_fills_it() -> None:
     missing = tuple(
-        Missing(unit=f"day {day}", reason="the reply was prose", day=day) for day in (4, 5, 7)
+        MissingUnit(unit=f"day {day}", reason="the reply was prose", day=day) for day in (4, 5, 7)
     )
     found = generated(missing=missing, fill="recall-bench generate --persona p")
 
@@ -83,7 +83,7 @@ def test_a_folder_of_personas_is_none(tmp_path: Path) -> None:
     (tmp_path / "ada" / "persona.yaml").write_text("id: ada\n")
 
     with pytest.raises(UsageError, match=r"holds no persona\.yaml; name one of .*ada"):
-        PassRequest(persona=tmp_path).layout()
+        PassRequest(persona=tmp_path).find_layout()
 
 
 def test_what_stops_a_pass_in_good_order() -> None:
@@ -106,11 +106,11 @@ def test_what_stops_a_pass_in_good_order() -> None:
     async def fine() -> None:
         await anyio.lowlevel.checkpoint()
 
-    assert carried_out(spent) == Stopped(reason="enough", exit_code=8)
-    assert carried_out(gone) == Stopped(reason="no key", exit_code=6)
-    assert carried_out(fine) is None
-    stopped = carried_out(interrupted)
+    assert run_pass(spent) == PassStop(reason="enough", exit_code=8)
+    assert run_pass(gone) == PassStop(reason="no key", exit_code=6)
+    assert run_pass(fine) is None
+    stopped = run_pass(interrupted)
     assert stopped is not None
     assert stopped.exit_code == 143
     with pytest.raises(ValueError, match="a bug"):
-        carried_out(bug)
+        run_pass(bug)

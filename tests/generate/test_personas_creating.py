@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from recall_bench.appending import LineFile
+from recall_bench.appending import AppendLog
 from recall_bench.datasets.identity import read_persona
 from recall_bench.datasets.story import read_story
 from recall_bench.errors import FolderBusy, Malformed, ModelGone, UsageError
 from recall_bench.generate.call_log import CallLog, log_path
-from recall_bench.generate.outcome import Generated
-from recall_bench.generate.personas.creating import ROUNDS, create_persona
-from recall_bench.generate.personas.request import CreateRequest, slug_of
-from recall_bench.generate.personas.rules import persona_problems, story_problems
+from recall_bench.generate.outcome import PassResult
+from recall_bench.generate.personas.creating import MAX_ROUNDS, create_persona
+from recall_bench.generate.personas.request import CreateRequest, make_slug
+from recall_bench.generate.personas.rules import check_persona, check_story
 from recall_bench.models.model import Finish, Model, Prompt, Reply
-from recall_bench.replacement import Replacement
+from recall_bench.replacement import AtomicFile
 from tests.commands import Invoke
 from tests.generate import made_personas
 from tests.generate.made_personas import Scripted, said
@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 def create(
     folder: Path, author: Model, told: Callable[[str], None] = lambda _: None, **changes: Any
-) -> Generated:
+) -> PassResult:
     usual: dict[str, Any] = {"prompt": "An aide in a boatyard", "days": DAYS, "again": "again"}
     return create_persona(CreateRequest(persona=folder, **usual | changes), told, author)
 
@@ -62,8 +62,8 @@ def test_a_persona_and_its_story_are_made_of_a_description(folder: Path) -> None
 
     assert (made.exit_code, made.written, made.kept, made.wanted) == (0, 2, 0, 2)
     persona, story = read_persona(folder), read_story(folder, "arcs-30d.yaml")
-    assert persona_problems(persona) == ()
-    assert story_problems(persona, story, DAYS) == ()
+    assert check_persona(persona) == ()
+    assert check_story(persona, story, DAYS) == ()
     assert (persona.id, story.epoch, story.has_gaps) == ("boats", date(2026, 3, 2), True)
     assert made.spent.calls == 2
 
@@ -122,19 +122,19 @@ def test_a_reply_that_was_cut_off_goes_back(folder: Path) -> None:
 
 
 def test_after_the_last_round_nothing_half_made_is_left(folder: Path) -> None:
-    unsound = [spoiled(endDay=40 + number) for number in range(ROUNDS)]
+    unsound = [spoiled(endDay=40 + number) for number in range(MAX_ROUNDS)]
 
     made = create(folder, Scripted(PERSONA, *unsound))
 
     assert made.exit_code == 10
     assert [each.unit for each in made.missing] == ["arcs-30d.yaml"]
-    assert f"endDay {39 + ROUNDS} lies beyond day 30" in made.missing[0].reason
+    assert f"endDay {39 + MAX_ROUNDS} lies beyond day 30" in made.missing[0].reason
     assert "to fill them: again" in made.in_words
     assert sorted(path.name for path in folder.iterdir()) == [".generation", "persona.yaml"]
 
 
 def test_the_next_run_goes_on_with_the_mending(folder: Path) -> None:
-    unsound = [spoiled(endDay=40 + number) for number in range(ROUNDS)]
+    unsound = [spoiled(endDay=40 + number) for number in range(MAX_ROUNDS)]
     create(folder, Scripted(PERSONA, *unsound))
     model = Scripted(STORY)
 
@@ -142,8 +142,8 @@ def test_the_next_run_goes_on_with_the_mending(folder: Path) -> None:
 
     assert (made.exit_code, made.written, made.kept) == (0, 1, 1)
     assert len(model.asked) == 1
-    assert f"endDay {39 + ROUNDS} lies beyond" in model.asked[0].user
-    assert made.spent.calls == 2 + ROUNDS
+    assert f"endDay {39 + MAX_ROUNDS} lies beyond" in model.asked[0].user
+    assert made.spent.calls == 2 + MAX_ROUNDS
 
 
 def test_without_a_persona_there_is_no_story(folder: Path) -> None:
@@ -151,7 +151,7 @@ def test_without_a_persona_there_is_no_story(folder: Path) -> None:
 
     made = create(folder, model)
 
-    assert len(model.asked) == ROUNDS
+    assert len(model.asked) == MAX_ROUNDS
     assert [each.unit for each in made.missing] == ["persona.yaml", "arcs-30d.yaml"]
     assert not (folder / "persona.yaml").exists()
 
@@ -278,7 +278,7 @@ def test_a_story_of_the_persona_before_is_not_passed_off(
 ) -> None:
     """Killed just before its end, a round has written a story that a later persona is not in."""
     with monkeypatch.context() as patched:
-        patched.setattr(CallLog, "end", lambda _: None)
+        patched.setattr(CallLog, "end_round", lambda _: None)
         create(folder, Scripted(PERSONA, STORY), overwrite=True)
     lamp = Scripted({**PERSONA, "name": "Lamp"}, ModelGone("gone"))
     create(folder, lamp, overwrite=True, prompt="A lighthouse")
@@ -345,7 +345,7 @@ def test_a_folder_must_have_a_name_that_can_be_an_id(tmp_path: Path, name: str) 
     ],
 )
 def test_the_name_that_is_proposed_reads_like_the_one_given(name: str, id_: str) -> None:
-    assert slug_of(name) == id_
+    assert make_slug(name) == id_
 
 
 def test_a_file_in_the_way_is_refused(tmp_path: Path) -> None:
@@ -416,10 +416,10 @@ class Author:
 
 
 TOUCHES = (
-    (LineFile, "append_line"),
-    (Replacement, "__enter__"),
-    (Replacement, "write"),
-    (Replacement, "commit"),
+    (AppendLog, "append_line"),
+    (AtomicFile, "__enter__"),
+    (AtomicFile, "write"),
+    (AtomicFile, "commit"),
 )
 """Everything that touches the disk."""
 

@@ -17,34 +17,34 @@ from recall_bench.datasets.identity import (
     parse_persona,
 )
 from recall_bench.datasets.story import Arc, Directive, Story, parse_story
-from recall_bench.generate.personas.files import persona_text, story_text
+from recall_bench.generate.personas.files import render_persona, render_story
 from recall_bench.generate.personas.replies import (
-    PersonaMade,
-    StoryMade,
-    read_persona_reply,
-    read_story_reply,
+    NewPersona,
+    NewStory,
+    parse_persona_reply,
+    parse_story_reply,
 )
-from recall_bench.generate.rounds import Rejected
-from recall_bench.world.plain_yaml import dumped
+from recall_bench.generate.rounds import RejectedReply
+from recall_bench.world.plain_yaml import dump_yaml
 from recall_bench.yaml12 import Document
 from tests.generate import made_personas
 
 EPOCH = date(2026, 3, 2)
 
 
-def read(reply: str) -> PersonaMade | Rejected:
-    return read_persona_reply(reply, "boats", EPOCH)
+def read(reply: str) -> NewPersona | RejectedReply:
+    return parse_persona_reply(reply, "boats", EPOCH)
 
 
-def accepted(reply: str) -> PersonaMade:
+def accepted(reply: str) -> NewPersona:
     found = read(reply)
-    assert isinstance(found, PersonaMade), found
+    assert isinstance(found, NewPersona), found
     return found
 
 
 def rejected(reply: str) -> str:
     found = read(reply)
-    assert isinstance(found, Rejected)
+    assert isinstance(found, RejectedReply)
     return "\n".join(found.problems)
 
 
@@ -52,13 +52,13 @@ SOUND = json.dumps(made_personas.PERSONA)
 PERSONA = accepted(SOUND).persona
 
 
-def told(raw: dict[str, Any], days: int = 30) -> StoryMade | Rejected:
-    return read_story_reply(json.dumps(raw), PERSONA, days, EPOCH)
+def told(raw: dict[str, Any], days: int = 30) -> NewStory | RejectedReply:
+    return parse_story_reply(json.dumps(raw), PERSONA, days, EPOCH)
 
 
 def problems(raw: dict[str, Any], days: int = 30) -> tuple[str, ...]:
     found = told(raw, days)
-    assert isinstance(found, Rejected)
+    assert isinstance(found, RejectedReply)
     return found.problems
 
 
@@ -79,8 +79,8 @@ FORMS = {
     "fenced": f"```json\n{SOUND}\n```",
     "prose around the fence": f"Gladly! Here it is:\n\n```\n{SOUND}\n```\n\nShall I write more?",
     "a fence left open": f"```json\n{SOUND}\n",
-    "yaml": dumped(made_personas.PERSONA),
-    "fenced yaml": f"Here:\n```yaml\n{dumped(made_personas.PERSONA)}```",
+    "yaml": dump_yaml(made_personas.PERSONA),
+    "fenced yaml": f"Here:\n```yaml\n{dump_yaml(made_personas.PERSONA)}```",
 }
 
 
@@ -88,7 +88,7 @@ FORMS = {
 def test_the_form_of_a_reply_is_forgiven(form: str) -> None:
     made = accepted(FORMS[form])
 
-    assert made.persona.but(company=None) == PERSONA.but(company=None)
+    assert made.persona.replace(company=None) == PERSONA.replace(company=None)
     assert "�" not in made.text
 
 
@@ -135,7 +135,7 @@ def test_problems_do_not_name_lines_that_the_author_never_saw() -> None:
 
 def test_what_is_written_is_what_was_judged() -> None:
     made = told(made_personas.story(180), 180)
-    assert isinstance(made, StoryMade)
+    assert isinstance(made, NewStory)
 
     again = parse_story(Document("", made.text), PERSONA, [], [])
 
@@ -162,7 +162,7 @@ def test_hours_of_sessions_are_kept_where_they_differ() -> None:
 
     made = told(made_personas.story(30) | {"sessions": hours})
 
-    assert isinstance(made, StoryMade)
+    assert isinstance(made, NewStory)
     assert "sessions:\n  - id: bank-room\n    firstDay: 1\n    lastDay: 15\narcs:\n" in made.text
 
 
@@ -186,7 +186,7 @@ def test_arcs_and_directives_come_in_the_order_of_their_days() -> None:
 
     made = told(raw, 60)
 
-    assert isinstance(made, StoryMade)
+    assert isinstance(made, NewStory)
     starts = [arc.start_day for arc in made.story.arcs]
     assert starts == sorted(starts)
     assert [each.event for each in made.story.arcs[0].directives] == ["first", "last"]
@@ -231,7 +231,7 @@ def test_any_text_survives_being_written(text: str, several: list[str], name: st
         shared_knowledge=(text, "2026-01-01"),
     )
 
-    read_back = parse_persona(Document("", persona_text(persona)), [])
+    read_back = parse_persona(Document("", render_persona(persona)), [])
 
     assert read_back is not None
     assert read_back.profile == kept(text)
@@ -240,7 +240,7 @@ def test_any_text_survives_being_written(text: str, several: list[str], name: st
     assert read_back.shared_knowledge == (kept(text), "2026-01-01")
     assert read_back.sessions[0].participants == tuple(map(kept, several))
     assert (read_back.role, read_back.domain) == ("No", "6:30")
-    assert persona_text(read_back) == persona_text(persona)
+    assert render_persona(read_back) == render_persona(persona)
 
 
 @settings(max_examples=50, deadline=None)
@@ -262,7 +262,7 @@ def test_any_story_survives_being_written(text: str, events: list[str]) -> None:
     )
     story = Story(epoch=EPOCH, sessions=PERSONA.sessions, arcs=(arc,), has_gaps=True)
 
-    read_back = parse_story(Document("", story_text(story, PERSONA, EPOCH)), PERSONA, [], [])
+    read_back = parse_story(Document("", render_story(story, PERSONA, EPOCH)), PERSONA, [], [])
 
     assert read_back is not None
     assert read_back.arcs[0].description == kept(text)

@@ -9,9 +9,13 @@ from hypothesis import strategies as st
 
 from recall_bench.datasets.identity import Persona, parse_persona
 from recall_bench.datasets.story import Arc, Story, parse_story
-from recall_bench.generate.personas.counts import bounds, directed, fewest
-from recall_bench.generate.personas.rules import persona_problems, story_problems
-from recall_bench.world.plain_yaml import dumped
+from recall_bench.generate.personas.counts import (
+    compute_arc_bounds,
+    count_fewest_arcs,
+    count_fewest_with_directives,
+)
+from recall_bench.generate.personas.rules import check_persona, check_story
+from recall_bench.world.plain_yaml import dump_yaml
 from recall_bench.yaml12 import Document
 from tests.generate import made_personas
 
@@ -20,7 +24,7 @@ LENGTHS = (1, 2, 10, 30, 119, 120, 180, 1000, 3000)
 
 def read_persona(raw: dict[str, Any]) -> Persona:
     problems: list[Any] = []
-    persona = parse_persona(Document("persona.yaml", dumped({"id": "boats", **raw})), problems)
+    persona = parse_persona(Document("persona.yaml", dump_yaml({"id": "boats", **raw})), problems)
     assert persona is not None, problems
     return persona
 
@@ -30,7 +34,7 @@ PERSONA = read_persona(made_personas.PERSONA)
 
 def read_story(raw: dict[str, Any]) -> Story:
     problems: list[Any] = []
-    story = parse_story(Document("arcs.yaml", dumped(raw)), PERSONA, problems, [])
+    story = parse_story(Document("arcs.yaml", dump_yaml(raw)), PERSONA, problems, [])
     assert story is not None, problems
     return story
 
@@ -38,33 +42,33 @@ def read_story(raw: dict[str, Any]) -> Story:
 def of_story(days: int, spoil: Callable[[dict[str, Any]], object]) -> tuple[str, ...]:
     raw = made_personas.story(days)
     spoil(raw)
-    return story_problems(PERSONA, read_story(raw), days)
+    return check_story(PERSONA, read_story(raw), days)
 
 
 def of_arc(days: int, kind: str, **changes: object) -> tuple[str, ...]:
     """What is said when the first arc of this kind is otherwise."""
     raw = made_personas.story(days)
     next(arc for arc in raw["arcs"] if arc["type"] == kind).update(changes)
-    return story_problems(PERSONA, read_story(raw), days)
+    return check_story(PERSONA, read_story(raw), days)
 
 
 def of_persona(spoil: Callable[[dict[str, Any]], object]) -> tuple[str, ...]:
     raw = made_personas.persona()
     spoil(raw)
-    return persona_problems(read_persona(raw))
+    return check_persona(read_persona(raw))
 
 
 def test_a_sound_persona_is_left_alone() -> None:
-    assert persona_problems(PERSONA) == ()
+    assert check_persona(PERSONA) == ()
 
 
 @pytest.mark.parametrize("days", LENGTHS)
 def test_a_sound_story_of_any_length_is_left_alone(days: int) -> None:
-    assert story_problems(PERSONA, read_story(made_personas.story(days)), days) == ()
+    assert check_story(PERSONA, read_story(made_personas.story(days)), days) == ()
 
 
 def test_a_thousand_days_are_the_measure() -> None:
-    assert fewest(1000) == {
+    assert count_fewest_arcs(1000) == {
         "project": 5,
         "incident": 2,
         "decision": 3,
@@ -72,25 +76,32 @@ def test_a_thousand_days_are_the_measure() -> None:
         "relationship": 2,
         "correction": 4,
     }
-    assert bounds(1000) == (18, 22)
+    assert compute_arc_bounds(1000) == (18, 22)
 
 
 def test_counts_follow_the_length_of_the_story() -> None:
-    assert [bounds(days) for days in (1, 10, 30, 180, 3000)] == [
+    assert [compute_arc_bounds(days) for days in (1, 10, 30, 180, 3000)] == [
         (1, 5),
         (3, 7),
         (7, 11),
         (10, 14),
         (26, 32),
     ]
-    assert all(fewest(days)["correction"] >= 1 for days in range(30, 10_000))
-    assert [directed(arcs) for arcs in (1, 3, 4, 18)] == [1, 1, 2, 6]
+    assert all(count_fewest_arcs(days)["correction"] >= 1 for days in range(30, 10_000))
+    assert [count_fewest_with_directives(arcs) for arcs in (1, 3, 4, 18)] == [1, 1, 2, 6]
 
 
 @given(st.integers(1, 9998))
 def test_a_longer_story_never_needs_less(days: int) -> None:
-    assert all(fewest(days)[kind] <= count for kind, count in fewest(days + 1).items())
-    assert sum(fewest(days).values()) <= bounds(days)[0] <= bounds(days)[1]
+    assert all(
+        count_fewest_arcs(days)[kind] <= count
+        for kind, count in count_fewest_arcs(days + 1).items()
+    )
+    assert (
+        sum(count_fewest_arcs(days).values())
+        <= compute_arc_bounds(days)[0]
+        <= compute_arc_bounds(days)[1]
+    )
 
 
 SPOILED: dict[str, tuple[dict[str, object], str]] = {
@@ -139,7 +150,7 @@ def test_an_unknown_type_is_named() -> None:
     arcs = read_story(made_personas.story(30)).arcs
     story = Story(epoch=made_epoch(), sessions=PERSONA.sessions, arcs=(*arcs, arc(type="saga")))
 
-    assert "arc added: its type 'saga' is none of" in "\n".join(story_problems(PERSONA, story, 30))
+    assert "arc added: its type 'saga' is none of" in "\n".join(check_story(PERSONA, story, 30))
 
 
 def made_epoch() -> Any:
@@ -212,9 +223,9 @@ def test_a_correction_must_not_come_out_through_its_own_directives() -> None:
     on_the_day = {"day": late["correctedDay"], "event": "It is 7:25 after all"}
 
     late["directives"] = [on_the_day]
-    fine = story_problems(PERSONA, read_story(raw), 1000)
+    fine = check_story(PERSONA, read_story(raw), 1000)
     late["directives"] = [early, on_the_day]
-    leaking = story_problems(PERSONA, read_story(raw), 1000)
+    leaking = check_story(PERSONA, read_story(raw), 1000)
 
     assert fine == ()
     assert len(leaking) == 1
@@ -262,7 +273,7 @@ def spans(*several: tuple[int, int]) -> Story:
 def of_pace(days: int, *several: tuple[int, int]) -> list[str]:
     """What is said about the pace alone."""
     words = ("quiet", "nothing happens", "no arc is active", "at once")
-    problems = story_problems(PERSONA, spans(*several), days)
+    problems = check_story(PERSONA, spans(*several), days)
     return [problem for problem in problems if any(word in problem for word in words)]
 
 
@@ -317,7 +328,7 @@ SOME_SPANS = st.lists(
 @given(SOME_SPANS)
 def test_the_pace_is_judged_as_counting_day_by_day_would(several: list[tuple[int, int]]) -> None:
     story = spans(*several)
-    at_work = [len(story.active(day)) for day in range(1, 201)]
+    at_work = [len(story.list_active_arcs(day)) for day in range(1, 201)]
     lulls = [len(run) for run in "".join("." if n else "-" for n in at_work).split(".") if run]
     found = "\n".join(of_pace(200, *several))
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from recall_bench.errors import UsageError
-from recall_bench.generate.outcome import Generated
+from recall_bench.generate.outcome import PassResult
 from recall_bench.generate.questions.request import QuestionsRequest
 from recall_bench.generate.questions.writing import generate_questions
 from recall_bench.yaml12 import load_yaml
@@ -33,7 +33,7 @@ def secret(**fields: object) -> dict[str, object]:
     } | fields
 
 
-def told(folder: Path, *raw: Mapping[str, object], **fields: Any) -> Generated:
+def told(folder: Path, *raw: Mapping[str, object], **fields: Any) -> PassResult:
     model = Scripted(lambda _: json.dumps({"questions": raw}))
     request = QuestionsRequest(persona=folder, model="scripted", mode="boundary", **fields)
     return generate_questions(request, model=model, checker_of=one_word)

@@ -7,15 +7,15 @@ from datetime import date
 import pytest
 
 from recall_bench.core.question import CATEGORIES
-from recall_bench.generate.questions.categories import wanted
-from recall_bench.generate.questions.excerpts import CUT, excerpts, shares
-from recall_bench.generate.questions.question_file import entry_text
-from recall_bench.generate.questions.quoting import places
+from recall_bench.generate.questions.categories import choose_categories
+from recall_bench.generate.questions.excerpts import CUT, build_excerpts, divide_room
+from recall_bench.generate.questions.question_file import render_entry
+from recall_bench.generate.questions.quoting import locate_quote
 from recall_bench.generate.questions.replies import read_questions
-from recall_bench.generate.questions.windows import share, unasked, windows
-from recall_bench.generate.questions.writer import Window
-from recall_bench.generate.rounds import Rejected
-from recall_bench.generate.told_days import ToldDay
+from recall_bench.generate.questions.windows import compute_share, find_unasked_part, list_windows
+from recall_bench.generate.questions.writer import QuestionWindow
+from recall_bench.generate.rounds import RejectedReply
+from recall_bench.generate.told_days import StoryDay
 from recall_bench.yaml12 import Document
 
 A = '{"question": "a", "answer": "1"}'
@@ -39,7 +39,7 @@ late. Ann paid £14.40 for it.
 
 
 def spans(told: list[int], interval: int, span: range) -> list[tuple[int, int, int]]:
-    return [(w.number, w.first, w.last) for w in windows(told, interval, span)]
+    return [(w.number, w.first, w.last) for w in list_windows(told, interval, span)]
 
 
 def test_checkpoints_are_every_so_many_days_and_the_last_day_told() -> None:
@@ -55,22 +55,28 @@ def test_bounds_cut_windows_and_do_not_move_checkpoints() -> None:
 
 
 def test_of_a_window_asked_about_in_part_the_rest_is_left() -> None:
-    window = Window(number=2, first=8, last=14)
+    window = QuestionWindow(number=2, first=8, last=14)
 
-    assert unasked(window, range(1, 15), range(8, 12)) == Window(number=2, first=12, last=14)
-    assert unasked(window, range(1, 15), range(8, 15)) is None
-    assert unasked(window, [8, 9], [8, 9, 10]) is None
-    assert unasked(window, [10, 14], ()) == window
+    assert find_unasked_part(window, range(1, 15), range(8, 12)) == QuestionWindow(
+        number=2, first=12, last=14
+    )
+    assert find_unasked_part(window, range(1, 15), range(8, 15)) is None
+    assert find_unasked_part(window, [8, 9], [8, 9, 10]) is None
+    assert find_unasked_part(window, [10, 14], ()) == window
 
 
 def test_a_short_window_gets_its_share() -> None:
-    assert [share(Window(number=1, first=1, last=last), 12, 7) for last in (7, 2, 1)] == [12, 4, 2]
+    assert [
+        compute_share(QuestionWindow(number=1, first=1, last=last), 12, 7) for last in (7, 2, 1)
+    ] == [12, 4, 2]
 
 
 def test_categories_are_balanced_over_the_story_whatever_becomes_of_windows() -> None:
     counts: Counter[str] = Counter()
     for first in range(1, 700, 7):
-        counts.update(wanted(first, 12, per_days=(12, 7), has_groups=True, has_past=True))
+        counts.update(
+            choose_categories(first, 12, per_days=(12, 7), has_groups=True, has_past=True)
+        )
     counts["negative-recall"] *= 2
 
     assert set(counts) == set(CATEGORIES[:-1])
@@ -79,13 +85,13 @@ def test_categories_are_balanced_over_the_story_whatever_becomes_of_windows() ->
 
 def test_a_window_asked_in_two_parts_gets_the_categories_of_the_whole() -> None:
     def of(first: int, amount: int) -> tuple[str, ...]:
-        return wanted(first, amount, per_days=(14, 7), has_groups=True, has_past=True)
+        return choose_categories(first, amount, per_days=(14, 7), has_groups=True, has_past=True)
 
     assert of(8, 14) == of(8, 8) + of(12, 6)
 
 
 def test_nothing_is_asked_of_groups_or_of_the_past_where_there_is_none() -> None:
-    found = wanted(1, 40, per_days=(40, 7), has_groups=False, has_past=False)
+    found = choose_categories(1, 40, per_days=(40, 7), has_groups=False, has_past=False)
 
     assert not {"group-session-attribution", "recency-bias-resistance"} & set(found)
 
@@ -104,7 +110,7 @@ def test_nothing_is_asked_of_groups_or_of_the_past_where_there_is_none() -> None
 def test_whole_questions_are_read_from_whatever_is_around_or_behind_them(text: str) -> None:
     found = read_questions(text)
 
-    assert not isinstance(found, Rejected)
+    assert not isinstance(found, RejectedReply)
     assert [each["question"] for each in found] == ["a", "b"]
 
 
@@ -122,7 +128,7 @@ def test_whole_questions_are_read_from_whatever_is_around_or_behind_them(text: s
 def test_a_reply_without_a_whole_question_is_rejected(text: str) -> None:
     found = read_questions(text)
 
-    assert isinstance(found, Rejected)
+    assert isinstance(found, RejectedReply)
     assert "it holds no list of questions" in found.problems[0]
 
 
@@ -138,14 +144,14 @@ def test_a_reply_without_a_whole_question_is_rejected(text: str) -> None:
 def test_a_reply_in_which_nothing_is_a_question_is_rejected(text: str) -> None:
     found = read_questions(text)
 
-    assert isinstance(found, Rejected)
+    assert isinstance(found, RejectedReply)
     assert "nothing in its list is a question" in found.problems[0]
 
 
 def test_what_is_no_question_beside_one_that_is_goes_on_to_be_noted() -> None:
     found = read_questions(f'{{"questions": [{{"question": "x"}}, {A}]}}')
 
-    assert not isinstance(found, Rejected)
+    assert not isinstance(found, RejectedReply)
     assert [each["question"] for each in found] == ["x", "a"]
 
 
@@ -155,7 +161,7 @@ def test_an_empty_list_is_an_answer(text: str) -> None:
 
 
 def quoted(quote: str, session: str | None = None) -> list[tuple[str | None, str]]:
-    found = places(DAY, quote, session=session)
+    found = locate_quote(DAY, quote, session=session)
     return [(place.session, DAY[place.start : place.end]) for place in found]
 
 
@@ -169,7 +175,7 @@ def test_a_quotation_is_found_whatever_its_typography() -> None:
 def test_a_quotation_is_looked_for_first_in_the_session_it_names() -> None:
     assert quoted("High water was 5.5 m at 07:05", "yard")[0][0] == "yard"
     assert quoted("High water was 5.5 m at 07:05", "attic")[0][0] == "principal"
-    hidden = places(DAY, "Tom left", is_visible=lambda session: session != "yard")
+    hidden = locate_quote(DAY, "Tom left", is_visible=lambda session: session != "yard")
     assert hidden == ()
 
 
@@ -183,15 +189,15 @@ def test_half_words_and_other_words_are_not_found(quote: str) -> None:
     assert quoted(quote) == []
 
 
-def day(number: int, words: int, session: str = "yard") -> ToldDay:
+def day(number: int, words: int, session: str = "yard") -> StoryDay:
     lines = "\n".join(f"line {number}-{n}" for n in range(words))
-    return ToldDay(number, date(2025, 3, number), f"# session: {session}\n\n{lines}\n")
+    return StoryDay(number, date(2025, 3, number), f"# session: {session}\n\n{lines}\n")
 
 
 def test_text_that_fits_is_shown_whole_and_other_sessions_are_not() -> None:
     days = [day(1, 3), day(2, 3, "bank")]
 
-    shown = excerpts(days, 1000, lambda session: session == "yard")
+    shown = build_excerpts(days, 1000, lambda session: session == "yard")
 
     assert shown == {
         "day 1, Saturday, 1 March 2025": "# session: yard\n\nline 1-0\nline 1-1\nline 1-2"
@@ -201,7 +207,7 @@ def test_text_that_fits_is_shown_whole_and_other_sessions_are_not() -> None:
 def test_too_much_text_is_cut_evenly_after_whole_lines() -> None:
     days = [day(1, 3), day(2, 400), day(3, 800)]
 
-    shown = list(excerpts(days, 500, lambda _: True).values())
+    shown = list(build_excerpts(days, 500, lambda _: True).values())
 
     assert CUT not in shown[0]
     assert abs(len(shown[1]) - len(shown[2])) < 20
@@ -210,24 +216,24 @@ def test_too_much_text_is_cut_evenly_after_whole_lines() -> None:
 
 
 def test_earlier_days_take_what_the_window_leaves() -> None:
-    full = excerpts([day(9, 900)], 500, lambda _: True, earlier=[day(1, 900)])
+    full = build_excerpts([day(9, 900)], 500, lambda _: True, earlier=[day(1, 900)])
 
     old, new = full.values()
     assert 3 * len(old) - 80 < len(new) < 3.4 * len(old)
 
 
 def test_shares_fill_the_room_and_no_more() -> None:
-    assert shares([10, 100, 100], 110) == [10, 50, 50]
-    assert shares([], 10) == []
-    assert shares([5, 5], 0) == [0, 0]
+    assert divide_room([10, 100, 100], 110) == [10, 50, 50]
+    assert divide_room([], 10) == []
+    assert divide_room([5, 5], 0) == [0, 0]
 
 
 def test_an_entry_is_the_same_text_in_whatever_order_its_fields_come() -> None:
     entry = {"changes_on": 4, "question": "A: 'b'?", "id": "x", "evidence": [{"day": 1}]}
-    text = entry_text(entry)
+    text = render_entry(entry)
 
-    assert text == entry_text(dict(sorted(entry.items())))
+    assert text == render_entry(dict(sorted(entry.items())))
     assert text.startswith('- id: "x"\n  question: ')
-    assert json.loads(json.dumps(Document("x", entry_text({"id": "a: #b"})).content)) == [
+    assert json.loads(json.dumps(Document("x", render_entry({"id": "a: #b"})).content)) == [
         {"id": "a: #b"}
     ]

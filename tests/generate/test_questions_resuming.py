@@ -8,13 +8,13 @@ from typing import Any
 import anyio
 import pytest
 
-from recall_bench.appending import LineFile
+from recall_bench.appending import AppendLog
 from recall_bench.core.usage import Usage
-from recall_bench.generate.checks.checker import Examined
+from recall_bench.generate.checks.checker import QuestionCheck
 from recall_bench.generate.questions.request import QuestionsRequest
 from recall_bench.generate.questions.writing import generate_questions
 from recall_bench.models.model import Prompt, Reply
-from recall_bench.replacement import Replacement
+from recall_bench.replacement import AtomicFile
 from tests.generate.questioning import (
     STRANGE,
     OneWord,
@@ -34,7 +34,7 @@ class Killed(BaseException):
 @pytest.fixture
 def kill(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Ends the work before or after its n-th change on disk."""
-    append, commit = LineFile.append_line, Replacement.commit
+    append, commit = AppendLog.append_line, AtomicFile.commit
 
     def arm(steps: int) -> None:
         left = [steps]
@@ -48,8 +48,8 @@ def kill(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
             if left[0] == -1:
                 raise Killed
 
-        monkeypatch.setattr(LineFile, "append_line", lambda *args: step(append, *args))
-        monkeypatch.setattr(Replacement, "commit", lambda *args: step(commit, *args))
+        monkeypatch.setattr(AppendLog, "append_line", lambda *args: step(append, *args))
+        monkeypatch.setattr(AtomicFile, "commit", lambda *args: step(commit, *args))
 
     return arm
 
@@ -106,7 +106,7 @@ class Breaking(OneWord):
         super().__init__()
         self.is_broken = False
 
-    def examine(self, entry: Mapping[str, object]) -> Examined:
+    def examine(self, entry: Mapping[str, object]) -> QuestionCheck:
         if not self.is_broken:
             self.is_broken = True
             raise RuntimeError("no room")

@@ -347,15 +347,20 @@ def test_two_runs_at_once_are_refused(folder: Path) -> None:
 
 
 def test_a_repair_is_applied_and_examined_again(folder: Path) -> None:
-    from recall_bench.generate.checks.checker import Examined, Kind, Problem, Repair
+    from recall_bench.generate.checks.checker import (
+        ProblemKind,
+        QuestionCheck,
+        QuestionProblem,
+        QuestionRepair,
+    )
 
     class Stale(OneWord):
-        def examine(self, entry: Any) -> Examined:
+        def examine(self, entry: Any) -> QuestionCheck:
             if "irrelevant_after" in entry:
-                return Examined(problems=())
-            return Examined(
-                problems=(Problem(kind=Kind.STALENESS, message="it changes"),),
-                repair=Repair(changes={"irrelevant_after": 9}, why="day 10 says otherwise"),
+                return QuestionCheck(problems=())
+            return QuestionCheck(
+                problems=(QuestionProblem(kind=ProblemKind.STALENESS, message="it changes"),),
+                repair=QuestionRepair(changes={"irrelevant_after": 9}, why="day 10 says otherwise"),
             )
 
     request = QuestionsRequest(persona=folder, model="scripted", end=7)

@@ -8,7 +8,7 @@ import pytest
 
 from recall_bench.datasets.persona import tool_calls
 from recall_bench.generate.request import PassRequest
-from recall_bench.generate.tool_calls.offline import calls_of
+from recall_bench.generate.tool_calls.offline import list_calls
 from recall_bench.generate.tool_calls.writing import generate_tool_calls
 from recall_bench.models.model import Prompt
 from recall_bench.shipped import SOURCES
@@ -26,7 +26,7 @@ def persona(tmp_path: Path) -> Path:
 def by_the_log(asked: Prompt) -> str:
     calls = [
         {"session": call.session, "content": call.content.partition(": ")[2]}
-        for call in calls_of(told_day(asked))
+        for call in list_calls(told_day(asked))
     ]
     return json.dumps({"calls": calls})
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from recall_bench.core.event import Answered, NotAnswered, Outcome, Result
+from recall_bench.core.event import Answered, NotAnswered, Outcome, TrialResult
 from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer, MemorySystem
 from recall_bench.core.plan import Trial
@@ -15,12 +15,12 @@ from recall_bench.core.verdict import Exhibit
 from recall_bench.datasets.locomo import load
 from recall_bench.errors import SystemFault
 from recall_bench.evaluation.assembly import assemble_evaluation
-from recall_bench.evaluation.evaluate import Evaluated, evaluate
-from recall_bench.evaluation.methodologies import find
+from recall_bench.evaluation.evaluate import EvalResult, evaluate
+from recall_bench.evaluation.methodologies import find_methodology
 from recall_bench.evaluation.opening import open_dataset
-from recall_bench.evaluation.report import Report
-from recall_bench.evaluation.request import Request
-from recall_bench.evaluation.scoring import Scored, Scorer
+from recall_bench.evaluation.report import EvalReport
+from recall_bench.evaluation.request import EvalRequest
+from recall_bench.evaluation.scoring import QuestionScorer, ScoredQuestion
 from recall_bench.settings import Settings
 from recall_bench.testing import ScriptedSystem
 from tests.reporting.conftest import question
@@ -97,20 +97,20 @@ ALICE = {
 
 def evaluated(
     folder: Path, content: object, system: MemorySystem | None = None, **wanted: Any
-) -> Evaluated:
+) -> EvalResult:
     """The engine, end to end, on a file of this content; `settings` are those of any run."""
     data, into = folder / "data.json", folder / f"run-{len(list(folder.iterdir()))}"
     data.write_text(json.dumps(content))
     given: dict[str, Any] = {"data": data, "into": into, "heatmap_png": False}
     settings = Settings(**given | wanted.pop("settings", {}))
     usual: dict[str, Any] = {"dataset": "locomo", "reports": folder / "reports", "floors": False}
-    request = Request(settings=settings, **usual | wanted)
+    request = EvalRequest(settings=settings, **usual | wanted)
     return evaluate(assemble_evaluation(request, open_dataset(request), system))
 
 
 def reported(
     folder: Path, content: object, system: MemorySystem | None = None, **wanted: Any
-) -> Report:
+) -> EvalReport:
     report = evaluated(folder, content, system, **wanted).report
     assert report is not None
     return report
@@ -138,13 +138,13 @@ FAULT = NotAnswered(at=NOW, trial=SOME, fault="SystemFault", message="down", sec
 
 def scored(
     scenario: Scenario, place: int, reply: Answer | None, protocol: str, **ended: Outcome
-) -> Scored:
+) -> ScoredQuestion:
     """What one question gets by a protocol; no reply is a system that failed at it."""
     item, (family, name) = scenario.items[place], protocol.split("/")
     answered = Answered(at=NOW, trial=SOME, answer=reply, seconds=1.0) if reply else None
     outcome = ended.get("outcome") if reply else FAULT
-    scorer = Scorer(find(family, name), scenario, depth=10, with_answers=True)
-    return scorer.score(Result(trial=SOME, item=item, answered=answered, outcome=outcome))
+    scorer = QuestionScorer(find_methodology(family, name), scenario, depth=10, with_answers=True)
+    return scorer.score(TrialResult(trial=SOME, item=item, answered=answered, outcome=outcome))
 
 
 def exhibit(answer: Answer) -> Exhibit:

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Found, Passage
+from recall_bench.core.memory import Answer, Passage, RetrievalReply
 from recall_bench.core.question import Question
 from recall_bench.datasets import persona_json
 from recall_bench.datasets import sources as sources_module
-from recall_bench.datasets.sources import Source
-from recall_bench.evaluation.markdown import markdown_of
+from recall_bench.datasets.sources import DatasetSource
+from recall_bench.evaluation.markdown import render_page
 from recall_bench.evaluation.scoring import JUDGED
-from recall_bench.metrics.layers import Layer
+from recall_bench.metrics.layers import EvidenceLayer
 from tests.commands import Invoke
 from tests.downloading.conftest import pinned
 from tests.downloading.server import Served, serving
@@ -36,9 +36,9 @@ def test_session_five_of_one_conversation_taken_for_anothers(tmp_path: Path) -> 
     """A system that pools its histories returns another's session by the id it was given."""
     pool: dict[str, Episode] = {}
 
-    def pooled(lived: Sequence[Episode], question: Question) -> Found:
+    def pooled(lived: Sequence[Episode], question: Question) -> RetrievalReply:
         pool.setdefault("first", lived[0])
-        return Found(passages=(Passage(text=pool["first"].text, id=pool["first"].id),))
+        return RetrievalReply(passages=(Passage(text=pool["first"].text, id=pool["first"].id),))
 
     told = [
         chat({1: ("I play the violin in the attic every evening.",)}, [KITE], "ada"),
@@ -78,7 +78,7 @@ def test_several_hops_passed_by_one_loose_alias(tmp_path: Path) -> None:
 
     found = scored(loaded(tmp_path, ALICE, persona_json.load), 0, first, "persona-json/strict")
 
-    assert [found.figures[f"{layer}_r@10"] for layer in Layer] == [0.5, 0.5]
+    assert [found.figures[f"{layer}_r@10"] for layer in EvidenceLayer] == [0.5, 0.5]
     assert found.figures["session recall@10"] == 0.5
 
 
@@ -88,7 +88,7 @@ def test_bait_that_counts_as_found(tmp_path: Path) -> None:
     scenario = loaded(tmp_path, ALICE, persona_json.load)
 
     fell = scored(scenario, 1, bait, "persona-json/strict")
-    wise = scored(scenario, 1, bait.but(text="She has no dog."), "persona-json/strict")
+    wise = scored(scenario, 1, bait.replace(text="She has no dog."), "persona-json/strict")
 
     assert (fell.figures, wise.figures) == ({}, {})
     assert (fell.fell_for_trap, wise.fell_for_trap) == (True, False)
@@ -112,8 +112,8 @@ def test_a_download_that_fails_silently(
     with serving() as server:
         server.files["/f"] = served
         file = pinned("locomo10.json", b"[]", f"{server.url}/f")
-        published = {"locomo": Source(licence="none", files=(file,))}
-        monkeypatch.setattr(sources_module, "sources", lambda: published)
+        published = {"locomo": DatasetSource(licence="none", files=(file,))}
+        monkeypatch.setattr(sources_module, "load_sources", lambda: published)
         shown = invoke("datasets", "download", "locomo")
         asked = invoke("eval", "--dataset", "locomo", "--adapter", "none")
 
@@ -129,12 +129,12 @@ def test_an_accuracy_of_zero_where_nothing_was_read(tmp_path: Path) -> None:
     names = {name for group in report.groups for name in group.figures}
     assert not names & {JUDGED, "locomo/official"}
     assert report.abstention is None
-    assert JUDGED not in markdown_of(report)
+    assert JUDGED not in render_page(report)
 
 
 def test_results_nobody_can_score_again(tmp_path: Path) -> None:
     """The file holds gold, hits and ranks: every recall can be counted from it alone."""
-    found = Found(passages=(Passage(text="Rain again."), Passage(text="I bought a kite.")))
+    found = RetrievalReply(passages=(Passage(text="Rain again."), Passage(text="I bought a kite.")))
     done = evaluated(tmp_path, [chat()], Finder(lambda lived, _: found), skip_qa=True)
     assert done.place is not None
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.importing.carrying_out import Imported, import_run
+from recall_bench.importing.carrying_out import ImportResult, import_run
 from recall_bench.reporting.folder import RunFolder
 from tests.importing.public_files import Row, save
 
-Import = Callable[..., Imported]
+Import = Callable[..., ImportResult]
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def files(tmp_path: Path) -> Callable[..., Path]:
 def imported(files: Callable[..., Path], tmp_path: Path) -> Import:
     """Import such files into the folder `run`."""
 
-    def run(*, as_graded: bool = False, **content: Row | list[Row]) -> Imported:
+    def run(*, as_graded: bool = False, **content: Row | list[Row]) -> ImportResult:
         return import_run([files(**content)], tmp_path / "run", as_graded=as_graded)
 
     return run
@@ -41,6 +41,6 @@ def opened(tmp_path: Path) -> Callable[[], RunFolder]:
     return lambda: RunFolder.open(tmp_path / "run")
 
 
-def faults(found: Imported) -> dict[str, int]:
+def faults(found: ImportResult) -> dict[str, int]:
     """What is repaired or marked, and how often."""
     return {each.name: each.count for each in found.card.repairs}

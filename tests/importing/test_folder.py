@@ -61,7 +61,7 @@ def test_an_empty_folder_will_do(source: Path, tmp_path: Path) -> None:
 
     import_run([source], tmp_path / "run")
 
-    assert RunFolder.open(tmp_path / "run").finished
+    assert RunFolder.open(tmp_path / "run").is_finished
 
 
 @pytest.mark.parametrize("fails", [OSError(28, "No space left on device"), KeyboardInterrupt()])
@@ -185,7 +185,7 @@ def test_an_imported_run_exports_and_imports_again(source: Path, tmp_path: Path)
     assert again.stored_mean == again.graded_mean == again.mean == 3.0
     assert again.disagreeing == ()
     assert again.card.written_by == "recall-bench"
-    assert RunFolder.open(tmp_path / "again").faults() == {"SystemFault": 1}
+    assert RunFolder.open(tmp_path / "again").count_faults() == {"SystemFault": 1}
 
 
 def test_what_a_system_said_in_a_run_of_ours_is_an_answer(source: Path, tmp_path: Path) -> None:

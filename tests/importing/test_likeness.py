@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.analysis.comparing import compare_runs
-from recall_bench.analysis.likeness import unlike
+from recall_bench.analysis.likeness import find_differences
 from recall_bench.core.plan import Plan
 from recall_bench.errors import UsageError
 from recall_bench.importing.carrying_out import import_run
@@ -32,7 +32,7 @@ def plan(folder: Path) -> Plan:
 
 
 def differences(first: Path, second: Path) -> list[str]:
-    return [each.what for each in unlike(plan(first), plan(second))]
+    return [each.what for each in find_differences(plan(first), plan(second))]
 
 
 def test_two_runs_that_put_the_same_questions_are_alike_in_whatever_order(make: Make) -> None:
@@ -55,9 +55,9 @@ def test_a_reworded_question_is_a_difference(make: Make) -> None:
 def test_days_that_are_not_on_record_are_not_held_against_a_run_of_ours(make: Make) -> None:
     imported = plan(make("a", MANY))
     (card,) = imported.scenarios
-    ours = imported.but(imported=None, scenarios=(card.but(history_digest="1" * 64),))
+    ours = imported.replace(imported=None, scenarios=(card.replace(history_digest="1" * 64),))
 
-    assert [each.what for each in unlike(imported, ours)] == ["older questions"]
+    assert [each.what for each in find_differences(imported, ours)] == ["older questions"]
 
 
 def test_another_judge_is_a_difference(make: Make) -> None:

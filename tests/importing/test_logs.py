@@ -169,7 +169,7 @@ def test_progress_that_goes_back_in_time_places_nothing(imported: Import) -> Non
 def test_feeding_times_are_those_of_the_checkpoint(imported: Import, opened: Opened) -> None:
     found = imported(questions=log(), progress=progress(ingestMs=3000, newDaysIngested=6))
 
-    clocks = opened().standings.scenarios["ada"].clocks
+    clocks = opened().states.scenarios["ada"].times
     assert [(clock.days_fed, clock.ingest_s) for clock in clocks] == [(6, 3.0), (6, 3.0)]
     assert faults(found) == {"unlabeled": 4, "shared-times": 12}
 
@@ -182,7 +182,7 @@ def test_feeding_is_told_by_days_whatever_the_order_of_the_result(
         progress=progress(ingestMs=3000, newDaysIngested=6),
     )
 
-    clocks = opened().standings.scenarios["ada"].clocks
+    clocks = opened().states.scenarios["ada"].times
     assert [clock.days_fed for clock in clocks] == [6, 6]
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.importing.carrying_out import Imported, import_run
+from recall_bench.importing.carrying_out import ImportResult, import_run
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.heatmap.sources import heatmap_of
+from recall_bench.reporting.heatmap.sources import load_heatmap
 from recall_bench.reporting.summary import summarise
 from tests.conftest import shared_data
 from tests.importing.conftest import faults
@@ -43,7 +43,7 @@ def evaluation(found: Row) -> Row:
     return line if found["primary"] is None else line | {"primaryScore": found["primary"]}
 
 
-def published(run: str, folder: Path, *, as_graded: bool = False) -> Imported:
+def published(run: str, folder: Path, *, as_graded: bool = False) -> ImportResult:
     """Import what is known of a published run, written as its result.json was."""
     by_days: dict[int, list[Row]] = defaultdict(list)
     rows = verdicts(run)
@@ -83,7 +83,9 @@ def test_each_published_run_has_the_mean_of_its_verdicts(run: str, tmp_path: Pat
     assert found.card.reconstructed is rows[0]["reconstructed_run"]
     assert found.evaluations == len(rows)
     if not found.card.reconstructed:
-        assert folder.reviews().total.done == sum(each["primary"] is not None for each in rows)
+        assert folder.count_reviews().total.done == sum(
+            each["primary"] is not None for each in rows
+        )
 
 
 def test_the_one_timeout_on_record_is_an_answer_no_more(tmp_path: Path) -> None:
@@ -93,12 +95,12 @@ def test_the_one_timeout_on_record_is_an_answer_no_more(tmp_path: Path) -> None:
     assert found.graded_mean is not None
     assert found.mean is not None
     assert found.graded_mean - found.mean == pytest.approx(1 / found.evaluations)
-    assert RunFolder.open(tmp_path / "run").faults() == {"SystemFault": 1}
+    assert RunFolder.open(tmp_path / "run").count_faults() == {"SystemFault": 1}
 
 
 def test_a_real_progress_file_has_the_published_numbers() -> None:
     """4.962 points of 6 over 1,639 evaluations, 13.0 % made up, 21.3 % at the worst checkpoint."""
-    data = heatmap_of(shared_data("conformance/original-progress.jsonl"))
+    data = load_heatmap(shared_data("conformance/original-progress.jsonl"))
 
     asked = sum(cell.count for cell in data.overall)
     points = sum((cell.score or 0) * cell.count for cell in data.overall)

@@ -5,15 +5,15 @@ from collections.abc import Callable
 
 import pytest
 
-from recall_bench.analysis.costs.costing import costs
-from recall_bench.analysis.costs.views import Measure
+from recall_bench.analysis.costs.costing import measure_costs
+from recall_bench.analysis.costs.views import CostMeasure
 from recall_bench.analysis.trials import read_trials
 from recall_bench.core.event import Judged, NotAnswered
 from recall_bench.core.question import Disclosure, Expects
 from recall_bench.core.verdict import Verdict
 from recall_bench.errors import BenchError, DataError, UsageError
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import Status, summarise
+from recall_bench.reporting.summary import RunStatus, summarise
 from tests.importing.conftest import Import, faults
 from tests.importing.public_files import Row, part, reconstructed, result, row
 
@@ -33,9 +33,9 @@ def test_every_view_has_the_means_that_are_stored(imported: Import, opened: Open
     summary = summarise(opened())
     assert found.stored_mean == found.graded_mean == found.mean == pytest.approx(18 / 5)
     assert [part.overall.mean for part in summary.checkpoints] == [4.0, pytest.approx(10 / 3)]
-    assert summary.checkpoints[1].category("synthesis").mean == 0.0
+    assert summary.checkpoints[1].get_tally("synthesis").mean == 0.0
     assert summary.overall.hallucination_rate == pytest.approx(2 / 5)
-    assert summary.validity.status is Status.VALID
+    assert summary.validity.status is RunStatus.VALID
     assert (found.disagreeing, found.card.repairs, found.card.complete) == ((), (), True)
 
 
@@ -58,7 +58,7 @@ def test_a_question_keeps_its_evidence_and_its_days(imported: Import, opened: Op
     qa = {"relevantDays": [3, 2], "irrelevantAfter": 40, "requiresSynthesis": True}
     imported(result=result([part(6, [row("q1", qa=qa)])]))
 
-    (item,) = opened().standings.scenarios["ada"].items
+    (item,) = opened().states.scenarios["ada"].items
     assert (item.known_from, item.known_until) == (3, 40)
     assert [cited.day for cited in item.truth.evidence] == [3, 2]
     assert item.truth.requires_synthesis
@@ -78,10 +78,10 @@ def test_a_boundary_question_is_shown_whatever_the_settings_say(
     found = imported(result=result([part(6, [row("q1", (2, 2, 1), qa=qa)])]))
 
     summary = summarise(opened())
-    (item,) = opened().standings.scenarios["ada"].items
+    (item,) = opened().states.scenarios["ada"].items
     assert (item.truth.expects, item.session) == (Expects.WITHHOLD, "crew")
     assert summary.disclosures[Disclosure.REFUSE].tally.mean == 5.0
-    assert "information-boundary" in summary.askable
+    assert "information-boundary" in summary.asked_categories
     assert faults(found) == {"askers": 1}
 
 
@@ -107,7 +107,7 @@ def test_a_failed_query_is_not_an_answer_however_it_was_graded(
     assert faults(found) == {"sentinels": 1}
     _, failed = opened().results("ada")
     assert isinstance(failed.outcome, NotAnswered)
-    assert opened().faults() == {"SystemFault": 1}
+    assert opened().count_faults() == {"SystemFault": 1}
 
 
 def test_it_stays_as_graded_if_somebody_asks_for_the_published_number(
@@ -160,7 +160,7 @@ def test_first_verdicts_are_kept_beside_the_final_ones(imported: Import, opened:
     outcome = next(opened().results("ada")).outcome
     assert isinstance(outcome, Judged)
     assert outcome.primary == Verdict.of(0, 0, 0, "Wrong.")
-    assert opened().reviews().total.raised == 1
+    assert opened().count_reviews().total.raised == 1
     assert faults(found) == {"not-judged-twice": 1}
 
 
@@ -173,7 +173,7 @@ def test_reviews_are_counted_from_the_rows(imported: Import, opened: Opened) -> 
         result=result([part(6, rows)], appellateJudgeModel="a", appellateInvocations=1)
     )
 
-    assert opened().reviews().total.done == 3
+    assert opened().count_reviews().total.done == 3
     assert faults(found) == {"uncounted-reviews": 2}
 
 
@@ -199,7 +199,7 @@ def test_two_wordings_of_one_id_are_two_questions(imported: Import, opened: Open
 
     found = imported(result=result([part(6, [row("q1")]), part(12, [later])]))
 
-    assert [item.id for item in opened().standings.scenarios["ada"].items] == ["q1", "q1~2"]
+    assert [item.id for item in opened().states.scenarios["ada"].items] == ["q1", "q1~2"]
     assert faults(found) == {"reworded": 1}
     assert found.mean == 3.5
 
@@ -300,11 +300,11 @@ def test_what_an_answer_without_a_time_took_is_not_known(imported: Import, opene
 
     for content, is_known in ((rows[:1], True), (rows, False)):
         imported(result=result([part(6, content)]))
-        taken = costs(opened(), read_trials(opened()))
+        taken = measure_costs(opened(), read_trials(opened()))
         shutil.rmtree(opened().path)
 
-        assert (Measure.QUERY_P50 in taken.measures) is is_known
-        assert (Measure.QUERY_P95 in taken.measures) is is_known
+        assert (CostMeasure.QUERY_P50 in taken.measures) is is_known
+        assert (CostMeasure.QUERY_P95 in taken.measures) is is_known
         assert [point.query_p50_s is not None for point in taken.points] == [is_known]
         assert [point.query_p95_s is not None for point in taken.points] == [is_known]
         noted = [note for note in taken.notes if "how long an answer takes is not known" in note]

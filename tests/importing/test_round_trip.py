@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.likeness import unlike
+from recall_bench.analysis.likeness import find_differences
 from recall_bench.analysis.trials import read_trials
 from recall_bench.importing.carrying_out import import_run
 from recall_bench.library import export_run, run
@@ -23,7 +23,7 @@ def cells(summary: Summary) -> Cells:
         for persona in summary.personas
         for each in persona.checkpoints
         for category in summary.categories
-        if (tally := each.category(category)).counted
+        if (tally := each.get_tally(category)).counted
     }
 
 
@@ -90,7 +90,7 @@ def test_it_is_like_the_run_it_came_from(original: Path, tmp_path: Path) -> None
     import_run([original.parent / "files"], tmp_path / "again")
 
     plans = [RunFolder.open(each).plan for each in (original, tmp_path / "again")]
-    assert unlike(*plans) == ()
+    assert find_differences(*plans) == ()
 
 
 OURS = {"planDigest": "1" * 64, "datasetDigest": "2" * 64}
@@ -121,5 +121,5 @@ def test_what_was_open_is_open(tmp_path: Path) -> None:
 
     tally = summarise(RunFolder.open(tmp_path / "run")).overall
     assert (tally.judged, tally.open, tally.not_judged) == (1, 1, 1)
-    assert not RunFolder.open(tmp_path / "run").finished
+    assert not RunFolder.open(tmp_path / "run").is_finished
     assert (found.mean, found.card.complete, faults(found)) == (6.0, False, {})

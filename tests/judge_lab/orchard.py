@@ -8,7 +8,7 @@ from recall_bench.core.question import Scenario
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES, Exhibit, JudgeCard, Verdict
 from recall_bench.errors import JudgeFault
-from recall_bench.judge_lab.labelled import Labelled
+from recall_bench.judge_lab.labelled import LabelledVerdict
 
 RECORD: dict[str, object] = {
     "question": "Which tree was felled?",
@@ -37,8 +37,8 @@ def labelled(
     question: str = "Which tree was felled?",
     category: str = "factual-recall",
     checkpoint: int | None = None,
-) -> Labelled:
-    return Labelled(
+) -> LabelledVerdict:
+    return LabelledVerdict(
         question=question,
         reference="The old quince.",
         answer=answer,
@@ -75,4 +75,4 @@ class Reader:
         except ValueError as error:
             raise JudgeFault(f"cannot read {marks!r}") from error
         stated = dict(zip(PASS, map(float, chances.split()), strict=False))
-        return verdict.but(probabilities=stated)
+        return verdict.replace(probabilities=stated)

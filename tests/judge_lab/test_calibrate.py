@@ -10,15 +10,15 @@ import pytest
 from recall_bench.core.verdict import SCALES
 from recall_bench.errors import UsageError
 from recall_bench.judge_lab import calibrate as module
-from recall_bench.judge_lab.agreement import compare
+from recall_bench.judge_lab.agreement import compare_marks
 from recall_bench.judge_lab.calibrate import (
-    Material,
+    TrainingAnswers,
     calibrate,
-    cross_validated,
+    cross_validate,
     measure_all,
     train,
 )
-from recall_bench.judge_lab.labelled import Labelled
+from recall_bench.judge_lab.labelled import LabelledVerdict
 from recall_bench.judging.offline.calibration import Calibration
 from recall_bench.judging.offline.judge import OfflineJudge
 from tests.commands import Invoke
@@ -27,9 +27,9 @@ from tests.judging.harbour import harbour
 THINGS = "pump crane slipway dredger gate lamp ladder winch hoist buoy rope mast".split()
 
 
-def labelled(question: int, answer: str, marks: tuple[int, int, int]) -> Labelled:
+def labelled(question: int, answer: str, marks: tuple[int, int, int]) -> LabelledVerdict:
     thing = THINGS[question % len(THINGS)]
-    return Labelled(
+    return LabelledVerdict(
         question=f"What became of the {thing} in yard {question}?",
         reference=f"The {thing} was sold to the ferry company.",
         answer=answer,
@@ -39,9 +39,9 @@ def labelled(question: int, answer: str, marks: tuple[int, int, int]) -> Labelle
     )
 
 
-def fair(count: int) -> tuple[Labelled, ...]:
+def fair(count: int) -> tuple[LabelledVerdict, ...]:
     """Answers whose labels follow from what they say."""
-    found: list[Labelled] = []
+    found: list[LabelledVerdict] = []
     for question in range(count):
         thing = THINGS[question % len(THINGS)]
         found += [
@@ -53,26 +53,26 @@ def fair(count: int) -> tuple[Labelled, ...]:
     return tuple(found)
 
 
-def material_of(answers: tuple[Labelled, ...]) -> tuple[OfflineJudge, Material]:
+def material_of(answers: tuple[LabelledVerdict, ...]) -> tuple[OfflineJudge, TrainingAnswers]:
     judge = OfflineJudge({})
     return judge, measure_all(judge, answers, harbour())
 
 
 def test_what_follows_from_the_answer_is_learned() -> None:
     judge, material = material_of(fair(16))
-    judged = cross_validated(judge, material, with_evidence=False, folds=2)
+    judged = cross_validate(judge, material, with_evidence=False, folds=2)
     assert len(judged) == len(material)
-    assert (compare(judged)["correctness"].auc or 0) > 0.95
+    assert (compare_marks(judged)["correctness"].auc or 0) > 0.95
 
 
 def test_what_only_the_question_tells_is_not_learned() -> None:
     """Labels by the toss of a coin for each question: only whoever peeked could know them."""
     tossed = tuple(
-        answer.but(labels=dict.fromkeys(SCALES, 0) if _coin(answer.question) else dict(SCALES))
+        answer.replace(labels=dict.fromkeys(SCALES, 0) if _coin(answer.question) else dict(SCALES))
         for answer in fair(60)
     )
     judge, material = material_of(tossed)
-    held_out = compare(cross_validated(judge, material, with_evidence=False, folds=2))
+    held_out = compare_marks(cross_validate(judge, material, with_evidence=False, folds=2))
     assert abs((held_out["correctness"].auc or 0) - 0.5) < 0.2
 
 
@@ -86,14 +86,14 @@ def test_every_answer_is_judged_by_a_model_that_never_saw_its_question(
     judge, material = material_of(fair(9))
     taught: list[set[str]] = []
 
-    original = module._model
+    original = module._fit_model
 
-    def watched(material: Material, rows: list[int], *, with_evidence: bool) -> object:
+    def watched(material: TrainingAnswers, rows: list[int], *, with_evidence: bool) -> object:
         taught.append({material.answers[row].cluster for row in rows})
         return original(material, rows, with_evidence=with_evidence)
 
-    monkeypatch.setattr(module, "_model", watched)
-    judged = cross_validated(judge, material, with_evidence=False, folds=3)
+    monkeypatch.setattr(module, "_fit_model", watched)
+    judged = cross_validate(judge, material, with_evidence=False, folds=3)
     everything = {answer.cluster for answer in material.answers}
     held_out = [everything - questions for questions in taught]
     assert sorted(name for group in held_out for name in group) == sorted(everything)
@@ -111,7 +111,7 @@ def test_answers_with_evidence_teach_the_model_that_weighs_it() -> None:
     assert calibration.training.questions == 10
 
 
-def write(path: Path, answers: tuple[Labelled, ...]) -> Path:
+def write(path: Path, answers: tuple[LabelledVerdict, ...]) -> Path:
     lines = [
         json.dumps(
             {
@@ -139,7 +139,7 @@ def days(tmp_path: Path) -> Path:
 
 
 def test_labels_that_are_all_alike_teach_nothing(tmp_path: Path, days: Path) -> None:
-    passes = tuple(answer.but(labels=dict(SCALES)) for answer in fair(10))
+    passes = tuple(answer.replace(labels=dict(SCALES)) for answer in fair(10))
     with pytest.raises(UsageError, match="every labelled answer has 1 or more for correctness"):
         calibrate(write(tmp_path / "judged.jsonl", passes), days)
 
@@ -147,7 +147,7 @@ def test_labels_that_are_all_alike_teach_nothing(tmp_path: Path, days: Path) -> 
 def test_without_any_evidence_there_is_nothing_to_learn_about_it(
     tmp_path: Path, days: Path
 ) -> None:
-    blind = tuple(answer.but(relevant_days=(400,)) for answer in fair(10))
+    blind = tuple(answer.replace(relevant_days=(400,)) for answer in fair(10))
     with pytest.raises(UsageError, match="evidence"):
         calibrate(write(tmp_path / "judged.jsonl", blind), days)
 

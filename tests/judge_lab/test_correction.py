@@ -9,17 +9,17 @@ from numpy.random import default_rng
 
 from recall_bench.core.verdict import SCALES, JudgeCard, RubricCard
 from recall_bench.errors import Malformed, UsageError
-from recall_bench.judge_lab.agreement import measure
+from recall_bench.judge_lab.agreement import measure_judge
 from recall_bench.judge_lab.corpus import NO_CORPUS
 from recall_bench.judge_lab.correction import (
-    ENOUGH,
+    MIN_ANSWERS,
     JudgedRun,
-    Measured,
+    JudgeErrors,
     RunTrial,
-    correct,
+    correct_run,
 )
-from recall_bench.judge_lab.measurements import read_agreement
-from recall_bench.metrics.agreement_correction import ErrorRates, Rate
+from recall_bench.judge_lab.measurements import load_agreement
+from recall_bench.metrics.agreement_correction import EffectiveShare, ErrorRates
 from tests.judge_lab.orchard import Reader, labelled
 
 JUDGE = JudgeCard(name="reader", version="1", computes=True)
@@ -27,15 +27,15 @@ JUDGE = JudgeCard(name="reader", version="1", computes=True)
 
 def rates(sensitivity: float, specificity: float, size: float = 500.0) -> ErrorRates:
     return ErrorRates(
-        sensitivity=Rate(share=sensitivity, size=size),
-        specificity=Rate(share=specificity, size=size),
+        sensitivity=EffectiveShare(share=sensitivity, size=size),
+        specificity=EffectiveShare(share=specificity, size=size),
     )
 
 
 def measured(
     known: ErrorRates, categories: dict[str, dict[str, ErrorRates]] | None = None
-) -> Measured:
-    return Measured(
+) -> JudgeErrors:
+    return JudgeErrors(
         judge=JUDGE,
         source="agreement",
         marks=dict.fromkeys(SCALES, known),
@@ -61,7 +61,7 @@ def run(*parts: list[RunTrial], judge: JudgeCard = JUDGE, missing: int = 0) -> J
 
 
 def test_the_pass_rate_of_every_mark_is_corrected() -> None:
-    found = correct(run(trials(62, 38)), measured(rates(0.9, 0.8)))
+    found = correct_run(run(trials(62, 38)), measured(rates(0.9, 0.8)))
 
     for part in found.marks.values():
         assert part.corrected is not None
@@ -73,7 +73,7 @@ def test_the_pass_rate_of_every_mark_is_corrected() -> None:
 
 def test_a_mark_passes_at_its_own_level() -> None:
     half = {"correctness": 2, "completeness": 1, "grounded": 1}
-    found = correct(
+    found = correct_run(
         run([RunTrial(question=f"q{n}", category="synthesis", marks=half) for n in range(50)]),
         measured(rates(1.0, 1.0)),
     )
@@ -85,7 +85,7 @@ def test_a_mark_passes_at_its_own_level() -> None:
 
 
 def test_unanswered_trials_fail_and_missing_ones_are_said() -> None:
-    found = correct(run(trials(30, 10, silent=60), missing=7), measured(rates(1.0, 0.5)))
+    found = correct_run(run(trials(30, 10, silent=60), missing=7), measured(rates(1.0, 0.5)))
 
     part = found.marks["correctness"].corrected
     assert part is not None
@@ -97,11 +97,11 @@ def test_unanswered_trials_fail_and_missing_ones_are_said() -> None:
 
 def test_a_category_is_corrected_by_its_own_rates_if_they_are_sure_enough() -> None:
     own = {
-        "synthesis": dict.fromkeys(SCALES, rates(0.9, 0.5, ENOUGH)),
-        "negative-recall": dict.fromkeys(SCALES, rates(0.9, 0.5, ENOUGH - 1)),
+        "synthesis": dict.fromkeys(SCALES, rates(0.9, 0.5, MIN_ANSWERS)),
+        "negative-recall": dict.fromkeys(SCALES, rates(0.9, 0.5, MIN_ANSWERS - 1)),
     }
 
-    found = correct(
+    found = correct_run(
         run(
             trials(10, 40, category="zoology"),
             trials(10, 40, category="negative-recall"),
@@ -126,7 +126,7 @@ def test_a_category_is_corrected_by_its_own_rates_if_they_are_sure_enough() -> N
 
 def test_a_judge_no_better_than_chance_is_refused_in_one_sentence() -> None:
     with pytest.raises(UsageError) as raised:
-        correct(run(trials(60, 40)), measured(rates(0.3, 0.7)))
+        correct_run(run(trials(60, 40)), measured(rates(0.3, 0.7)))
 
     message = str(raised.value)
     assert "cannot tell right from wrong in correctness" in message
@@ -136,9 +136,9 @@ def test_a_judge_no_better_than_chance_is_refused_in_one_sentence() -> None:
 
 def test_a_mark_that_cannot_be_corrected_does_not_keep_the_others_from_it() -> None:
     known = measured(rates(0.9, 0.8))
-    known = known.but(marks={"correctness": rates(0.9, 0.8), "grounded": rates(0.99, 0.01)})
+    known = known.replace(marks={"correctness": rates(0.9, 0.8), "grounded": rates(0.99, 0.01)})
 
-    found = correct(run(trials(60, 40)), known)
+    found = correct_run(run(trials(60, 40)), known)
 
     assert found.marks["correctness"].corrected is not None
     assert found.marks["completeness"].corrected is None
@@ -149,11 +149,11 @@ def test_a_mark_that_cannot_be_corrected_does_not_keep_the_others_from_it() -> N
 @pytest.mark.parametrize(
     ("judge", "problem"),
     [
-        pytest.param(JUDGE.but(version="2"), "it is reader 2", id="another version"),
-        pytest.param(JUDGE.but(model="gpt"), r"it is reader 1 \(gpt\)", id="another model"),
-        pytest.param(JUDGE.but(rules_digest="x"), "it is reader 1, rules x", id="other rules"),
+        pytest.param(JUDGE.replace(version="2"), "it is reader 2", id="another version"),
+        pytest.param(JUDGE.replace(model="gpt"), r"it is reader 1 \(gpt\)", id="another model"),
+        pytest.param(JUDGE.replace(rules_digest="x"), "it is reader 1, rules x", id="other rules"),
         pytest.param(
-            JUDGE.but(rubrics=(RubricCard(name="boundary", version="1", digest="d"),)),
+            JUDGE.replace(rubrics=(RubricCard(name="boundary", version="1", digest="d"),)),
             "another rubric",
             id="another rubric",
         ),
@@ -161,27 +161,27 @@ def test_a_mark_that_cannot_be_corrected_does_not_keep_the_others_from_it() -> N
 )
 def test_another_judges_errors_correct_nothing(judge: JudgeCard, problem: str) -> None:
     with pytest.raises(UsageError, match=f"the errors are those of reader 1.*{problem}"):
-        correct(run(trials(60, 40), judge=judge), measured(rates(0.9, 0.8)))
+        correct_run(run(trials(60, 40), judge=judge), measured(rates(0.9, 0.8)))
 
 
 def test_a_run_without_a_verdict_is_refused() -> None:
     with pytest.raises(UsageError, match="no verdict to correct"):
-        correct(run(trials(0, 0, silent=5)), measured(rates(0.9, 0.8)))
+        correct_run(run(trials(0, 0, silent=5)), measured(rates(0.9, 0.8)))
 
 
 def test_a_rate_out_of_the_judges_reach_is_a_caution() -> None:
-    found = correct(run(trials(100, 0)), measured(rates(0.8, 0.7)))
+    found = correct_run(run(trials(100, 0)), measured(rates(0.8, 0.7)))
 
     assert len(found.cautions) == 3
     assert found.cautions[0].startswith("correctness: a judge with these errors could not")
 
 
 def test_a_judge_that_was_shown_other_evidence_is_a_caution() -> None:
-    card = JUDGE.but(computes=False)
-    known = measured(rates(0.9, 0.8)).but(judge=card, memory_window=1)
+    card = JUDGE.replace(computes=False)
+    known = measured(rates(0.9, 0.8)).replace(judge=card, memory_window=1)
 
-    assert len(correct(run(trials(60, 40), judge=card), known).cautions) == 1
-    assert correct(run(trials(60, 40)), known.but(judge=JUDGE)).cautions == ()
+    assert len(correct_run(run(trials(60, 40), judge=card), known).cautions) == 1
+    assert correct_run(run(trials(60, 40)), known.replace(judge=JUDGE)).cautions == ()
 
 
 @pytest.mark.anyio
@@ -199,10 +199,12 @@ async def test_what_agreement_measured_is_what_corrects(tmp_path: Path) -> None:
         for n, is_right in enumerate(right)
     ]
     path = tmp_path / "agreement.json"
-    path.write_bytes(msgspec.json.encode(await measure(Reader(), answers, NO_CORPUS)))
+    path.write_bytes(msgspec.json.encode(await measure_judge(Reader(), answers, NO_CORPUS)))
     judged = [ruled(n % 10 < 3) for n in range(600)]
 
-    found = correct(run(trials(judged.count("3 2 1"), judged.count("0 0 0"))), read_agreement(path))
+    found = correct_run(
+        run(trials(judged.count("3 2 1"), judged.count("0 0 0"))), load_agreement(path)
+    )
 
     part = found.marks["correctness"].corrected
     assert part is not None
@@ -217,9 +219,9 @@ def test_a_file_that_is_no_measurement_is_named(tmp_path: Path, text: str) -> No
     path.write_text(text)
 
     with pytest.raises(Malformed, match=r"is not what `judge-lab agreement --json` prints"):
-        read_agreement(path)
+        load_agreement(path)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
-        read_agreement(tmp_path / "nowhere.json")
+        load_agreement(tmp_path / "nowhere.json")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from recall_bench.judge_lab.fitting import fit
-from recall_bench.judging.offline.calibration import GOALS, Floats, Weighing
+from recall_bench.judge_lab.fitting import fit_weights
+from recall_bench.judging.offline.calibration import GOALS, AdditiveModel, Floats
 
 RNG = np.random.default_rng(11)
 
@@ -18,9 +18,9 @@ def columns(reached: Flags) -> Floats:
 
 
 def chances(names: list[str], values: Floats, reached: Flags) -> list[float]:
-    model = Weighing(fit(names, values, columns(reached)))
+    model = AdditiveModel(fit_weights(names, values, columns(reached)))
     rows = (dict(zip(names, map(float, row), strict=True)) for row in values)
-    return [model.opinion(row).chance("grounded") for row in rows]
+    return [model.predict(row).get_pass_chance("grounded") for row in rows]
 
 
 def test_it_learns_what_rises_and_falls() -> None:
@@ -50,11 +50,13 @@ def test_its_probabilities_are_those_of_the_data() -> None:
 
 def test_a_number_that_never_changes_has_no_say() -> None:
     values = np.hstack([RNG.uniform(0, 1, (500, 1)), np.full((500, 1), 3.0)])
-    sums = fit(["x", "constant"], values, columns(values[:, 0] > 0.5))
+    sums = fit_weights(["x", "constant"], values, columns(values[:, 0] > 0.5))
     assert all(abs(weight) < 1e-6 for row in sums.curves[1].weights for weight in row)
 
 
 def test_the_same_data_give_the_same_model() -> None:
     values = RNG.uniform(0, 1, (400, 3))
     reached = columns(values[:, 0] > values[:, 1])
-    assert fit(["a", "b", "c"], values, reached) == fit(["a", "b", "c"], values, reached)
+    assert fit_weights(["a", "b", "c"], values, reached) == fit_weights(
+        ["a", "b", "c"], values, reached
+    )

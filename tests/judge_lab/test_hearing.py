@@ -7,24 +7,26 @@ from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.errors import BudgetSpent, JudgeBusy, JudgeFault, JudgeGone, JudgeTimeout
 from recall_bench.judge_lab import hearing
-from recall_bench.judge_lab.agreement import Window
+from recall_bench.judge_lab.agreement import LabelledExhibits
 from recall_bench.judge_lab.corpus import NO_CORPUS
-from recall_bench.judge_lab.hearing import Terms, hear
+from recall_bench.judge_lab.hearing import JudgeLimits, judge_all
 from tests.judge_lab.orchard import Reader, labelled
 
 pytestmark = pytest.mark.anyio
 
 
 def exhibits(*answers: str) -> list[Exhibit]:
-    window = Window(NO_CORPUS, 0)
-    return [window.exhibit(labelled(answer)) for answer in answers]
+    window = LabelledExhibits(NO_CORPUS, 0)
+    return [window.build(labelled(answer)) for answer in answers]
 
 
 @pytest.mark.parametrize("computes", [True, False])
 async def test_verdicts_and_faults_keep_the_order_of_the_answers(computes: bool) -> None:
     answers = ["3 2 1", "nonsense", "0 0 0", "1 1 1", "9 9 9"]
 
-    heard = await hear(Reader(computes=computes), exhibits(*answers), Terms(parallelism=3))
+    heard = await judge_all(
+        Reader(computes=computes), exhibits(*answers), JudgeLimits(parallelism=3)
+    )
 
     found = [part.composite if isinstance(part, Verdict) else None for part in heard.outcomes]
     assert found == [6, None, 0, 3, None]
@@ -42,7 +44,7 @@ async def test_a_verdict_that_comes_late_keeps_its_place() -> None:
 
     answers = exhibits("3 2 1", "0 0 0", "1 1 1", "1 0 0")
 
-    heard = await hear(Ponderous(computes=False), answers, Terms(parallelism=2))
+    heard = await judge_all(Ponderous(computes=False), answers, JudgeLimits(parallelism=2))
 
     found = [part.composite for part in heard.outcomes if isinstance(part, Verdict)]
     assert found == [6, 0, 3, 1]
@@ -61,7 +63,7 @@ async def test_no_more_are_asked_at_a_time_than_agreed() -> None:
 
     judge = Crowded(computes=False)
 
-    await hear(judge, exhibits(*["3 2 1"] * 20), Terms(parallelism=3))
+    await judge_all(judge, exhibits(*["3 2 1"] * 20), JudgeLimits(parallelism=3))
 
     assert judge.most == 3
 
@@ -69,7 +71,7 @@ async def test_no_more_are_asked_at_a_time_than_agreed() -> None:
 async def test_every_call_is_billed_verdict_or_not() -> None:
     judge = Reader(computes=False, cost_usd=0.25)
 
-    heard = await hear(judge, exhibits("3 2 1", "nonsense"))
+    heard = await judge_all(judge, exhibits("3 2 1", "nonsense"))
 
     assert heard.usage == Usage(calls=2, input_tokens=20, output_tokens=4, cost_usd=0.5)
 
@@ -78,7 +80,9 @@ async def test_a_spent_budget_ends_the_hearing() -> None:
     judge = Reader(computes=False, cost_usd=0.25)
 
     with pytest.raises(BudgetSpent, match=r"0\.50 USD .* after 2 answers"):
-        await hear(judge, exhibits(*["3 2 1"] * 9), Terms(parallelism=1, max_cost_usd=0.5))
+        await judge_all(
+            judge, exhibits(*["3 2 1"] * 9), JudgeLimits(parallelism=1, max_cost_usd=0.5)
+        )
 
     assert len(judge.seen) == 2
 
@@ -92,7 +96,9 @@ async def test_a_limit_that_cannot_be_kept_ends_the_hearing() -> None:
     judge = Uncounted(computes=False)
 
     with pytest.raises(BudgetSpent, match="nobody can tell what it cost"):
-        await hear(judge, exhibits(*["3 2 1"] * 9), Terms(parallelism=1, max_cost_usd=5.0))
+        await judge_all(
+            judge, exhibits(*["3 2 1"] * 9), JudgeLimits(parallelism=1, max_cost_usd=5.0)
+        )
 
     assert len(judge.seen) == 1
 
@@ -107,9 +113,11 @@ async def test_a_judge_that_is_gone_ends_the_hearing() -> None:
     judge = Gone(computes=False)
 
     with pytest.raises(JudgeGone, match="the key is refused"):
-        await hear(judge, exhibits("3 2 1", "0 0 0", *["3 2 1"] * 50), Terms(parallelism=2))
+        await judge_all(
+            judge, exhibits("3 2 1", "0 0 0", *["3 2 1"] * 50), JudgeLimits(parallelism=2)
+        )
     with pytest.raises(JudgeGone):
-        await hear(Gone(computes=True), exhibits("0 0 0"))
+        await judge_all(Gone(computes=True), exhibits("0 0 0"))
 
     assert len(judge.seen) < 10
 
@@ -130,8 +138,8 @@ async def test_a_busy_judge_is_asked_again_and_not_for_ever(
                 raise JudgeBusy("come back")
             return await super().judge(exhibit)
 
-    patient = await hear(Busy(2), exhibits("3 2 1"))
-    spurned = await hear(Busy(3), exhibits("3 2 1"))
+    patient = await judge_all(Busy(2), exhibits("3 2 1"))
+    spurned = await judge_all(Busy(3), exhibits("3 2 1"))
 
     assert patient.not_judged == 0
     assert spurned.faults == {"JudgeBusy": 1}
@@ -143,7 +151,7 @@ async def test_a_judge_that_hangs_is_given_up() -> None:
             await anyio.sleep_forever()
             raise AssertionError
 
-    heard = await hear(Slow(computes=False), exhibits("3 2 1"), Terms(timeout_s=0.01))
+    heard = await judge_all(Slow(computes=False), exhibits("3 2 1"), JudgeLimits(timeout_s=0.01))
 
     (fault,) = heard.outcomes
     assert isinstance(fault, JudgeTimeout)
@@ -153,10 +161,10 @@ async def test_a_judge_that_hangs_is_given_up() -> None:
 async def test_whoever_waits_is_told_how_far_it_is() -> None:
     told: list[int] = []
 
-    await hear(Reader(), exhibits("3 2 1", "nonsense", "0 0 0"), Terms(told=told.append))
+    await judge_all(Reader(), exhibits("3 2 1", "nonsense", "0 0 0"), JudgeLimits(told=told.append))
 
     assert told == [1, 2, 3]
 
 
 async def test_no_answers_are_heard_at_once() -> None:
-    assert (await hear(Reader(computes=False), [])).outcomes == ()
+    assert (await judge_all(Reader(computes=False), [])).outcomes == ()

@@ -7,7 +7,7 @@ import pytest
 
 from recall_bench.core.question import Evidence, Expects
 from recall_bench.errors import Malformed, UsageError
-from recall_bench.judge_lab.labelled import merged, read_labelled
+from recall_bench.judge_lab.labelled import load_labels, merge_repeats
 from tests.conftest import shared_data
 from tests.judge_lab.orchard import RECORD, labelled, written
 
@@ -20,7 +20,7 @@ def test_a_line_becomes_a_record_and_other_keys_are_not_read(tmp_path: Path) -> 
         RECORD | {"answer": "The pear."},
     )
 
-    first, second = read_labelled(path)
+    first, second = load_labels(path)
 
     assert first.labels == {"correctness": 3, "completeness": 2, "grounded": 1}
     assert (first.cluster, first.checkpoint_days, first.relevant_days) == ("q1", 6, (2,))
@@ -33,7 +33,7 @@ def test_the_third_mark_goes_by_either_name(tmp_path: Path) -> None:
         tmp_path, ours | {"grounded": 0}, RECORD | {"hallucination": 0}, RECORD | {"grounded": 1}
     )
 
-    assert [record.labels["grounded"] for record in read_labelled(path)] == [0, 0, 1]
+    assert [record.labels["grounded"] for record in load_labels(path)] == [0, 0, 1]
 
 
 def test_a_byte_order_mark_and_missing_days_do_no_harm(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_a_byte_order_mark_and_missing_days_do_no_harm(tmp_path: Path) -> None:
     path = tmp_path / "judged.jsonl"
     path.write_text(json.dumps(bare), encoding="utf-8-sig")
 
-    (found,) = read_labelled(path)
+    (found,) = load_labels(path)
 
     assert found.relevant_days == ()
 
@@ -81,7 +81,7 @@ def test_a_line_that_is_none_is_named_with_what_is_wrong(
     path = written(tmp_path, RECORD, line)
 
     with pytest.raises(Malformed) as raised:
-        read_labelled(path)
+        load_labels(path)
 
     assert f"{path}, line 2: " in str(raised.value)
     assert problem in str(raised.value)
@@ -93,16 +93,16 @@ def test_bytes_that_are_no_text_are_named_too(tmp_path: Path) -> None:
     path.write_bytes(b'{"question": "\xff"}')
 
     with pytest.raises(Malformed, match="line 1: is not UTF-8"):
-        read_labelled(path)
+        load_labels(path)
 
 
 def test_an_empty_file_and_a_missing_one_are_errors(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("\n\n")
 
     with pytest.raises(Malformed, match="holds no labelled verdict"):
-        read_labelled(tmp_path / "empty.jsonl")
+        load_labels(tmp_path / "empty.jsonl")
     with pytest.raises(UsageError, match="cannot be read"):
-        read_labelled(tmp_path / "nowhere.jsonl")
+        load_labels(tmp_path / "nowhere.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_an_empty_file_and_a_missing_one_are_errors(tmp_path: Path) -> None:
 def test_one_answer_labelled_often_has_the_label_most_agree_on(
     labels: list[int], majority: int
 ) -> None:
-    (found,) = merged([labelled("The quince.", (label, 2, 1)) for label in labels])
+    (found,) = merge_repeats([labelled("The quince.", (label, 2, 1)) for label in labels])
 
     assert found.labels == {"correctness": majority, "completeness": 2, "grounded": 1}
 
@@ -131,7 +131,7 @@ def test_merging_keeps_answers_apart_and_takes_the_earliest_checkpoint() -> None
         labelled("The quince.", question="And which stood by the gate?"),
     ]
 
-    found = merged(records)
+    found = merge_repeats(records)
 
     assert [(record.answer, record.checkpoint_days) for record in found] == [
         ("The quince.", 12),
@@ -141,7 +141,7 @@ def test_merging_keeps_answers_apart_and_takes_the_earliest_checkpoint() -> None
 
 
 def test_a_judge_gets_what_a_dataset_would_have_given_it() -> None:
-    denied = labelled("None.", category="negative-recall").but(reference="No tree was felled.")
+    denied = labelled("None.", category="negative-recall").replace(reference="No tree was felled.")
 
     assert denied.item.truth.expects is Expects.ABSTAIN
     assert labelled("None.").item.truth.expects is Expects.ANSWER
@@ -149,9 +149,9 @@ def test_a_judge_gets_what_a_dataset_would_have_given_it() -> None:
 
 
 def test_the_published_verdicts_are_1659_different_answers_to_160_questions() -> None:
-    records = read_labelled(shared_data("judged/dev.jsonl"))
+    records = load_labels(shared_data("judged/dev.jsonl"))
 
-    found = merged(records)
+    found = merge_repeats(records)
 
     assert len(records) == 2402
     assert len(found) == 1659

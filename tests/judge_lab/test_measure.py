@@ -5,13 +5,13 @@ from time import process_time
 import msgspec
 import pytest
 
-from recall_bench.core.history import Episode, story_day
+from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.question import Scenario
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import SCALES
-from recall_bench.judge_lab.agreement import Agreement, Window, measure
+from recall_bench.judge_lab.agreement import Agreement, LabelledExhibits, measure_judge
 from recall_bench.judge_lab.corpus import NO_CORPUS
-from recall_bench.judge_lab.hearing import Terms
+from recall_bench.judge_lab.hearing import JudgeLimits
 from tests.conftest import EPOCH
 from tests.judge_lab.orchard import Reader, labelled
 
@@ -19,7 +19,7 @@ ORCHARD = Scenario(
     id="orchard",
     epoch=EPOCH,
     episodes=tuple(
-        Episode(id=f"day-{day:04}", day=day, at=story_day(EPOCH, day), text=text)
+        Episode(id=f"day-{day:04}", day=day, at=compute_story_date(EPOCH, day), text=text)
         for day, text in enumerate(("Wind.", "The quince came down.", "Cider.", "Frost."), start=1)
     ),
     items=(),
@@ -35,7 +35,7 @@ async def test_marks_are_compared_at_their_own_pass_level() -> None:
         labelled("3 2 1", (1, 0, 1), question="c"),
     ]
 
-    found = await measure(Reader(), answers, NO_CORPUS)
+    found = await measure_judge(Reader(), answers, NO_CORPUS)
 
     passes = {mark: (part.positives, part.passed) for mark, part in found.marks.items()}
     assert passes == {"correctness": (1, 2), "completeness": (2, 2), "grounded": (2, 2)}
@@ -46,7 +46,7 @@ async def test_marks_are_compared_at_their_own_pass_level() -> None:
 async def test_what_was_not_judged_is_left_out_and_counted() -> None:
     answers = [labelled("3 2 1", question="a"), labelled("mumble", question="b")]
 
-    found = await measure(Reader(computes=False, cost_usd=0.25), answers, NO_CORPUS)
+    found = await measure_judge(Reader(computes=False, cost_usd=0.25), answers, NO_CORPUS)
 
     assert (found.counts.answers, found.counts.questions, found.counts.judged) == (2, 2, 1)
     assert (found.not_judged, found.faults) == (1, {"JudgeFault": 1})
@@ -61,7 +61,7 @@ async def test_probabilities_rank_only_where_every_verdict_has_them() -> None:
         labelled("3 2 1 | 0.2", (0, 0, 0), question="b"),
     ]
 
-    found = await measure(Reader(), answers, NO_CORPUS)
+    found = await measure_judge(Reader(), answers, NO_CORPUS)
 
     assert {mark: part.scored_by for mark, part in found.marks.items()} == {
         "correctness": "probabilities",
@@ -74,10 +74,10 @@ async def test_probabilities_rank_only_where_every_verdict_has_them() -> None:
 
 async def test_answers_of_one_question_are_one_cluster_and_ids_go_first() -> None:
     same_text = [labelled("3 2 1"), labelled("0 0 0")]
-    named = [answer.but(question_id=f"q{n}") for n, answer in enumerate(same_text)]
+    named = [answer.replace(question_id=f"q{n}") for n, answer in enumerate(same_text)]
 
-    assert (await measure(Reader(), same_text, NO_CORPUS)).marks["correctness"].questions == 1
-    assert (await measure(Reader(), named, NO_CORPUS)).marks["correctness"].questions == 2
+    assert (await measure_judge(Reader(), same_text, NO_CORPUS)).marks["correctness"].questions == 1
+    assert (await measure_judge(Reader(), named, NO_CORPUS)).marks["correctness"].questions == 2
 
 
 async def test_categories_stand_apart_in_their_usual_order() -> None:
@@ -88,7 +88,7 @@ async def test_categories_stand_apart_in_their_usual_order() -> None:
         labelled("mumble", category="synthesis"),
     ]
 
-    found = await measure(Reader(), answers, NO_CORPUS)
+    found = await measure_judge(Reader(), answers, NO_CORPUS)
 
     assert list(found.categories) == ["factual-recall", "synthesis", "negative-recall", "zoology"]
     assert {part["correctness"].n for part in found.categories.values()} == {0, 1}
@@ -100,12 +100,12 @@ async def test_an_answer_is_judged_as_of_its_checkpoint_else_at_the_end() -> Non
     judge = Reader()
     answers = [labelled("3 2 1", checkpoint=3), labelled("0 0 0")]
 
-    found = await measure(judge, answers, ORCHARD)
+    found = await measure_judge(judge, answers, ORCHARD)
 
     assert judge.studied == ["orchard"]
     assert [(shown.days, shown.asked_at) for shown in judge.seen] == [
-        (3, story_day(EPOCH, 3)),
-        (4, story_day(EPOCH, 4)),
+        (3, compute_story_date(EPOCH, 3)),
+        (4, compute_story_date(EPOCH, 4)),
     ]
     assert found.corpus is not None
 
@@ -113,7 +113,9 @@ async def test_an_answer_is_judged_as_of_its_checkpoint_else_at_the_end() -> Non
 async def test_without_a_corpus_the_judge_still_studies_and_is_asked() -> None:
     judge = Reader()
 
-    found = await measure(judge, [labelled("3 2 1"), labelled("0 0 0", checkpoint=9)], NO_CORPUS)
+    found = await measure_judge(
+        judge, [labelled("3 2 1"), labelled("0 0 0", checkpoint=9)], NO_CORPUS
+    )
 
     assert judge.studied == ["no-corpus"]
     assert [shown.days for shown in judge.seen] == [1, 9]
@@ -129,16 +131,18 @@ async def test_the_window_shows_days_around_the_evidence_and_none_from_later(
 ) -> None:
     judge = Reader()
 
-    await measure(judge, [labelled("3 2 1", checkpoint=checkpoint)], ORCHARD, memory_window=window)
+    await measure_judge(
+        judge, [labelled("3 2 1", checkpoint=checkpoint)], ORCHARD, memory_window=window
+    )
 
     assert [shown.day for shown in judge.seen[0].excerpts] == days
 
 
 def test_a_window_of_any_size_costs_no_more_than_the_story() -> None:
-    window = Window(ORCHARD, 5_000_000)
+    window = LabelledExhibits(ORCHARD, 5_000_000)
 
     began = process_time()
-    shown = window.exhibit(labelled("3 2 1"))
+    shown = window.build(labelled("3 2 1"))
 
     assert [episode.day for episode in shown.excerpts] == [1, 2, 3, 4]
     assert process_time() - began < 0.5
@@ -147,7 +151,7 @@ def test_a_window_of_any_size_costs_no_more_than_the_story() -> None:
 async def test_the_judge_is_shown_no_label() -> None:
     judge = Reader()
 
-    await measure(judge, [labelled("0 0 0", (3, 2, 1))], ORCHARD)
+    await measure_judge(judge, [labelled("0 0 0", (3, 2, 1))], ORCHARD)
 
     shown = judge.seen[0]
     assert "labels" not in repr(shown)
@@ -157,7 +161,7 @@ async def test_the_judge_is_shown_no_label() -> None:
 async def test_a_measurement_survives_json() -> None:
     answers = [labelled("3 2 1 | 0.9 0.9 0.9", question=str(n)) for n in range(9)]
 
-    found = await measure(Reader(), answers, ORCHARD, terms=Terms(parallelism=2))
+    found = await measure_judge(Reader(), answers, ORCHARD, terms=JudgeLimits(parallelism=2))
 
     raw = msgspec.json.encode(found)
     assert b"NaN" not in raw

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from recall_bench.errors import UsageError
-from recall_bench.judge_lab.agreement import Agreement, measure
+from recall_bench.judge_lab.agreement import Agreement, measure_judge
 from recall_bench.judge_lab.corpus import NO_CORPUS
-from recall_bench.judge_lab.pictures import drawn, kind_of, reliability_chart
+from recall_bench.judge_lab.pictures import build_reliability_chart, draw_chart, find_picture_kind
 from tests.judge_lab.orchard import Reader, labelled
 
 pytestmark = pytest.mark.anyio
@@ -23,11 +23,11 @@ async def some_agreement() -> Agreement:
         )
         for number in range(60)
     ]
-    return await measure(Reader(), answers, NO_CORPUS)
+    return await measure_judge(Reader(), answers, NO_CORPUS)
 
 
 async def test_there_is_a_panel_for_each_mark_with_its_filled_bins() -> None:
-    chart: Any = reliability_chart(await some_agreement())
+    chart: Any = build_reliability_chart(await some_agreement())
 
     correctness, completeness, _ = chart["hconcat"]
     assert correctness["title"]["text"] == "Correctness ≥ 2 of 3"
@@ -45,27 +45,29 @@ async def test_there_is_a_panel_for_each_mark_with_its_filled_bins() -> None:
 
 
 async def test_the_text_alternative_tells_the_curves() -> None:
-    chart = reliability_chart(await some_agreement())
+    chart = build_reliability_chart(await some_agreement())
 
     assert "completeness passes 60% of 60 at 85%." in str(chart["description"])
 
 
 async def test_a_judge_without_probabilities_has_no_curve() -> None:
-    found = await measure(Reader(), [labelled("3 2 1")], NO_CORPUS)
+    found = await measure_judge(Reader(), [labelled("3 2 1")], NO_CORPUS)
 
     with pytest.raises(UsageError, match="gives no probabilities"):
-        reliability_chart(found)
+        build_reliability_chart(found)
 
 
 @pytest.mark.parametrize(
     ("name", "start"), [("a.png", b"\x89PNG"), ("a.SVG", b"<svg"), ("b.pdf", b"%PDF")]
 )
 async def test_pictures_are_what_their_name_says(name: str, start: bytes) -> None:
-    picture = drawn(reliability_chart(await some_agreement()), kind_of(Path(name)))
+    picture = draw_chart(
+        build_reliability_chart(await some_agreement()), find_picture_kind(Path(name))
+    )
 
     assert picture.startswith(start)
 
 
 def test_other_names_are_refused() -> None:
     with pytest.raises(UsageError, match=r"a\.gif: a picture ends in"):
-        kind_of(Path("a.gif"))
+        find_picture_kind(Path("a.gif"))

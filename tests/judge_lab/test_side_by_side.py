@@ -5,13 +5,13 @@ import pytest
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import SCALES, JudgeCard
 from recall_bench.errors import UsageError
-from recall_bench.judge_lab.audit.report import AuditReport, ClassFigures, MarkFigures, Share
-from recall_bench.judge_lab.side_by_side import side_by_side
+from recall_bench.judge_lab.audit.report import AuditReport, AuditShare, ClassFigures, MarkFigures
+from recall_bench.judge_lab.side_by_side import render_audits
 
 
 def figures(passed: int, of: int, *, must: bool) -> MarkFigures:
-    share = Share.among([True] * passed + [False] * (of - passed))
-    other = Share.among([False] * passed + [True] * (of - passed))
+    share = AuditShare.count_hits([True] * passed + [False] * (of - passed))
+    other = AuditShare.count_hits([False] * passed + [True] * (of - passed))
     return MarkFigures(
         passed=share,
         sensitivity=share if must else None,
@@ -53,7 +53,7 @@ def report(name: str, right: int, vague: int) -> AuditReport:
 
 
 def test_every_judge_has_a_column_and_misses_are_marked() -> None:
-    lines = side_by_side([report("strict", 94, 1), report("lenient", 95, 2)]).splitlines()
+    lines = render_audits([report("strict", 94, 1), report("lenient", 95, 2)]).splitlines()
 
     head, right, vague, rate = (
         next(line for line in lines if line.startswith(start))
@@ -66,9 +66,9 @@ def test_every_judge_has_a_column_and_misses_are_marked() -> None:
 
 
 def test_what_a_judge_cost_and_failed_at_is_said() -> None:
-    dear = report("dear", 95, 1).but(not_judged=3, usage=Usage(calls=9, cost_usd=1.5))
+    dear = report("dear", 95, 1).replace(not_judged=3, usage=Usage(calls=9, cost_usd=1.5))
 
-    text = side_by_side([report("free", 95, 1), dear])
+    text = render_audits([report("free", 95, 1), dear])
 
     assert "dear 1: 3 not judged, 9 calls, 0 tokens in, 0 out, 1.5000 USD" in text
     assert "free 1:" not in text
@@ -76,4 +76,4 @@ def test_what_a_judge_cost_and_failed_at_is_said() -> None:
 
 def test_audits_of_different_answers_do_not_compare() -> None:
     with pytest.raises(UsageError, match="different answers"):
-        side_by_side([report("a", 95, 1), report("b", 95, 1).but(audit_set="b")])
+        render_audits([report("a", 95, 1), report("b", 95, 1).replace(audit_set="b")])

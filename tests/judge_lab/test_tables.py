@@ -5,10 +5,15 @@ import re
 import pytest
 
 from recall_bench.core.usage import Usage
-from recall_bench.judge_lab.agreement import Agreement, measure
+from recall_bench.judge_lab.agreement import Agreement, measure_judge
 from recall_bench.judge_lab.corpus import NO_CORPUS
-from recall_bench.judge_lab.correction import correct
-from recall_bench.judge_lab.tables import NOTHING, agreement_table, bill, correction_table
+from recall_bench.judge_lab.correction import correct_run
+from recall_bench.judge_lab.tables import (
+    NO_VALUE,
+    format_usage,
+    render_agreement,
+    render_correction,
+)
 from tests.judge_lab.orchard import Reader, labelled
 from tests.judge_lab.test_correction import measured, rates, run, trials
 
@@ -25,11 +30,11 @@ async def some_agreement(*, judge: Reader | None = None, extra: str = "") -> Agr
         )
         for number in range(48)
     ]
-    return await measure(judge or Reader(), [*answers, labelled("mumble")], NO_CORPUS)
+    return await measure_judge(judge or Reader(), [*answers, labelled("mumble")], NO_CORPUS)
 
 
 async def test_agreement_fits_a_screen() -> None:
-    lines = agreement_table(await some_agreement()).splitlines()
+    lines = render_agreement(await some_agreement()).splitlines()
 
     assert len(lines) <= 30
     assert max(map(len, lines)) <= 100
@@ -39,7 +44,7 @@ async def test_agreement_shows_figures_with_their_intervals() -> None:
     found = await some_agreement()
 
     row = next(
-        line for line in agreement_table(found).splitlines() if line.startswith("correctness ≥2")
+        line for line in render_agreement(found).splitlines() if line.startswith("correctness ≥2")
     )
 
     assert f"{found.marks['correctness'].auc:.3f} [." in row
@@ -48,7 +53,7 @@ async def test_agreement_shows_figures_with_their_intervals() -> None:
 
 
 async def test_agreement_says_what_was_not_judged_and_how_auc_ranks() -> None:
-    text = agreement_table(await some_agreement())
+    text = render_agreement(await some_agreement())
 
     assert "49 answers to 49 questions, 1 not judged (JudgeFault 1); no corpus" in text
     assert "AUC of correctness, completeness and grounded ranks by points" in text
@@ -58,27 +63,27 @@ async def test_agreement_says_what_was_not_judged_and_how_auc_ranks() -> None:
 async def test_a_judge_with_probabilities_and_a_bill_shows_both() -> None:
     judge = Reader(computes=False, cost_usd=0.01)
 
-    text = agreement_table(await some_agreement(judge=judge, extra=" | 0.9 0.9 0.9"))
+    text = render_agreement(await some_agreement(judge=judge, extra=" | 0.9 0.9 0.9"))
 
     assert "49 calls, 490 tokens in, 98 out, 0.4900 USD" in text
     assert "ranks by points" not in text
 
 
 async def test_what_is_undefined_is_a_dash_and_never_a_number() -> None:
-    found = await measure(Reader(), [labelled("3 2 1")], NO_CORPUS)
+    found = await measure_judge(Reader(), [labelled("3 2 1")], NO_CORPUS)
 
-    text = agreement_table(found)
+    text = render_agreement(found)
 
-    assert NOTHING in text
+    assert NO_VALUE in text
     assert "nan" not in text.lower()
     assert "None" not in text
 
 
 def test_a_correction_fits_a_screen_and_shows_both_rates() -> None:
     own = {"synthesis": {"correctness": rates(0.9, 0.5)}}
-    found = correct(run(trials(62, 38, silent=5), missing=2), measured(rates(0.9, 0.8), own))
+    found = correct_run(run(trials(62, 38, silent=5), missing=2), measured(rates(0.9, 0.8), own))
 
-    lines = correction_table(found).splitlines()
+    lines = render_correction(found).splitlines()
 
     assert max(map(len, lines)) <= 100
     assert "105 trials, 5 not answered; errors measured on labelled verdicts" in lines[2]
@@ -90,9 +95,9 @@ def test_a_correction_fits_a_screen_and_shows_both_rates() -> None:
 
 
 def test_a_correction_says_why_a_mark_has_none() -> None:
-    known = measured(rates(0.9, 0.8)).but(marks={"correctness": rates(0.9, 0.8)})
+    known = measured(rates(0.9, 0.8)).replace(marks={"correctness": rates(0.9, 0.8)})
 
-    text = correction_table(correct(run(trials(62, 38)), known))
+    text = render_correction(correct_run(run(trials(62, 38)), known))
 
     assert "note: grounded: the judge's errors in grounded were not measured" in text
     assert "No category has error rates of its own" in text
@@ -107,4 +112,4 @@ def test_a_correction_says_why_a_mark_has_none() -> None:
     ],
 )
 def test_the_bill_says_what_is_known_of_the_price(usage: Usage, words: str) -> None:
-    assert bill(usage) == words
+    assert format_usage(usage) == words

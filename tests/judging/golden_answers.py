@@ -21,7 +21,7 @@ from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.judging.offline.judge import VERSION as OFFLINE_VERSION
 from recall_bench.judging.offline.judge import OfflineJudge
 from recall_bench.judging.rubric.judge import VERSION as RUBRIC_VERSION
-from recall_bench.judging.rubric.judge import rubric_judge
+from recall_bench.judging.rubric.judge import make_rubric_judge
 from recall_bench.judging.rubric.options import RubricOptions
 from tests.judging.rubric.scripted import ScriptedModel, verdict_json
 
@@ -65,7 +65,7 @@ def make_exhibit(golden: GoldenAnswer, window: int) -> Exhibit:
         scenario=golden.scenario,
         item=golden.item,
         answer=Answer(text=golden.answer),
-        asked_at=scenario.date_of(golden.days),
+        asked_at=scenario.compute_date(golden.days),
         days=golden.days,
         excerpts=tuple(
             episode
@@ -86,14 +86,14 @@ def judge_offline() -> Iterator[str]:
     for scenario in load_scenarios().values():
         judge.study(scenario)
     for golden in load_answers():
-        verdicts = (judge.rule(make_exhibit(golden, window)) for window in WINDOWS)
+        verdicts = (judge.judge_now(make_exhibit(golden, window)) for window in WINDOWS)
         yield " | ".join(map(format_verdict, verdicts))
 
 
 def judge_rubric() -> Iterator[str]:
     """One line an answer: the digest of the prompt, if there is one, and what a reply becomes."""
     model = ScriptedModel(lambda _: verdict_json(2, 1, 1))
-    judge = rubric_judge(model, RubricOptions())
+    judge = make_rubric_judge(model, RubricOptions())
     for scenario in load_scenarios().values():
         judge.study(scenario)
     for golden in load_answers():

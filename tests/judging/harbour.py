@@ -2,11 +2,11 @@
 
 from datetime import date
 
-from recall_bench.core.history import Episode, story_day
+from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.memory import Answer
 from recall_bench.core.question import Disclosure, Expects, Item, Scenario, Truth
 from recall_bench.core.verdict import Exhibit, Verdict
-from recall_bench.judging.offline.assessment import Assessment
+from recall_bench.judging.offline.assessment import RuleScores
 from recall_bench.judging.offline.judge import OfflineJudge
 
 EPOCH = date(2025, 3, 1)
@@ -46,7 +46,7 @@ def harbour(scenario: str = "harbour", days: dict[int, str] | None = None) -> Sc
         id=scenario,
         epoch=EPOCH,
         episodes=tuple(
-            Episode(id=f"day-{day:04}", day=day, at=story_day(EPOCH, day), text=text)
+            Episode(id=f"day-{day:04}", day=day, at=compute_story_date(EPOCH, day), text=text)
             for day, text in (days or DAYS).items()
         ),
         items=(),
@@ -82,15 +82,15 @@ def exhibit(asked: Item, answer: str, *, days: int = 10, scenario: str = "harbou
         scenario=scenario,
         item=asked,
         answer=Answer(text=answer),
-        asked_at=story_day(EPOCH, days),
+        asked_at=compute_story_date(EPOCH, days),
         days=days,
     )
 
 
-def assessed(asked: Item, answer: str, *, days: int = 10) -> Assessment:
+def assessed(asked: Item, answer: str, *, days: int = 10) -> RuleScores:
     judge = OfflineJudge({})
     judge.study(harbour())
-    return judge.assess(exhibit(asked, answer, days=days))
+    return judge.score_by_rules(exhibit(asked, answer, days=days))
 
 
 def marks(asked: Item, answer: str, *, days: int = 10) -> tuple[int, int, int]:

@@ -5,10 +5,10 @@ import pytest
 from recall_bench.judging.offline.abstention import (
     Polarity,
     Stance,
-    calls_for_refusal,
     is_polar,
+    is_refusal_due,
+    is_withholding,
     read_stance,
-    withholds,
 )
 
 
@@ -127,7 +127,7 @@ def test_a_polar_question_opens_with_its_verb(question: str, expected: bool) -> 
     ],
 )
 def test_a_reference_may_ask_for_refusal_or_disclose(reference: str, expected: bool) -> None:
-    assert calls_for_refusal(reference) is expected
+    assert is_refusal_due(reference) is expected
 
 
 @pytest.mark.parametrize(
@@ -145,12 +145,12 @@ def test_a_reference_may_ask_for_refusal_or_disclose(reference: str, expected: b
     ],
 )
 def test_keeping_back_has_many_words(text: str) -> None:
-    assert withholds(text)
+    assert is_withholding(text)
 
 
 @pytest.mark.parametrize("text", ["The harbour opens at 8 AM.", "Nell keeps a boat.", "Not today."])
 def test_talking_of_something_else_keeps_nothing_back(text: str) -> None:
-    assert not withholds(text)
+    assert not is_withholding(text)
 
 
 def test_a_mark_that_an_answer_gives_itself_is_no_yes() -> None:

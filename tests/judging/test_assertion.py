@@ -3,14 +3,14 @@
 import pytest
 
 from recall_bench.judging.offline.assertion import (
-    Place,
+    TextSpan,
     is_given_as_past,
     is_one_of_several,
     is_total,
 )
 
 
-def place(text: str, value: str) -> Place:
+def place(text: str, value: str) -> TextSpan:
     start = text.index(value)
     return start, start + len(value)
 

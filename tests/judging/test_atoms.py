@@ -2,19 +2,19 @@
 
 import pytest
 
-from recall_bench.judging.offline.atoms import Atom
-from recall_bench.judging.offline.names import names
-from recall_bench.judging.offline.values import split_values, values
-from recall_bench.judging.offline.wording import plain
+from recall_bench.judging.offline.atoms import ValueAtom
+from recall_bench.judging.offline.names import find_names
+from recall_bench.judging.offline.values import find_values, split_values
+from recall_bench.judging.offline.wording import normalise
 
 
-def only(text: str) -> Atom:
-    (found,) = values(plain(text))
+def only(text: str) -> ValueAtom:
+    (found,) = find_values(normalise(text))
     return found
 
 
 def named(text: str) -> set[str]:
-    return set(names(plain(text)))
+    return set(find_names(normalise(text)))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_the_part_that_people_leave_out_may_be_left_out(full: str, short: str) -
 def test_a_duration_matches_itself_in_other_units(one: str, other: str) -> None:
     assert only(one).matches(only(other))
     assert not only(one).matches(only("3 days"))
-    assert only(one).rivals(only("3 days"))
+    assert only(one).is_rival_of(only("3 days"))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_different_values_do_not_match(one: str, other: str) -> None:
 def test_a_rival_is_another_value_of_the_same_kind_and_unit(
     one: str, other: str, are_rivals: bool
 ) -> None:
-    assert only(one).rivals(only(other)) is are_rivals
+    assert only(one).is_rival_of(only(other)) is are_rivals
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_a_rival_is_another_value_of_the_same_kind_and_unit(
     ],
 )
 def test_every_value_in_a_text_is_found(text: str, expected: list[str]) -> None:
-    assert [atom.value for atom in values(plain(text))] == expected
+    assert [atom.value for atom in find_values(normalise(text))] == expected
 
 
 def test_a_text_can_be_had_without_its_values() -> None:

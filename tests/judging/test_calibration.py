@@ -8,14 +8,14 @@ import pytest
 from recall_bench.core.verdict import PASS, SCALES
 from recall_bench.judging.offline.calibration import (
     GOALS,
-    Curve,
-    Opinion,
-    Sums,
-    Weighing,
-    opinion_of,
-    shipped,
-    trace_of,
-    weighing,
+    AdditiveModel,
+    FeatureCurve,
+    ModelWeights,
+    PassChances,
+    digest_question,
+    load_calibration,
+    load_model,
+    make_pass_chances,
 )
 from recall_bench.judging.offline.features import EVIDENCE_NUMBERS
 
@@ -24,10 +24,12 @@ def logistic(odds: float) -> float:
     return 1 / (1 + exp(-odds))
 
 
-def sums(weights: tuple[float, ...], *, offset: float = 0.0) -> Sums:
+def sums(weights: tuple[float, ...], *, offset: float = 0.0) -> ModelWeights:
     """One number `x` from -1 to 10 with one knot at 2; the same weights for every goal."""
-    curve = Curve(name="x", least=-1.0, most=10.0, knots=(2.0,), weights=(weights,) * len(GOALS))
-    return Sums(offsets=(offset,) * len(GOALS), curves=(curve,))
+    curve = FeatureCurve(
+        name="x", least=-1.0, most=10.0, knots=(2.0,), weights=(weights,) * len(GOALS)
+    )
+    return ModelWeights(offsets=(offset,) * len(GOALS), curves=(curve,))
 
 
 @pytest.mark.parametrize(
@@ -41,68 +43,74 @@ def sums(weights: tuple[float, ...], *, offset: float = 0.0) -> Sums:
     ],
 )
 def test_a_number_counts_itself_its_excess_and_its_absence(x: float, odds: float) -> None:
-    opinion = Weighing(sums((1.0, -4.0, 7.0), offset=0.5)).opinion({"x": x, "unused": 1.0})
-    assert opinion.chance("correctness") == pytest.approx(logistic(odds))
+    opinion = AdditiveModel(sums((1.0, -4.0, 7.0), offset=0.5)).predict({"x": x, "unused": 1.0})
+    assert opinion.get_pass_chance("correctness") == pytest.approx(logistic(odds))
 
 
 def test_beyond_what_was_learned_nothing_changes() -> None:
-    model = Weighing(sums((1.0, 0.0, 0.0)))
-    assert model.opinion({"x": 1e9}) == model.opinion({"x": 10.0})
-    assert model.opinion({"x": 9.0}) != model.opinion({"x": 10.0})
+    model = AdditiveModel(sums((1.0, 0.0, 0.0)))
+    assert model.predict({"x": 1e9}) == model.predict({"x": 10.0})
+    assert model.predict({"x": 9.0}) != model.predict({"x": 10.0})
 
 
 def test_a_number_that_was_not_measured_is_not_made_up() -> None:
     with pytest.raises(KeyError):
-        Weighing(sums((1.0, 0.0, 0.0))).opinion({"y": 1.0})
+        AdditiveModel(sums((1.0, 0.0, 0.0))).predict({"y": 1.0})
 
 
 def test_more_points_are_never_likelier_than_fewer() -> None:
-    opinion = opinion_of(np.array([0.4, 0.9, 0.2, 0.8, 0.7, 0.3]))
+    opinion = make_pass_chances(np.array([0.4, 0.9, 0.2, 0.8, 0.7, 0.3]))
     assert opinion.chances["correctness"] == (0.4, 0.4, 0.2)
     assert opinion.chances["completeness"] == (0.8, 0.7)
     assert opinion.chances["grounded"] == (0.3,)
 
 
 def test_a_mark_is_what_is_more_likely_than_not() -> None:
-    opinion = opinion_of(np.array([0.9, 0.5, 0.49, 0.8, 0.2, 0.5]))
-    assert [opinion.points(mark) for mark in SCALES] == [2, 1, 1]
-    assert [opinion.chance(mark) for mark in SCALES] == [0.5, 0.2, 0.5]
+    opinion = make_pass_chances(np.array([0.9, 0.5, 0.49, 0.8, 0.2, 0.5]))
+    assert [opinion.count_points(mark) for mark in SCALES] == [2, 1, 1]
+    assert [opinion.get_pass_chance(mark) for mark in SCALES] == [0.5, 0.2, 0.5]
 
 
 def test_a_pass_and_its_probability_agree_on_which_side_of_a_half_they_are() -> None:
     for chances in np.random.default_rng(7).random((200, len(GOALS))):
-        opinion = opinion_of(chances)
+        opinion = make_pass_chances(chances)
         for mark in SCALES:
-            assert (opinion.points(mark) >= PASS[mark]) == (opinion.chance(mark) >= 0.5)
+            assert (opinion.count_points(mark) >= PASS[mark]) == (
+                opinion.get_pass_chance(mark) >= 0.5
+            )
 
 
 def test_a_ceiling_holds_every_point_of_its_mark_and_no_other() -> None:
-    capped = opinion_of(np.full(len(GOALS), 0.9)).at_most("correctness", 0.3)
+    capped = make_pass_chances(np.full(len(GOALS), 0.9)).limit("correctness", 0.3)
     assert capped.chances == {
         "correctness": (0.3,) * 3,
         "completeness": (0.9, 0.9),
         "grounded": (0.9,),
     }
-    assert Opinion({"grounded": (0.2,)}).at_most("grounded", 0.3).chances == {"grounded": (0.2,)}
+    assert PassChances({"grounded": (0.2,)}).limit("grounded", 0.3).chances == {"grounded": (0.2,)}
 
 
 def test_a_floor_is_for_a_pass_and_not_for_more() -> None:
-    raised = opinion_of(np.full(len(GOALS), 0.2)).at_least("correctness", 0.6)
+    raised = make_pass_chances(np.full(len(GOALS), 0.2)).ensure("correctness", 0.6)
     assert raised.chances["correctness"] == (0.6, 0.6, 0.2)
     assert raised.chances["completeness"] == (0.2, 0.2)
-    kept = Opinion({"grounded": (0.7,)}).at_least("grounded", 0.6)
+    kept = PassChances({"grounded": (0.7,)}).ensure("grounded", 0.6)
     assert kept.chances == {"grounded": (0.7,)}
 
 
 def test_the_shipped_models_differ_by_the_evidence_alone() -> None:
-    with_evidence = set(weighing(with_evidence=True).names)
-    without = set(weighing(with_evidence=False).names)
+    with_evidence = set(load_model(with_evidence=True).names)
+    without = set(load_model(with_evidence=False).names)
     assert without == with_evidence - EVIDENCE_NUMBERS
     assert with_evidence - without == EVIDENCE_NUMBERS
 
 
 def test_the_shipped_calibration_says_what_it_learned_from() -> None:
-    training = shipped().training
+    training = load_calibration().training
     assert training.answers > training.questions > 100
     assert 100 < len(training.traces) <= training.questions
-    assert trace_of("What  did it\ncost?") == trace_of("what did it cost?") != trace_of("who?")
+    assert (
+        digest_question("What  did it\ncost?")
+        == digest_question("what did it cost?")
+        != digest_question("who?")
+    )

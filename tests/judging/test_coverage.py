@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.judging.offline.contents import Reader
+from recall_bench.judging.offline.contents import ContentReader
 from recall_bench.judging.offline.coverage import (
     GIVEN,
     KEY_WEIGHT,
@@ -11,21 +11,26 @@ from recall_bench.judging.offline.coverage import (
     Reference,
     cover,
 )
-from recall_bench.judging.offline.rivals import Rivalry, find_rivals
-from recall_bench.judging.offline.wording import plain
+from recall_bench.judging.offline.rivals import RivalValues, find_rivals
+from recall_bench.judging.offline.wording import normalise
 
-READER = Reader()
+READER = ContentReader()
 QUESTION = "What does berth 7 cost?"
 
 
 def covered(reference: str, answer: str, question: str = QUESTION) -> Coverage:
-    asked = READER.read(plain(question))
-    return cover(Reference.of(plain(reference), asked, READER), READER.account(plain(answer)))
+    asked = READER.read(normalise(question))
+    return cover(
+        Reference.build(normalise(reference), asked, READER), READER.read_answer(normalise(answer))
+    )
 
 
-def rivalry(reference: str, answer: str, question: str = QUESTION) -> Rivalry:
-    asked = READER.read(plain(question))
-    told, account = Reference.of(plain(reference), asked, READER), READER.account(plain(answer))
+def rivalry(reference: str, answer: str, question: str = QUESTION) -> RivalValues:
+    asked = READER.read(normalise(question))
+    told, account = (
+        Reference.build(normalise(reference), asked, READER),
+        READER.read_answer(normalise(answer)),
+    )
     return find_rivals(told, asked, account, cover(told, account))
 
 

@@ -4,11 +4,16 @@ from datetime import date
 
 import pytest
 
-from recall_bench.core.history import Episode, story_day
+from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.question import Evidence, Item, Scenario, Truth
-from recall_bench.judging.offline.contents import Reader
-from recall_bench.judging.offline.evidence import EvidenceIndex, Tokens, Window, tokens
-from recall_bench.judging.offline.literal import levelled
+from recall_bench.judging.offline.contents import ContentReader
+from recall_bench.judging.offline.evidence import (
+    EvidenceIndex,
+    EvidenceWindow,
+    Tokens,
+    collect_tokens,
+)
+from recall_bench.judging.offline.literal import level_text
 
 EPOCH = date(2026, 1, 1)
 DAYS = {
@@ -22,10 +27,12 @@ DAYS = {
 @pytest.fixture(scope="module")
 def index() -> EvidenceIndex:
     episodes = tuple(
-        Episode(id=f"day-{day:04}", day=day, at=story_day(EPOCH, day), text=text)
+        Episode(id=f"day-{day:04}", day=day, at=compute_story_date(EPOCH, day), text=text)
         for day, text in DAYS.items()
     )
-    return EvidenceIndex(Scenario(id="yard", epoch=EPOCH, episodes=episodes, items=()), Reader())
+    return EvidenceIndex(
+        Scenario(id="yard", epoch=EPOCH, episodes=episodes, items=()), ContentReader()
+    )
 
 
 def item(*days: int) -> Item:
@@ -38,50 +45,50 @@ def item(*days: int) -> Item:
 
 
 def said(text: str) -> Tokens:
-    return tokens(Reader().read(text))
+    return collect_tokens(ContentReader().read(text))
 
 
-def window_of(index: EvidenceIndex, days: int, *evidence: int) -> Window:
-    window = index.window(item(*evidence), days)
+def window_of(index: EvidenceIndex, days: int, *evidence: int) -> EvidenceWindow:
+    window = index.find_window(item(*evidence), days)
     assert window is not None
     return window
 
 
 def test_the_neighbours_of_an_evidence_day_belong_to_its_window(index: EvidenceIndex) -> None:
     window = window_of(index, 30, 4)
-    assert window.quotes(levelled("ordered from Brackwater"))
-    assert window.quotes(levelled("Slipway stayed shut!"))
-    assert not window.quotes(levelled("rain all day"))
+    assert window.is_quote(level_text("ordered from Brackwater"))
+    assert window.is_quote(level_text("Slipway stayed shut!"))
+    assert not window.is_quote(level_text("rain all day"))
 
 
 def test_no_day_after_the_checkpoint_is_looked_at(index: EvidenceIndex) -> None:
-    assert window_of(index, 5, 4).quotes(levelled("slipway"))
-    assert not window_of(index, 4, 4).quotes(levelled("slipway"))
+    assert window_of(index, 5, 4).is_quote(level_text("slipway"))
+    assert not window_of(index, 4, 4).is_quote(level_text("slipway"))
 
 
 def test_without_text_there_is_no_window(index: EvidenceIndex) -> None:
-    assert index.window(item(), 30) is None
-    assert index.window(item(40), 50) is None
-    assert index.window(item(4), 2) is None
+    assert index.find_window(item(), 30) is None
+    assert index.find_window(item(40), 50) is None
+    assert index.find_window(item(4), 2) is None
 
 
 def test_a_claim_is_supported_by_the_sentence_nearest_to_it(index: EvidenceIndex) -> None:
     window = window_of(index, 30, 4)
-    full = window.support(said("the pump cost $420"))
+    full = window.measure_support(said("the pump cost $420"))
     assert full == pytest.approx(1.0)
-    assert 0 < window.support(said("the pump cost $990")) < full
-    assert window.support(said("elephants waltz")) == 0
-    assert window.support(frozenset()) == 0
+    assert 0 < window.measure_support(said("the pump cost $990")) < full
+    assert window.measure_support(said("elephants waltz")) == 0
+    assert window.measure_support(frozenset()) == 0
 
 
 def test_words_of_two_sentences_do_not_support_one_claim_in_full(index: EvidenceIndex) -> None:
     window = window_of(index, 30, 4)
-    assert window.support(said("the slipway cost $420")) < 1
+    assert window.measure_support(said("the slipway cost $420")) < 1
 
 
 def test_rare_words_tell_more_than_common_ones(index: EvidenceIndex) -> None:
     window = window_of(index, 30, 4)
-    pump, slipway, elephant = (window.weight_of(said(w)) for w in ("pump", "slipway", "elephant"))
+    pump, slipway, elephant = (window.sum_weights(said(w)) for w in ("pump", "slipway", "elephant"))
     assert 0 < pump < slipway < elephant
 
 
@@ -92,8 +99,8 @@ def test_a_repeated_sentence_counts_once(index: EvidenceIndex) -> None:
 
 def test_the_nearest_sentences_are_those_that_share_most(index: EvidenceIndex) -> None:
     window = window_of(index, 30, 4)
-    assert window.nearest(said("what the pump cost"), 1) == said("The pump cost $420.")
-    assert window.nearest(said("what the pump cost"), 2) > said("The pump cost $420.")
+    assert window.find_nearest(said("what the pump cost"), 1) == said("The pump cost $420.")
+    assert window.find_nearest(said("what the pump cost"), 2) > said("The pump cost $420.")
 
 
 def test_dates_are_those_of_the_windows_days(index: EvidenceIndex) -> None:

@@ -203,7 +203,7 @@ def test_reciting_the_whole_history_is_no_answer() -> None:
     recital = "Gulls over the mole and nothing else. " * 200 + "Berth 7 costs $465 a week."
 
     assert marks(PRICE, recital)[0] == 0
-    assert len(recital) > grading.READ_CHARACTERS
+    assert len(recital) > grading.MAX_ANSWER_CHARACTERS
 
 
 @pytest.mark.parametrize(

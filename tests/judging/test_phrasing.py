@@ -2,14 +2,14 @@
 
 import pytest
 
-from recall_bench.judging.offline.phrasing import Phrases
-from recall_bench.judging.offline.wording import Stems, plain
+from recall_bench.judging.offline.phrasing import PhraseReader
+from recall_bench.judging.offline.wording import Stems, normalise
 
-PHRASES = Phrases(Stems())
+PHRASES = PhraseReader(Stems())
 
 
 def likeness(phrase: str, said: str) -> float:
-    return PHRASES.read(plain(phrase)).likeness(PHRASES.read(plain(said)))
+    return PHRASES.read(normalise(phrase)).measure_likeness(PHRASES.read(normalise(said)))
 
 
 @pytest.mark.parametrize(

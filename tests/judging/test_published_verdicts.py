@@ -5,11 +5,11 @@ Every figure is about questions that had no part in the training of the model th
 
 import pytest
 
-from recall_bench.judge_lab.agreement import compare
-from recall_bench.judge_lab.calibrate import Material, cross_validated, measure_all, train
+from recall_bench.judge_lab.agreement import compare_marks
+from recall_bench.judge_lab.calibrate import TrainingAnswers, cross_validate, measure_all, train
 from recall_bench.judge_lab.corpus import read_corpus
-from recall_bench.judge_lab.labelled import Labelled, merged, read_labelled
-from recall_bench.judging.offline.calibration import Sums, shipped
+from recall_bench.judge_lab.labelled import LabelledVerdict, load_labels, merge_repeats
+from recall_bench.judging.offline.calibration import ModelWeights, load_calibration
 from recall_bench.judging.offline.judge import OfflineJudge
 from tests.conftest import shared_data
 
@@ -24,22 +24,22 @@ def judge() -> OfflineJudge:
 
 
 @pytest.fixture(scope="module")
-def answers() -> tuple[Labelled, ...]:
-    return merged(read_labelled(shared_data("judged/dev.jsonl")))
+def answers() -> tuple[LabelledVerdict, ...]:
+    return merge_repeats(load_labels(shared_data("judged/dev.jsonl")))
 
 
 @pytest.fixture(scope="module")
-def material(judge: OfflineJudge, answers: tuple[Labelled, ...]) -> Material:
+def material(judge: OfflineJudge, answers: tuple[LabelledVerdict, ...]) -> TrainingAnswers:
     days = shared_data("recall-ea/executive-assistant/memories-180d")
     return measure_all(judge, answers, read_corpus(days))
 
 
 def test_held_out_questions_are_ranked_far_better_than_by_word_overlap(
-    judge: OfflineJudge, material: Material
+    judge: OfflineJudge, material: TrainingAnswers
 ) -> None:
-    judged = cross_validated(judge, material, with_evidence=True, folds=FOLDS)
-    found = compare(judged)
-    negative = compare([pair for pair in judged if pair[0].category == "negative-recall"])
+    judged = cross_validate(judge, material, with_evidence=True, folds=FOLDS)
+    found = compare_marks(judged)
+    negative = compare_marks([pair for pair in judged if pair[0].category == "negative-recall"])
     areas = [*(part.auc or 0 for part in found.values()), negative["correctness"].auc or 0]
     assert [area > least for area, least in zip(areas, (0.93, 0.93, 0.91, 0.86), strict=True)] == [
         True
@@ -47,17 +47,19 @@ def test_held_out_questions_are_ranked_far_better_than_by_word_overlap(
 
 
 def test_without_evidence_the_reference_still_ranks_better_than_word_overlap(
-    judge: OfflineJudge, material: Material
+    judge: OfflineJudge, material: TrainingAnswers
 ) -> None:
-    found = compare(cross_validated(judge, material, with_evidence=False, folds=FOLDS))
+    found = compare_marks(cross_validate(judge, material, with_evidence=False, folds=FOLDS))
     areas = [part.auc or 0 for part in found.values()]
     assert [area > least for area, least in zip(areas, (0.90, 0.91, 0.83), strict=True)] == [
         True
     ] * 3, areas
 
 
-def test_the_shipped_weights_are_what_the_labelled_verdicts_teach(material: Material) -> None:
-    taught, kept = train(material), shipped()
+def test_the_shipped_weights_are_what_the_labelled_verdicts_teach(
+    material: TrainingAnswers,
+) -> None:
+    taught, kept = train(material), load_calibration()
     assert kept.training == taught.training
     for ours, theirs in (
         (kept.with_evidence, taught.with_evidence),
@@ -67,27 +69,27 @@ def test_the_shipped_weights_are_what_the_labelled_verdicts_teach(material: Mate
         assert weights(ours) == pytest.approx(weights(theirs), abs=1e-3)
 
 
-def weights(sums: Sums) -> list[float]:
+def weights(sums: ModelWeights) -> list[float]:
     return [w for curve in sums.curves for row in curve.weights for w in row]
 
 
 def test_hardly_any_real_answer_is_called_an_invention_of_values(
-    judge: OfflineJudge, material: Material
+    judge: OfflineJudge, material: TrainingAnswers
 ) -> None:
     """The systems quoted a real history: an index that missed much of it would show here."""
-    reasons = [judge.assess(exhibit).reason for exhibit in material.exhibits]
+    reasons = [judge.score_by_rules(exhibit).reason for exhibit in material.exhibits]
     assert sum("nobody had told" in reason for reason in reasons) < 0.015 * len(reasons)
 
 
 def test_no_plain_non_answer_to_an_answerable_question_passes(
-    judge: OfflineJudge, material: Material
+    judge: OfflineJudge, material: TrainingAnswers
 ) -> None:
     """The judge whose verdicts these are passed about a fifth of them."""
     non_answers = [
         (exhibit, answer)
         for exhibit, answer in zip(material.exhibits, material.answers, strict=True)
-        if "left unanswered" in judge.assess(exhibit).reason
+        if "left unanswered" in judge.score_by_rules(exhibit).reason
     ]
     assert len(non_answers) > 50
     assert any(answer.labels["correctness"] >= 2 for _, answer in non_answers)
-    assert all(judge.rule(exhibit).marks["correctness"] < 2 for exhibit, _ in non_answers)
+    assert all(judge.judge_now(exhibit).marks["correctness"] < 2 for exhibit, _ in non_answers)

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from recall_bench.judging.offline.relative_dates import written_out
+from recall_bench.judging.offline.relative_dates import expand_relative_dates
 
 THURSDAY = date(2025, 3, 20)
 
@@ -25,9 +25,9 @@ THURSDAY = date(2025, 3, 20)
     ],
 )
 def test_one_day_is_written_out(text: str, expected: str) -> None:
-    assert written_out(text, THURSDAY) == expected
+    assert expand_relative_dates(text, THURSDAY) == expected
 
 
 @pytest.mark.parametrize("text", ["three months ago", "some days ago", "for 4 days", "on Monday"])
 def test_what_names_no_single_day_is_left_alone(text: str) -> None:
-    assert written_out(text, THURSDAY) == text
+    assert expand_relative_dates(text, THURSDAY) == text

@@ -4,7 +4,7 @@ import pytest
 
 from recall_bench.core.verdict import Verdict
 from recall_bench.errors import UnreadableVerdict
-from recall_bench.judging.reply import read_marks, read_reply, read_strictly
+from recall_bench.judging.reply import parse_marks, parse_reply, parse_strict
 
 BARE = '{"correctness": 3, "completeness": 2, "hallucination": 1, "reasoning": "it says so"}'
 FULL = Verdict.of(3, 2, 1, "it says so")
@@ -22,26 +22,26 @@ FULL = Verdict.of(3, 2, 1, "it says so")
     ],
 )
 def test_the_compatible_reader_forgives_what_is_around_the_object(reply: str) -> None:
-    assert read_reply(reply) == FULL
+    assert parse_reply(reply) == FULL
 
 
 def test_braces_and_quotes_inside_a_string_do_not_end_the_object() -> None:
     reply = 'So: {"reasoning": "a } and a \\" and a {", "correctness": 0, "completeness": 1,'
     reply += ' "hallucination": 1} done'
 
-    assert read_reply(reply) == Verdict.of(0, 1, 1, 'a } and a " and a {')
+    assert parse_reply(reply) == Verdict.of(0, 1, 1, 'a } and a " and a {')
 
 
 @pytest.mark.parametrize(
     ("given", "points"), [("2.5", 3), ("2.4", 2), ("0.5", 1), ("1.5", 2), ("-0.4", 0), ("3.0", 3)]
 )
 def test_the_compatible_reader_rounds_halves_up(given: str, points: int) -> None:
-    assert read_reply(BARE.replace("3", given)).marks["correctness"] == points
+    assert parse_reply(BARE.replace("3", given)).marks["correctness"] == points
 
 
 @pytest.mark.parametrize("reply", ["", "  \n\t"])
 def test_the_compatible_reader_takes_a_blank_for_a_grounded_zero(reply: str) -> None:
-    assert read_reply(reply) == Verdict.of(0, 0, 1)
+    assert parse_reply(reply) == Verdict.of(0, 0, 1)
 
 
 UNREADABLE = [
@@ -67,12 +67,12 @@ UNREADABLE = [
 @pytest.mark.parametrize("reply", UNREADABLE)
 def test_anything_else_is_a_fault_and_never_a_guess(reply: str) -> None:
     with pytest.raises(UnreadableVerdict):
-        read_reply(reply)
+        parse_reply(reply)
 
 
 @pytest.mark.parametrize("key", ["hallucination", "grounded"])
 def test_the_strict_reader_takes_one_bare_object(key: str) -> None:
-    assert read_strictly(BARE.replace("hallucination", key)) == FULL
+    assert parse_strict(BARE.replace("hallucination", key)) == FULL
 
 
 @pytest.mark.parametrize(
@@ -94,29 +94,29 @@ def test_the_strict_reader_takes_one_bare_object(key: str) -> None:
 )
 def test_the_strict_reader_forgives_nothing(reply: str) -> None:
     with pytest.raises(UnreadableVerdict):
-        read_strictly(reply)
+        parse_strict(reply)
 
 
 def test_the_fault_shows_what_came_back() -> None:
     with pytest.raises(UnreadableVerdict, match="Full marks from me!"):
-        read_reply("Full marks from me!")
+        parse_reply("Full marks from me!")
 
 
 def test_a_long_reply_is_shown_in_part() -> None:
     with pytest.raises(UnreadableVerdict) as caught:
-        read_strictly("blah " * 1000)
+        parse_strict("blah " * 1000)
 
     assert len(str(caught.value)) < 300
 
 
 def test_a_mapping_may_leave_out_the_reason() -> None:
-    assert read_marks({"correctness": 1, "completeness": 0, "grounded": 1}) == Verdict.of(1, 0, 1)
+    assert parse_marks({"correctness": 1, "completeness": 0, "grounded": 1}) == Verdict.of(1, 0, 1)
 
 
 def test_the_strict_reader_can_be_told_which_keys_were_asked_for() -> None:
     asked = ("reason", "correctness", "completeness", "grounded")
     ours = BARE.replace("hallucination", "grounded").replace("reasoning", "reason")
 
-    assert read_strictly(ours, asked) == FULL
+    assert parse_strict(ours, asked) == FULL
     with pytest.raises(UnreadableVerdict, match="exactly the keys reason, correctness"):
-        read_strictly(BARE, asked)
+        parse_strict(BARE, asked)

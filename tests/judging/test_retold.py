@@ -27,18 +27,18 @@ SCENARIO = Scenario(
     ),
     items=(ITEM,),
 )
-RETOLD = SCENARIO.but(retold=(episode(1, f"**Assistant:**\n\n{SAID}\n"),))
+RETOLD = SCENARIO.replace(retold=(episode(1, f"**Assistant:**\n\n{SAID}\n"),))
 
 
 def ruled(scenario: Scenario) -> Verdict:
     judge = OfflineJudge({})
     judge.study(scenario)
-    return judge.rule(
+    return judge.judge_now(
         Exhibit(
             scenario=scenario.id,
             item=ITEM,
             answer=Answer(text=SAID),
-            asked_at=scenario.date_of(2),
+            asked_at=scenario.compute_date(2),
             days=2,
         )
     )
@@ -50,10 +50,10 @@ def test_what_was_fed_is_grounded_and_what_was_not_is_made_up() -> None:
 
 
 def test_it_is_told_from_its_own_day_on_and_by_no_session() -> None:
-    later = SCENARIO.but(retold=(episode(2, SAID),))
+    later = SCENARIO.replace(retold=(episode(2, SAID),))
     history = HistoryIndex(later)
 
-    assert not history.has_quoted(SAID, 1)
-    assert history.has_quoted(SAID, 2)
-    assert (history.has_said("tomasz", 1), history.has_said("tomasz", 2)) == (False, True)
-    assert history.saying("tomasz", 2) == set()
+    assert not history.is_sentence_known(SAID, 1)
+    assert history.is_sentence_known(SAID, 2)
+    assert (history.is_word_known("tomasz", 1), history.is_word_known("tomasz", 2)) == (False, True)
+    assert history.find_word_sessions("tomasz", 2) == set()

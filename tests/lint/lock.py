@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from zlib import crc32
 
-from recall_bench.lint.catalogue import choose
-from recall_bench.lint.finding import Finding
-from recall_bench.lint.report import examine
+from recall_bench.lint.catalogue import choose_lints
+from recall_bench.lint.finding import LintFinding
+from recall_bench.lint.report import lint_story
 
 ARCS = "arcs-20d.yaml"
 SESSIONS: tuple[Mapping[str, object], ...] = (
@@ -105,9 +105,9 @@ def write(
     return folder
 
 
-def found(folder: Path, code: str) -> tuple[Finding, ...]:
+def found(folder: Path, code: str) -> tuple[LintFinding, ...]:
     """What one lint finds in the lock."""
-    return examine(folder, arcs=ARCS, lints=choose([code])).findings
+    return lint_story(folder, arcs=ARCS, lints=choose_lints([code])).findings
 
 
 def _write(path: Path, content: object) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.errors import UsageError
-from recall_bench.lint.catalogue import LINTS, choose
+from recall_bench.lint.catalogue import LINTS, choose_lints
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "lint.md"
 
@@ -23,11 +23,11 @@ def test_every_summary_is_one_sentence() -> None:
 
 
 def test_all_are_chosen_unless_told_otherwise() -> None:
-    assert choose() == LINTS
+    assert choose_lints() == LINTS
 
 
 def test_some_can_be_chosen_and_some_left_out() -> None:
-    chosen = choose(["misdated", "day-size"], ["day-size"])
+    chosen = choose_lints(["misdated", "day-size"], ["day-size"])
 
     assert [lint.code for lint in chosen] == ["misdated"]
 
@@ -35,7 +35,7 @@ def test_some_can_be_chosen_and_some_left_out() -> None:
 @pytest.mark.parametrize(("only", "skip", "flag"), [(["misdate"], [], "only"), ([], ["x"], "skip")])
 def test_a_code_that_does_not_exist_is_refused(only: list[str], skip: list[str], flag: str) -> None:
     with pytest.raises(UsageError, match=f"--{flag}.*misdated"):
-        choose(only, skip)
+        choose_lints(only, skip)
 
 
 def test_the_manual_lists_every_lint_as_it_is() -> None:

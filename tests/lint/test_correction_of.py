@@ -3,8 +3,8 @@
 import pytest
 
 from recall_bench.datasets.story import Arc
-from recall_bench.lint.corrections import correction_of, is_superseded
-from recall_bench.lint.index import Said
+from recall_bench.lint.corrections import is_superseded, read_correction
+from recall_bench.lint.index import SentenceMention
 
 FROST = Arc(
     id="frost",
@@ -21,7 +21,7 @@ FROST = Arc(
 
 
 def test_values_that_both_beliefs_hold_are_not_corrected() -> None:
-    found = correction_of(FROST)
+    found = read_correction(FROST)
 
     assert found is not None
     assert [atom.shown for atom in found.wrong] == ["March 28"]
@@ -32,7 +32,7 @@ def test_values_that_both_beliefs_hold_are_not_corrected() -> None:
 
 @pytest.mark.parametrize("lacking", ["corrected_day", "wrong_belief", "corrected_belief"])
 def test_an_arc_that_lacks_a_part_corrects_nothing(lacking: str) -> None:
-    assert correction_of(FROST.but(**{lacking: None})) is None
+    assert read_correction(FROST.replace(**{lacking: None})) is None
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_an_arc_that_lacks_a_part_corrects_nothing(lacking: str) -> None:
     ],
 )
 def test_a_sentence_may_name_a_value_as_past(sentence: str, is_past: bool) -> None:
-    found = correction_of(FROST)
+    found = read_correction(FROST)
 
     assert found is not None
-    assert is_superseded(found.wrong[0], Said(25, "crew", sentence, "")) is is_past
+    assert is_superseded(found.wrong[0], SentenceMention(25, "crew", sentence, "")) is is_past

@@ -7,22 +7,22 @@ import pytest
 
 import recall_bench
 from recall_bench.lint.finding import Severity
-from recall_bench.lint.rendering import SHOWN, rendered
-from recall_bench.lint.report import Report, examine
+from recall_bench.lint.rendering import SHOWN, render_lint_report
+from recall_bench.lint.report import LintReport, lint_story
 from tests.lint.lock import ARCS, question, write
 
 
 @pytest.fixture
-def report(tmp_path: Path) -> Report:
+def report(tmp_path: Path) -> LintReport:
     """Eight answers that no day states, and a period nobody named."""
     asked = [question(f"What did barge {n} pay?", f"£{n}1.", 1) for n in range(2, 10)]
     asked.append(question("Who came during this window?", "Hob.", 1))
-    return examine(
+    return lint_story(
         write(tmp_path, {1: "Hob came down with an empty barge at noon."}, asked), arcs=ARCS
     )
 
 
-def test_the_gravest_come_first_and_then_by_place(report: Report) -> None:
+def test_the_gravest_come_first_and_then_by_place(report: LintReport) -> None:
     ranks = [finding.severity.rank for finding in report.findings]
     lines = [f.line or 0 for f in report.findings if f.code == "answer-unsupported"]
 
@@ -30,7 +30,7 @@ def test_the_gravest_come_first_and_then_by_place(report: Report) -> None:
     assert lines == sorted(lines)
 
 
-def test_findings_are_counted_by_lint_and_by_severity(report: Report) -> None:
+def test_findings_are_counted_by_lint_and_by_severity(report: LintReport) -> None:
     assert report.counts["answer-unsupported"] == 8
     assert report.counts["unnamed-period"] == 1
     assert report.count(Severity.ERROR) == 8
@@ -38,33 +38,35 @@ def test_findings_are_counted_by_lint_and_by_severity(report: Report) -> None:
     assert report.questions == 9
 
 
-def test_what_matters_less_can_be_left_out(report: Report) -> None:
-    assert {f.severity for f in report.at_least(Severity.ERROR).findings} == {Severity.ERROR}
-    assert "unnamed-period" in report.at_least(Severity.WARNING).counts
-    assert report.at_least(Severity.NOTE) == report
+def test_what_matters_less_can_be_left_out(report: LintReport) -> None:
+    assert {f.severity for f in report.filter_severity(Severity.ERROR).findings} == {Severity.ERROR}
+    assert "unnamed-period" in report.filter_severity(Severity.WARNING).counts
+    assert report.filter_severity(Severity.NOTE) == report
 
 
-def test_the_text_shows_a_few_of_each_and_says_how_many_more(report: Report) -> None:
-    text = rendered(report)
+def test_the_text_shows_a_few_of_each_and_says_how_many_more(report: LintReport) -> None:
+    text = render_lint_report(report)
 
     assert text.count("which is the answer") == SHOWN
     assert f"and {8 - SHOWN} more; --all lists them" in text
 
 
-def test_the_text_shows_all_if_asked(report: Report) -> None:
-    text = rendered(report, everything=True)
+def test_the_text_shows_all_if_asked(report: LintReport) -> None:
+    text = render_lint_report(report, everything=True)
 
     assert text.count("which is the answer") == 8
     assert "--all" not in text
 
 
-def test_every_finding_names_its_place(report: Report) -> None:
+def test_every_finding_names_its_place(report: LintReport) -> None:
     finding = report.findings[0]
 
-    assert f"lock/qa-20d/questions.yaml:{finding.line} {finding.question}" in rendered(report)
+    assert f"lock/qa-20d/questions.yaml:{finding.line} {finding.question}" in render_lint_report(
+        report
+    )
 
 
-def test_figures_are_taken_over_something(report: Report) -> None:
+def test_figures_are_taken_over_something(report: LintReport) -> None:
     figures = {figure.name: figure for figure in report.figures}
 
     assert figures["new-sentences"].value == 1
@@ -72,22 +74,22 @@ def test_figures_are_taken_over_something(report: Report) -> None:
     assert "constant-no" not in figures
 
 
-def test_a_report_survives_json(report: Report) -> None:
-    assert msgspec.json.decode(msgspec.json.encode(report), type=Report) == report
+def test_a_report_survives_json(report: LintReport) -> None:
+    assert msgspec.json.decode(msgspec.json.encode(report), type=LintReport) == report
 
 
 def test_an_empty_story_has_no_figures_and_raises_nothing(tmp_path: Path) -> None:
-    report = examine(tmp_path / "nobody", arcs=ARCS)
+    report = lint_story(tmp_path / "nobody", arcs=ARCS)
 
     assert report.figures == ()
     assert list(report.counts) == ["format-problem"]
-    assert "nobody" in rendered(report)
+    assert "nobody" in render_lint_report(report)
 
 
 def test_a_persona_written_with_care_has_neither_errors_nor_warnings() -> None:
     personas = Path(recall_bench.__file__).parent / "personas"
 
-    report = examine(personas / "harbour-office", arcs="arcs-30d.yaml")
+    report = lint_story(personas / "harbour-office", arcs="arcs-30d.yaml")
 
     assert report.questions == 91
-    assert report.at_least(Severity.WARNING).findings == ()
+    assert report.filter_severity(Severity.WARNING).findings == ()

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from recall_bench.errors import UsageError
-from recall_bench.matrix.cells import selected
-from recall_bench.matrix.matrix import opened
+from recall_bench.matrix.cells import select_cells
+from recall_bench.matrix.matrix import open_matrix
 from tests.commands import Invoke
 from tests.matrix.conftest import Write
 
@@ -15,7 +15,7 @@ def test_every_combination_has_a_folder(write: Write, tmp_path: Path) -> None:
     text = "systems: [bm25, {name: h, adapter: hybrid, config: {k: 3}}]\nseeds: [1, 2]\n"
     text += "settings: [{name: s, sample: 1}, {name: l, sample: 2, topK: 4}]"
 
-    _, cells = opened(write(text))
+    _, cells = open_matrix(write(text))
 
     assert [cell.label for cell in cells[:3]] == ["s/1/bm25", "s/1/h", "s/2/bm25"]
     assert len({cell.folder for cell in cells}) == len(cells) == 8
@@ -29,7 +29,7 @@ def test_flags_win_over_the_file(write: Write) -> None:
     path = write("systems: [bm25]\nlimits: {maxCost: 1, maxCalls: 2}\nworkers: 2")
 
     flags = {"into": "there", "workers": 3, "max_cost_usd": 9.0, "max_calls": 5}
-    matrix, cells = opened(path, flags)
+    matrix, cells = open_matrix(path, flags)
 
     assert matrix.into == Path("there")
     assert matrix.limits.max_cost_usd == 9.0
@@ -37,12 +37,18 @@ def test_flags_win_over_the_file(write: Write) -> None:
 
 
 def test_cells_are_chosen_by_system_or_whole_name(write: Write) -> None:
-    _, cells = opened(write("systems: [bm25, hybrid]\nseeds: [1, 2]"))
+    _, cells = open_matrix(write("systems: [bm25, hybrid]\nseeds: [1, 2]"))
 
-    assert [c.label for c in selected(cells, ["hy*"])] == ["default/1/hybrid", "default/2/hybrid"]
-    assert [c.label for c in selected(cells, ["*/2/*"])] == ["default/2/bm25", "default/2/hybrid"]
+    assert [c.label for c in select_cells(cells, ["hy*"])] == [
+        "default/1/hybrid",
+        "default/2/hybrid",
+    ]
+    assert [c.label for c in select_cells(cells, ["*/2/*"])] == [
+        "default/2/bm25",
+        "default/2/hybrid",
+    ]
     with pytest.raises(UsageError, match="is like no cell; the systems are bm25, hybrid"):
-        selected(cells, ["x*"])
+        select_cells(cells, ["x*"])
 
 
 def test_all_that_is_wrong_with_any_cell_is_said_and_nothing_is_begun(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.errors import BenchError, Problems, UsageError
-from recall_bench.matrix.file import DEFAULT, Allowance, read_matrix
+from recall_bench.matrix.file import DEFAULT, MatrixLimits, read_matrix
 from recall_bench.settings import Executor
 
 
@@ -54,7 +54,7 @@ workers: 4
     assert matrix.systems[2].given["adapter"] == str(tmp_path / "./mine.py:Memory")
     assert matrix.settings[0].given == {"sample": 10, "reader": "extractive"}
     assert matrix.settings[1].name == "2"
-    assert matrix.limits == Allowance(max_cost_usd=2.0, max_tokens=100, max_calls=3)
+    assert matrix.limits == MatrixLimits(max_cost_usd=2.0, max_tokens=100, max_calls=3)
 
 
 @pytest.mark.parametrize(

@@ -14,19 +14,19 @@ import pytest
 
 from recall_bench.core.event import Answered, Event, NotAnswered
 from recall_bench.core.plan import Plan
-from recall_bench.core.standing import Standings
+from recall_bench.core.standing import TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.ending import Finished, carry_out
+from recall_bench.ending import Finished, execute
 from recall_bench.errors import Interrupted
 from recall_bench.job import Job, Observer
-from recall_bench.journal import read
-from recall_bench.matrix.budget import Budget
-from recall_bench.matrix.cells import Cell
-from recall_bench.matrix.file import Allowance
-from recall_bench.matrix.matrix import Done, carried_out, opened
-from recall_bench.matrix.one_by_one import CarryOut
-from recall_bench.matrix.outcome import Outcome, Stage
-from recall_bench.matrix.progress import Board
+from recall_bench.journal import read_events
+from recall_bench.matrix.budget import SharedBudget
+from recall_bench.matrix.cells import MatrixCell
+from recall_bench.matrix.file import MatrixLimits
+from recall_bench.matrix.matrix import MatrixResult, open_matrix, run_matrix
+from recall_bench.matrix.one_by_one import ExecuteJob
+from recall_bench.matrix.outcome import CellOutcome, CellStage
+from recall_bench.matrix.progress import MatrixBoard
 from recall_bench.settings import Settings
 from tests.commands import Invoke
 from tests.gardener import ADAPTER
@@ -44,20 +44,20 @@ async def judge(exhibit):
 class Quiet:
     """Watches nothing."""
 
-    def begin(self, cell: Cell) -> None: ...
+    def begin(self, cell: MatrixCell) -> None: ...
 
-    def note(self, cell: Cell, event: Event, standings: Standings) -> None: ...
+    def note(self, cell: MatrixCell, event: Event, standings: TrialStates) -> None: ...
 
-    def end(self, outcome: Outcome) -> None: ...
+    def end(self, outcome: CellOutcome) -> None: ...
 
 
-def quiet(cells: Sequence[Cell], warnings: Sequence[str]) -> Quiet:
+def quiet(cells: Sequence[MatrixCell], warnings: Sequence[str]) -> Quiet:
     return Quiet()
 
 
-def done(path: Path, carry: CarryOut = carry_out, **flags: object) -> Done:
-    matrix, cells = opened(path, flags)
-    return carried_out(matrix, cells, watcher=quiet, carry=carry)
+def done(path: Path, carry: ExecuteJob = execute, **flags: object) -> MatrixResult:
+    matrix, cells = open_matrix(path, flags)
+    return run_matrix(matrix, cells, watcher=quiet, carry=carry)
 
 
 def test_a_cell_that_fails_does_not_stop_the_others(
@@ -80,7 +80,7 @@ def test_finished_cells_are_not_touched_again(write: Write) -> None:
 
     def never(job: Job, observe: Observer) -> Finished:
         carried.append(job)
-        return carry_out(job, observe)
+        return execute(job, observe)
 
     again = done(path, never)
 
@@ -111,7 +111,7 @@ def test_an_interruption_ends_it_all(write: Write) -> None:
 
     assert carried == ["bm25"]
     assert found.exit_code == 143
-    assert [each.stage for each in found.outcomes] == [Stage.FAILED, Stage.NOT_BEGUN]
+    assert [each.stage for each in found.outcomes] == [CellStage.FAILED, CellStage.NOT_BEGUN]
 
 
 def test_money_is_one_limit_for_all_cells(write: Write, tmp_path: Path) -> None:
@@ -124,18 +124,22 @@ def test_money_is_one_limit_for_all_cells(write: Write, tmp_path: Path) -> None:
     assert [each.exit_code for each in found.outcomes] == [0, 8, 8]
     assert "not begun" in (found.outcomes[2].reason or "")
     folders = [each.cell.folder for each in found.outcomes]
-    assert Budget.of(Allowance(max_cost_usd=0), folders).total.cost_usd == pytest.approx(5.0)
+    assert SharedBudget.from_folders(
+        MatrixLimits(max_cost_usd=0), folders
+    ).total.cost_usd == pytest.approx(5.0)
 
     found = done(path, max_cost_usd=100.0)
 
     assert found.exit_code == 0
-    assert Budget.of(Allowance(max_cost_usd=0), folders).total.cost_usd == pytest.approx(45 * 0.25)
+    assert SharedBudget.from_folders(
+        MatrixLimits(max_cost_usd=0), folders
+    ).total.cost_usd == pytest.approx(45 * 0.25)
 
 
 def test_a_cell_keeps_to_the_limit_of_all_and_counts_what_others_spend(plan: Plan) -> None:
     one, two = Path("one"), Path("two")
     spent = {one: Usage(cost_usd=3, input_tokens=30), two: Usage(cost_usd=1, input_tokens=10)}
-    budget = Budget(Allowance(max_cost_usd=10, max_tokens=50), spent)
+    budget = SharedBudget(MatrixLimits(max_cost_usd=10, max_tokens=50), spent)
     job = Job(settings=Settings(), plan=plan, folder=two, staff=cast("Any", None), questions={})
 
     budget.bind(job)
@@ -150,26 +154,26 @@ def test_a_cell_keeps_to_the_limit_of_all_and_counts_what_others_spend(plan: Pla
 
 def test_the_board_counts_what_is_done(write: Write) -> None:
     now = [0.0]
-    boards: list[Board] = []
+    boards: list[MatrixBoard] = []
 
-    def watcher(cells: Sequence[Cell], warnings: Sequence[str]) -> Board:
-        boards.append(Board([cell.label for cell in cells], lambda: now[0]))
+    def watcher(cells: Sequence[MatrixCell], warnings: Sequence[str]) -> MatrixBoard:
+        boards.append(MatrixBoard([cell.label for cell in cells], lambda: now[0]))
         return boards[0]
 
     def carry(job: Job, observe: Observer) -> Finished:
-        def ticking(event: Event, standings: Standings) -> None:
+        def ticking(event: Event, standings: TrialStates) -> None:
             now[0] += 0.5
             observe(event, standings)
 
-        return carry_out(job, ticking)
+        return execute(job, ticking)
 
-    matrix, cells = opened(write("systems: [bm25, hybrid]"))
-    carried_out(matrix, cells, watcher=watcher, carry=carry)
+    matrix, cells = open_matrix(write("systems: [bm25, hybrid]"))
+    run_matrix(matrix, cells, watcher=watcher, carry=carry)
 
     lines = list(boards[0].lines.values())
-    assert [(line.done, line.owed, line.stage) for line in lines] == [(15, 15, Stage.DONE)] * 2
-    assert "15/15" in lines[0].words()
-    assert boards[0].whole().startswith("2 of 2 cells · 30 trials")
+    assert [(line.done, line.owed, line.stage) for line in lines] == [(15, 15, CellStage.DONE)] * 2
+    assert "15/15" in lines[0].format()
+    assert boards[0].format_total().startswith("2 of 2 cells · 30 trials")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX systems do")
@@ -202,7 +206,7 @@ def test_killed_at_any_moment_it_goes_on_and_asks_nothing_twice(
     assert found.exit_code == 0
     assert [each.was_finished for each in found.outcomes] == [True, False]
     assert (tmp_path / "runs/default/42/bm25/journal.jsonl").read_bytes() == first
-    events = list(read(journal))
+    events = list(read_events(journal))
     times = Counter(str(e.trial) for e in events if isinstance(e, Answered | NotAnswered))
     assert len(times) == 15
     assert set(times.values()) == {1}

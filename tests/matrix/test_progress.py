@@ -8,41 +8,41 @@ import pytest
 from recall_bench.core.event import Declared, Event, NotAnswered, NotJudged
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import Scenario
-from recall_bench.core.standing import Standings
-from recall_bench.matrix.cells import Cell
-from recall_bench.matrix.progress import Board, Line
+from recall_bench.core.standing import TrialStates
+from recall_bench.matrix.cells import MatrixCell
+from recall_bench.matrix.progress import CellLine, MatrixBoard
 from recall_bench.settings import Settings
 from tests.cli.test_watch import NEW, NOW, OLD, RIGHT, WRONG, answered, judged
 
-CELL = Cell(setting="default", seed=1, system="a", settings=Settings(into=Path("there")))
+CELL = MatrixCell(setting="default", seed=1, system="a", settings=Settings(into=Path("there")))
 
 
 @pytest.fixture
-def standings(plan: Plan, scenario: Scenario) -> Standings:
-    standings = Standings(plan)
-    standings.note(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
+def standings(plan: Plan, scenario: Scenario) -> TrialStates:
+    standings = TrialStates(plan)
+    standings.apply_event(Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3)))
     return standings
 
 
-def followed(standings: Standings, events: Sequence[Event]) -> Line:
+def followed(standings: TrialStates, events: Sequence[Event]) -> CellLine:
     """The line of the cell after these, one a second."""
     now = [0.0]
-    board = Board([CELL.label], lambda: now[0])
+    board = MatrixBoard([CELL.label], lambda: now[0])
     board.begin(CELL)
     for event in events:
         now[0] += 1
-        standings.note(event)
+        standings.apply_event(event)
         board.note(CELL, event, standings)
     return board.lines[CELL.label]
 
 
-def test_a_failure_that_is_reviewed_at_once_is_done(standings: Standings) -> None:
+def test_a_failure_that_is_reviewed_at_once_is_done(standings: TrialStates) -> None:
     line = followed(standings, [answered(OLD), judged(OLD, RIGHT, primary=WRONG)])
 
     assert (line.done, line.owed, line.fresh) == (1, 2, 1)
 
 
-def test_a_second_word_on_a_trial_is_no_second_trial(standings: Standings) -> None:
+def test_a_second_word_on_a_trial_is_no_second_trial(standings: TrialStates) -> None:
     verdicts = [judged(OLD, WRONG), judged(OLD, WRONG, review_fault="JudgeBusy: later")]
 
     line = followed(standings, [answered(OLD), *verdicts])
@@ -50,9 +50,9 @@ def test_a_second_word_on_a_trial_is_no_second_trial(standings: Standings) -> No
     assert (line.done, line.fresh) == (1, 1)
 
 
-def test_a_first_event_that_ends_a_trial_is_counted_once(standings: Standings) -> None:
+def test_a_first_event_that_ends_a_trial_is_counted_once(standings: TrialStates) -> None:
     """As where a run that goes on judges an answer of an earlier process."""
-    standings.note(answered(OLD))
+    standings.apply_event(answered(OLD))
 
     line = followed(standings, [judged(OLD)])
 
@@ -60,11 +60,11 @@ def test_a_first_event_that_ends_a_trial_is_counted_once(standings: Standings) -
 
 
 def test_errors_are_trials_without_answer_or_verdict_until_they_are_mended(
-    standings: Standings,
+    standings: TrialStates,
 ) -> None:
     unjudged = NotJudged(at=NOW, trial=OLD, fault="JudgeBusy", message="later")
     unanswered = NotAnswered(at=NOW, trial=NEW, fault="SystemFault", message="", seconds=1.0)
-    standings.note(answered(OLD))
+    standings.apply_event(answered(OLD))
 
     assert followed(standings, [unjudged, unanswered]).errors == 2
     assert followed(standings, [judged(OLD)]).errors == 1

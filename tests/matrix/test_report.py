@@ -8,11 +8,11 @@ import pytest
 
 import recall_bench
 from recall_bench.analysis.comparing import compare_runs
-from recall_bench.matrix.comparing import report_on
+from recall_bench.matrix.comparing import build_matrix_report
 from recall_bench.matrix.findings import MatrixReport
-from recall_bench.matrix.matrix import opened
-from recall_bench.matrix.rendering import markdown, text
-from recall_bench.reporting.estimates import hallucination_estimate, overall_estimate
+from recall_bench.matrix.matrix import open_matrix
+from recall_bench.matrix.rendering import render_markdown, render_text
+from recall_bench.reporting.estimates import estimate_hallucination, estimate_overall
 from recall_bench.reporting.folder import RunFolder
 from tests.commands import Invoke
 from tests.matrix.conftest import Write
@@ -21,8 +21,8 @@ _TIMES = re.compile(r" +[\d,.]+ (ms|s|min)(?= )")
 
 
 def reported(path: Path) -> MatrixReport:
-    matrix, cells = opened(path)
-    return report_on(matrix, cells, resamples=500)
+    matrix, cells = open_matrix(path)
+    return build_matrix_report(matrix, cells, resamples=500)
 
 
 @pytest.fixture
@@ -43,9 +43,9 @@ def test_figures_are_those_of_compare_on_the_same_folders(three: Path, tmp_path:
     assert [each.score for each in setting.systems] == [run.mean for run in expected.runs]
     found = [each.contrast for each in setting.against]
     letters = ["B", "C"]
-    assert [each and each.but(letter=x) for each, x in zip(found, letters, strict=True)] == list(
-        expected.contrasts
-    )
+    assert [
+        each and each.replace(letter=x) for each, x in zip(found, letters, strict=True)
+    ] == list(expected.contrasts)
     ranks = {"A": "bm25", "B": "hybrid", "C": "none"}
     assert {each.system: each.score.value for each in setting.ranking} == {
         ranks[each.letter]: each.mean.value for each in expected.ranking
@@ -53,18 +53,18 @@ def test_figures_are_those_of_compare_on_the_same_folders(three: Path, tmp_path:
 
 
 def test_scores_and_rates_are_those_of_each_run(three: Path, tmp_path: Path) -> None:
-    matrix, cells = opened(three)
-    whole = report_on(matrix, cells)
+    matrix, cells = open_matrix(three)
+    whole = build_matrix_report(matrix, cells)
 
     for each in whole.settings[0].systems:
         folder = recall_bench.open_run(tmp_path / "runs/default/42" / each.system)
-        mean, rate = overall_estimate(folder), hallucination_estimate(folder)
+        mean, rate = estimate_overall(folder), estimate_hallucination(folder)
         assert mean is not None
         assert each.score.value == mean.value
         assert each.hallucination is not None
         assert rate is not None
         assert each.hallucination.value == rate.value
-        assert each.p50_s == pytest.approx(folder.service.latency_s(0.5))
+        assert each.p50_s == pytest.approx(folder.service.compute_latency(0.5))
 
 
 def test_seeds_together_are_the_mean_of_their_trials_over_the_same_questions(
@@ -148,18 +148,20 @@ def test_the_report_is_written_whole(three: Path, tmp_path: Path, invoke: Invoke
     report = msgspec.json.decode((runs / "matrix.json").read_bytes(), type=MatrixReport)
 
     assert report.baseline == "bm25"
-    assert (runs / "matrix.md").read_text() == markdown(report, picture="matrix.png")
+    assert (runs / "matrix.md").read_text() == render_markdown(report, picture="matrix.png")
     assert (runs / "matrix.png").read_bytes().startswith(b"\x89PNG")
     assert "<title>m</title>" in (runs / "matrix.svg").read_text()
-    assert invoke("matrix", three, "--report").out.strip() == text(report)
+    assert invoke("matrix", three, "--report").out.strip() == render_text(report)
     assert invoke("matrix", three, "--json").out == (runs / "matrix.json").read_text()
 
 
 def test_the_words(three: Path) -> None:
-    matrix, cells = opened(three)
+    matrix, cells = open_matrix(three)
 
     # Columns are as wide as what was timed: spaces between them are not part of the words.
-    shown = re.sub(" {2,}", "  ", _TIMES.sub("  T", text(report_on(matrix, cells))))
+    shown = re.sub(
+        " {2,}", "  ", _TIMES.sub("  T", render_text(build_matrix_report(matrix, cells)))
+    )
 
     assert shown == (Path(__file__).parent / "golden.txt").read_text().rstrip("\n")
 

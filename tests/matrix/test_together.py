@@ -7,21 +7,21 @@ import pytest
 
 from recall_bench.core.usage import Usage
 from recall_bench.errors import BenchError, UsageError
-from recall_bench.matrix.budget import Budget
-from recall_bench.matrix.file import Allowance
-from recall_bench.matrix.matrix import Done, carried_out, opened
-from recall_bench.matrix.outcome import Stage
+from recall_bench.matrix.budget import SharedBudget
+from recall_bench.matrix.file import MatrixLimits
+from recall_bench.matrix.matrix import MatrixResult, open_matrix, run_matrix
+from recall_bench.matrix.outcome import CellStage
 from tests.killing import views
 from tests.matrix.conftest import Write
 from tests.matrix.test_one_by_one import JUDGE, quiet
 
 
-def done(path: Path, **flags: object) -> Done:
-    matrix, cells = opened(path, flags)
-    return carried_out(matrix, cells, watcher=quiet)
+def done(path: Path, **flags: object) -> MatrixResult:
+    matrix, cells = open_matrix(path, flags)
+    return run_matrix(matrix, cells, watcher=quiet)
 
 
-def shared(path: Path, into: Path, **flags: object) -> Done:
+def shared(path: Path, into: Path, **flags: object) -> MatrixResult:
     return done(path, into=into, executor="processes", workers=2, **flags)
 
 
@@ -57,7 +57,7 @@ def test_money_is_one_limit_while_they_run_side_by_side(write: Write, tmp_path: 
     found = shared(path, tmp_path / "runs", max_cost_usd=3.0)
 
     folders = [each.cell.folder for each in found.outcomes]
-    spent = Budget.of(Allowance(max_cost_usd=0), folders).total.cost_usd
+    spent = SharedBudget.from_folders(MatrixLimits(max_cost_usd=0), folders).total.cost_usd
     assert {each.exit_code for each in found.outcomes} == {8}
     assert 3.0 <= spent <= 3.0 + 2 * 0.25
     assert any(
@@ -68,18 +68,20 @@ def test_money_is_one_limit_while_they_run_side_by_side(write: Write, tmp_path: 
     found = shared(path, tmp_path / "runs", max_cost_usd=100.0)
 
     assert found.exit_code == 0
-    assert Budget.of(Allowance(max_cost_usd=0), folders).total.cost_usd == pytest.approx(45 * 0.25)
-    assert [each.stage for each in found.outcomes] == [Stage.DONE] * 3
+    assert SharedBudget.from_folders(
+        MatrixLimits(max_cost_usd=0), folders
+    ).total.cost_usd == pytest.approx(45 * 0.25)
+    assert [each.stage for each in found.outcomes] == [CellStage.DONE] * 3
 
 
 def test_a_cell_knows_what_the_others_have_spent() -> None:
     one, two = Path("one"), Path("two")
-    budget = Budget(Allowance(max_cost_usd=10), {one: Usage(cost_usd=3)})
+    budget = SharedBudget(MatrixLimits(max_cost_usd=10), {one: Usage(cost_usd=3)})
 
-    budget.hear(two, Usage(cost_usd=4))
+    budget.record(two, Usage(cost_usd=4))
 
-    assert budget.elsewhere(two).cost_usd == 3
-    assert budget.elsewhere(one).cost_usd == 4
+    assert budget.sum_others(two).cost_usd == 3
+    assert budget.sum_others(one).cost_usd == 4
 
 
 def test_a_matrix_of_no_systems_is_refused(write: Write, tmp_path: Path) -> None:

@@ -8,22 +8,22 @@ import anyio
 
 from recall_bench.core.event import Answered, Declared, Event, Judged, RunResumed, RunStarted
 from recall_bench.core.memory import MemorySystem
-from recall_bench.core.part import Part
+from recall_bench.core.part import Shard
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import Scenario
-from recall_bench.core.shard import part_of
-from recall_bench.core.standing import Standings, State
+from recall_bench.core.shard import collect_shard_units
+from recall_bench.core.standing import TrialState, TrialStates
 from recall_bench.core.verdict import Judge
-from recall_bench.merging.fold import Source
-from recall_bench.running.company import Company
-from recall_bench.running.conduct import conduct
-from recall_bench.running.grade import Bench
+from recall_bench.merging.fold import MergeSource
+from recall_bench.running.company import RunContext
+from recall_bench.running.conduct import run_plan
+from recall_bench.running.grade import Judges
 from recall_bench.testing import ExactJudge
 
 Scenarios = dict[str, Scenario]
 
 
-def begun(plan: Plan, scenarios: Scenarios, part: Part | None = None) -> list[Event]:
+def begun(plan: Plan, scenarios: Scenarios, part: Shard | None = None) -> list[Event]:
     """A journal in which nothing was done yet."""
     now = datetime.now(UTC)
     code = "code" if part is None else f"code {part.number}"
@@ -34,18 +34,18 @@ def begun(plan: Plan, scenarios: Scenarios, part: Part | None = None) -> list[Ev
                 at=now,
                 scenario=name,
                 items=scenario.items,
-                days=tuple(episode.day for episode in scenario.fed),
+                days=tuple(episode.day for episode in scenario.fed_episodes),
             )
             for name, scenario in scenarios.items()
         ),
     ]
 
 
-def standings_of(plan: Plan, journal: Iterable[Event]) -> Standings:
+def standings_of(plan: Plan, journal: Iterable[Event]) -> TrialStates:
     """A fold over a journal."""
-    standings = Standings(plan)
+    standings = TrialStates(plan)
     for event in journal:
-        standings.note(event)
+        standings.apply_event(event)
     return standings
 
 
@@ -62,37 +62,37 @@ def go_on(
     plan, part = first.plan, first.part
     standings = standings_of(plan, journal)
     items = {name: scenario.items for name, scenario in scenarios.items()}
-    shares = None if part is None else part_of(plan, items, part)
+    shares = None if part is None else collect_shard_units(plan, items, part)
 
     def record(event: Event) -> None:
         journal.append(event)
-        standings.note(event)
+        standings.apply_event(event)
 
-    def unjudged(scenario: str, states: frozenset[State]) -> list[Answered]:
+    def unjudged(scenario: str, states: frozenset[TrialState]) -> list[Answered]:
         standing = standings.scenarios[scenario]
         return [
             event
             for event in journal
             if isinstance(event, Answered)
             and event.trial.scenario == scenario
-            and standing.state_of(event.trial) in states
+            and standing.find_state(event.trial) in states
         ]
 
     def judged(scenario: str) -> list[Judged]:
         told = [e for e in journal if isinstance(e, Judged) and e.trial.scenario == scenario]
         return list({event.trial: event for event in told}.values())
 
-    company = Company(
+    company = RunContext(
         system=system,
-        bench=Bench(judge=judge or ExactJudge(), appellate=appellate),
+        bench=Judges(judge=judge or ExactJudge(), appellate=appellate),
         load=scenarios.__getitem__,
         record=record,
         unjudged=unjudged,
         judged=judged,
         shards=None if shares is None else lambda name: shares.get(name, ()),
     )
-    if not standings.ended:
-        anyio.run(partial(conduct, plan, standings, company))
+    if not standings.has_ended:
+        anyio.run(partial(run_plan, plan, standings, company))
     return journal
 
 
@@ -101,11 +101,11 @@ def resumed(journal: list[Event]) -> list[Event]:
     return [*journal, RunResumed(at=datetime.now(UTC), code="later")]
 
 
-def source(place: str, journal: list[Event]) -> Source:
+def source(place: str, journal: list[Event]) -> MergeSource:
     """A journal to merge."""
     first = journal[0]
     assert isinstance(first, RunStarted)
-    return Source(
+    return MergeSource(
         place=place,
         started=first,
         declared=lambda: [event for event in journal if isinstance(event, Declared)],

@@ -19,12 +19,12 @@ from recall_bench.core.event import (
 )
 from recall_bench.core.history import Episode
 from recall_bench.core.memory import SystemCard
-from recall_bench.core.part import Part
+from recall_bench.core.part import Shard
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
 from recall_bench.core.question import Item, Question, Scenario, Truth
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.errors import SystemFault
-from recall_bench.merging.fold import merged
+from recall_bench.merging.fold import merge_events
 from recall_bench.testing import ScriptedSystem
 from tests.conftest import EPOCH, card_of, episode
 from tests.merging.apart import begun, go_on, resumed, source, standings_of
@@ -104,8 +104,8 @@ def outcomes(journal: list[Event]) -> Counter[object]:
 
 def stands(plan: Plan, journal: list[Event]) -> object:
     standings = standings_of(plan, journal)
-    return standings.ended, {
-        name: (each.grid, each.reviewed, each.last_fed, [clock.days_fed for clock in each.clocks])
+    return standings.has_ended, {
+        name: (each.grid, each.reviews, each.last_fed_day, [clock.days_fed for clock in each.times])
         for name, each in standings.scenarios.items()
     }
 
@@ -122,10 +122,10 @@ def test_parts_that_are_merged_equal_one_run(reviewed: bool, data: st.DataObject
     one = go_on(begun(plan, told), told, system(), first, appellate)
 
     parts = [
-        go_on(begun(plan, told, Part(number=n, of=of)), told, system(), first, appellate)
+        go_on(begun(plan, told, Shard(number=n, of=of)), told, system(), first, appellate)
         for n in range(1, of + 1)
     ]
-    whole = list(merged([source(f"p{n}", part) for n, part in enumerate(parts)]))
+    whole = list(merge_events([source(f"p{n}", part) for n, part in enumerate(parts)]))
     if reviewed:
         # Passes of a scenario that no part held whole are drawn by whoever goes on.
         whole = go_on(whole, told, system(), first, appellate)
@@ -147,9 +147,9 @@ def test_parts_that_are_missing_are_done_by_the_merged_run(data: st.DataObject) 
     one = go_on(begun(plan, told), told, system(), judge)
 
     parts = {
-        n: go_on(begun(plan, told, Part(number=n, of=of)), told, system(), judge) for n in there
+        n: go_on(begun(plan, told, Shard(number=n, of=of)), told, system(), judge) for n in there
     }
-    whole = list(merged([source(f"p{n}", part) for n, part in parts.items()]))
+    whole = list(merge_events([source(f"p{n}", part) for n, part in parts.items()]))
     is_whole = isinstance(whole[-1], RunEnded)
     whole = go_on(whole if is_whole else resumed(whole), told, system(), judge)
 
@@ -174,11 +174,11 @@ def test_a_merged_journal_begins_once_and_keeps_every_code(data: st.DataObject) 
     plan = data.draw(plans(told, reviewed=False))
     of = data.draw(st.integers(1, 4))
     parts = [
-        go_on(begun(plan, told, Part(number=n, of=of)), told, system(), judges()[0])
+        go_on(begun(plan, told, Shard(number=n, of=of)), told, system(), judges()[0])
         for n in range(1, of + 1)
     ]
 
-    whole = list(merged([source(f"p{n}", part) for n, part in enumerate(reversed(parts))]))
+    whole = list(merge_events([source(f"p{n}", part) for n, part in enumerate(reversed(parts))]))
 
     started, *others = whole
     assert isinstance(started, RunStarted)

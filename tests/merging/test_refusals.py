@@ -3,11 +3,11 @@
 import pytest
 
 from recall_bench.core.event import Declared, Event, RunEnded
-from recall_bench.core.part import Part
+from recall_bench.core.part import Shard
 from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.question import Scenario
 from recall_bench.errors import UsageError
-from recall_bench.merging.fold import merged
+from recall_bench.merging.fold import merge_events
 from recall_bench.testing import ScriptedSystem
 from tests.merging.apart import begun, go_on, source
 
@@ -15,13 +15,17 @@ from tests.merging.apart import begun, go_on, source
 def part(plan: Plan, scenario: Scenario, number: int | None, of: int = 2) -> list[Event]:
     """A part of the plan, carried out; the whole if it has no number."""
     told = {scenario.id: scenario}
-    wanted = None if number is None else Part(number=number, of=of)
+    wanted = None if number is None else Shard(number=number, of=of)
     return go_on(begun(plan, told, wanted), told, ScriptedSystem(lambda lived, question: "Fig"))
 
 
 def refusal(*journals: list[Event]) -> str:
     with pytest.raises(UsageError) as refused:
-        list(merged([source(name, journal) for name, journal in zip("ab", journals, strict=True)]))
+        list(
+            merge_events(
+                [source(name, journal) for name, journal in zip("ab", journals, strict=True)]
+            )
+        )
     assert "\n" not in str(refused.value)
     return str(refused.value)
 
@@ -29,14 +33,14 @@ def refusal(*journals: list[Event]) -> str:
 def test_two_parts_make_the_whole(plan: Plan, scenario: Scenario) -> None:
     journals = [part(plan, scenario, 1), part(plan, scenario, 2)]
 
-    whole = list(merged([source("a", journals[0]), source("b", journals[1])]))
+    whole = list(merge_events([source("a", journals[0]), source("b", journals[1])]))
 
     assert isinstance(whole[-1], RunEnded)
     assert whole[-1].at == max(event.at for event in whole)
 
 
 def test_other_plans_are_refused_with_what_differs(plan: Plan, scenario: Scenario) -> None:
-    other = plan.but(seed=7, lifecycle=Lifecycle.GROWING)
+    other = plan.replace(seed=7, lifecycle=Lifecycle.GROWING)
 
     said = refusal(part(plan, scenario, 1), part(other, scenario, 2))
 
@@ -68,7 +72,7 @@ def test_a_question_that_was_put_in_two_journals_is_refused(plan: Plan, scenario
 def test_other_questions_are_refused(plan: Plan, scenario: Scenario) -> None:
     strange = part(plan, scenario, 2)
     at, declared = next((n, e) for n, e in enumerate(strange) if isinstance(e, Declared))
-    strange[at] = declared.but(days=(1, 2))
+    strange[at] = declared.replace(days=(1, 2))
 
     said = refusal(part(plan, scenario, 1), strange)
 
@@ -79,7 +83,7 @@ def test_whole_runs_that_do_not_overlap_are_merged(plan: Plan, scenario: Scenari
     """As when a plan was begun on two machines by hand, and one came to nothing."""
     done, idle = part(plan, scenario, None), begun(plan, {scenario.id: scenario})
 
-    whole = list(merged([source("a", idle), source("b", done)]))
+    whole = list(merge_events([source("a", idle), source("b", done)]))
 
     assert isinstance(whole[-1], RunEnded)
     assert sum(isinstance(event, Declared) for event in whole) == 1

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from recall_bench.metrics.agreement import FIGURES, MarkAgreement, Rulings, agreement
-from recall_bench.metrics.agreement_clusters import effective_size, numbered
+from recall_bench.metrics.agreement import FIGURES, MarkAgreement, MarkPairs, measure_agreement
+from recall_bench.metrics.agreement_clusters import estimate_effective_size, number_names
 
 
 def rulings(
@@ -21,8 +21,8 @@ def rulings(
     probability: list[float] | None = None,
     top: int = 3,
     level: int = 2,
-) -> Rulings:
-    return Rulings(
+) -> MarkPairs:
+    return MarkPairs(
         given=np.array(given, dtype=np.int64),
         label=np.array(label, dtype=np.int64),
         question=np.array(range(len(given)) if question is None else question, dtype=np.int64),
@@ -32,13 +32,13 @@ def rulings(
     )
 
 
-def simulated(questions: int = 40, answers: int = 5, seed: int = 3) -> Rulings:
+def simulated(questions: int = 40, answers: int = 5, seed: int = 3) -> MarkPairs:
     """Answers to one question are alike, and the judge sees them through noise."""
     chance = default_rng(seed)
     ease = np.repeat(chance.normal(0.5, 1.0, questions), answers)
     quality = ease + chance.normal(0, 0.5, questions * answers)
     seen = 1 / (1 + np.exp(-2 * (quality + chance.normal(0, 0.5, len(quality)))))
-    return Rulings(
+    return MarkPairs(
         given=np.digitize(seen, [0.2, 0.5, 0.8]).astype(np.int64),
         label=np.digitize(quality, [-0.7, 0.0, 0.7]).astype(np.int64),
         question=np.repeat(np.arange(questions), answers),
@@ -57,11 +57,11 @@ def test_auc_is_the_share_of_pairs_in_the_right_order() -> None:
 
     wins = sum((high > low) + (high == low) / 2 for high, low in pairs)
 
-    assert agreement(blunt).auc == pytest.approx(wins / len(pairs))
+    assert measure_agreement(blunt).auc == pytest.approx(wins / len(pairs))
 
 
 def test_without_probabilities_auc_ranks_by_points() -> None:
-    found = agreement(rulings([3, 2, 2, 1, 0], [3, 2, 0, 2, 0]))
+    found = measure_agreement(rulings([3, 2, 2, 1, 0], [3, 2, 0, 2, 0]))
 
     assert found.scored_by == "marks"
     # Of the six pairs four are in order, one is a tie and one is upside down.
@@ -74,7 +74,7 @@ def test_the_pass_level_figures_are_those_of_the_four_fields() -> None:
     given = [3] * 20 + [0] * 5 + [3] * 10 + [0] * 15
     label = [3] * 25 + [0] * 25
 
-    found = agreement(rulings(given, label))
+    found = measure_agreement(rulings(given, label))
 
     assert (found.n, found.positives, found.passed) == (50, 25, 30)
     assert found.accuracy == pytest.approx(0.7)
@@ -85,7 +85,7 @@ def test_the_pass_level_figures_are_those_of_the_four_fields() -> None:
 
 def test_a_pass_is_a_pass_however_high() -> None:
     """Two points for three, and none for one, agree at the level of passes."""
-    found = agreement(rulings([2, 0], [3, 1]))
+    found = measure_agreement(rulings([2, 0], [3, 1]))
 
     assert found.accuracy == 1.0
     assert found.kappa == 1.0
@@ -94,7 +94,7 @@ def test_a_pass_is_a_pass_however_high() -> None:
 
 
 def test_weighted_kappa_counts_a_miss_by_its_square() -> None:
-    found = agreement(rulings([0, 1, 2, 2], [0, 1, 1, 0], top=2))
+    found = measure_agreement(rulings([0, 1, 2, 2], [0, 1, 1, 0], top=2))
     seen = (0 + 0 + 1 + 4) / 4
     by_chance = sum((a - b) ** 2 for a in (0, 1, 2, 2) for b in (0, 1, 1, 0)) / 16
 
@@ -102,7 +102,9 @@ def test_weighted_kappa_counts_a_miss_by_its_square() -> None:
 
 
 def test_brier_and_curve_speak_of_probabilities() -> None:
-    found = agreement(rulings([3, 3, 0, 3], [3, 0, 0, 3], probability=[0.92, 0.98, 0.0, 1.0]))
+    found = measure_agreement(
+        rulings([3, 3, 0, 3], [3, 0, 0, 3], probability=[0.92, 0.98, 0.0, 1.0])
+    )
 
     assert found.scored_by == "probabilities"
     assert found.brier == pytest.approx((0.08**2 + 0.98**2) / 4)
@@ -116,20 +118,20 @@ def test_brier_and_curve_speak_of_probabilities() -> None:
 
 
 def test_an_interval_holds_its_figure_and_is_the_same_every_time() -> None:
-    found = agreement(simulated())
+    found = measure_agreement(simulated())
 
     for name in FIGURES:
         interval = found.intervals[name]
         assert interval is not None
         assert interval[0] < getattr(found, name) < interval[1]
-    assert agreement(simulated()) == found
+    assert measure_agreement(simulated()) == found
 
 
 def test_repeating_every_answer_within_its_question_adds_no_certainty() -> None:
     """Intervals over records would shrink to a third here."""
     sample = simulated()
     assert sample.probability is not None
-    tenfold = Rulings(
+    tenfold = MarkPairs(
         given=np.repeat(sample.given, 10),
         label=np.repeat(sample.label, 10),
         question=np.repeat(sample.question, 10),
@@ -138,7 +140,7 @@ def test_repeating_every_answer_within_its_question_adds_no_certainty() -> None:
         probability=np.repeat(sample.probability, 10),
     )
 
-    once, often = agreement(sample), agreement(tenfold)
+    once, often = measure_agreement(sample), measure_agreement(tenfold)
 
     for name in FIGURES:
         assert often.intervals[name] == pytest.approx(once.intervals[name])
@@ -147,7 +149,7 @@ def test_repeating_every_answer_within_its_question_adds_no_certainty() -> None:
 
 def test_intervals_are_about_as_wide_as_the_figure_scatters() -> None:
     """The spread of the AUC over fresh questions, against what one sample says of it."""
-    found = [agreement(simulated(questions=60, seed=seed)) for seed in range(40)]
+    found = [measure_agreement(simulated(questions=60, seed=seed)) for seed in range(40)]
 
     scatter = float(np.std([part.auc for part in found if part.auc is not None]))
     widths = [ends[1] - ends[0] for part in found if (ends := part.intervals["auc"]) is not None]
@@ -157,7 +159,7 @@ def test_intervals_are_about_as_wide_as_the_figure_scatters() -> None:
 
 
 def test_figures_that_need_both_kinds_are_none_where_one_is_missing() -> None:
-    found = agreement(rulings([3, 3, 0], [3, 3, 3], probability=[0.9, 0.8, 0.1]))
+    found = measure_agreement(rulings([3, 3, 0], [3, 3, 3], probability=[0.9, 0.8, 0.1]))
 
     assert found.auc is None
     assert found.specificity is None
@@ -167,7 +169,7 @@ def test_figures_that_need_both_kinds_are_none_where_one_is_missing() -> None:
 
 
 def test_kappa_of_two_that_never_differ_is_undefined() -> None:
-    found = agreement(rulings([3, 3], [3, 3]))
+    found = measure_agreement(rulings([3, 3], [3, 3]))
 
     assert found.kappa is None
     assert found.kappa_weighted is None
@@ -175,7 +177,7 @@ def test_kappa_of_two_that_never_differ_is_undefined() -> None:
 
 
 def test_nothing_judged_gives_nothing_and_no_nan() -> None:
-    found = agreement(rulings([], [], probability=[]))
+    found = measure_agreement(rulings([], [], probability=[]))
 
     assert found.n == found.questions == 0
     assert all(getattr(found, name) is None for name in FIGURES)
@@ -183,7 +185,7 @@ def test_nothing_judged_gives_nothing_and_no_nan() -> None:
 
 
 def test_few_questions_have_figures_and_no_interval() -> None:
-    found = agreement(rulings([3, 0] * 20, [3, 0] * 20, question=[0, 1, 2, 3] * 10))
+    found = measure_agreement(rulings([3, 0] * 20, [3, 0] * 20, question=[0, 1, 2, 3] * 10))
 
     assert found.auc == 1.0
     assert set(found.intervals.values()) == {None}
@@ -191,7 +193,7 @@ def test_few_questions_have_figures_and_no_interval() -> None:
 
 def test_a_figure_that_most_resamples_lack_has_no_interval() -> None:
     """The only failure belongs to one question of six: a third of the draws leave it out."""
-    found = agreement(rulings([3, 3, 3, 3, 3, 0], [3, 3, 3, 3, 3, 0]))
+    found = measure_agreement(rulings([3, 3, 3, 3, 3, 0], [3, 3, 3, 3, 3, 0]))
 
     assert found.specificity == 1.0
     assert found.intervals["specificity"] is None
@@ -201,26 +203,28 @@ def test_a_figure_that_most_resamples_lack_has_no_interval() -> None:
 def test_effective_size_is_that_of_the_questions_where_answers_repeat() -> None:
     hits = np.repeat(np.array([True, False] * 10), 7)
 
-    assert effective_size(hits, np.repeat(np.arange(20), 7)) == pytest.approx(19.0)
-    assert effective_size(hits, np.arange(140)) == pytest.approx(139.0)
+    assert estimate_effective_size(hits, np.repeat(np.arange(20), 7)) == pytest.approx(19.0)
+    assert estimate_effective_size(hits, np.arange(140)) == pytest.approx(139.0)
 
 
 def test_effective_size_is_never_more_than_the_answers_there_are() -> None:
     """One hit and one miss for every question: less scatter than chance would give."""
-    assert effective_size(np.array([True, False] * 10), np.repeat(np.arange(10), 2)) == 20.0
+    assert (
+        estimate_effective_size(np.array([True, False] * 10), np.repeat(np.arange(10), 2)) == 20.0
+    )
 
 
 def test_sensitivity_rests_on_the_passes_and_specificity_on_the_failures() -> None:
-    found = agreement(rulings([3, 0, 3, 0, 0, 3, 0], [3, 3, 3, 3, 0, 0, 0]))
+    found = measure_agreement(rulings([3, 0, 3, 0, 0, 3, 0], [3, 3, 3, 3, 0, 0, 0]))
 
     assert found.effective["sensitivity"] == pytest.approx(3.0)
     assert found.effective["specificity"] == pytest.approx(2.0)
 
 
 def test_unanimous_answers_count_once_a_question() -> None:
-    assert effective_size(np.ones(30, dtype=bool), np.repeat(np.arange(3), 10)) == 3.0
-    assert effective_size(np.ones(0, dtype=bool), np.zeros(0, dtype=np.int64)) is None
+    assert estimate_effective_size(np.ones(30, dtype=bool), np.repeat(np.arange(3), 10)) == 3.0
+    assert estimate_effective_size(np.ones(0, dtype=bool), np.zeros(0, dtype=np.int64)) is None
 
 
 def test_names_are_numbered_without_a_gap() -> None:
-    assert numbered(["b", "a", "b", "c"]).tolist() == [0, 1, 0, 2]
+    assert number_names(["b", "a", "b", "c"]).tolist() == [0, 1, 0, 2]

@@ -6,12 +6,12 @@ from numpy.random import Generator, default_rng
 
 from recall_bench.metrics.agreement_clusters import Bools
 from recall_bench.metrics.agreement_correction import (
-    Corrected,
+    CorrectedRate,
+    EffectiveShare,
     ErrorRates,
-    Observed,
-    Rate,
-    corrected,
-    rogan_gladen,
+    ObservedPasses,
+    correct_pass_rate,
+    solve_rogan_gladen,
 )
 
 CERTAIN = 1e9
@@ -32,26 +32,30 @@ def measured(
     truth = chance.random(labels) < share
     passed = ruled(truth, sensitivity, specificity, chance)
     question = np.arange(labels)
-    right = Rate.of(passed[truth], question[truth])
-    wrong = Rate.of(~passed[~truth], question[~truth])
+    right = EffectiveShare.measure(passed[truth], question[truth])
+    wrong = EffectiveShare.measure(~passed[~truth], question[~truth])
     assert right is not None
     assert wrong is not None
     return ErrorRates(sensitivity=right, specificity=wrong)
 
 
-def run_of(share: float, questions: int, repeats: int, chance: Generator) -> tuple[Bools, Observed]:
+def run_of(
+    share: float, questions: int, repeats: int, chance: Generator
+) -> tuple[Bools, ObservedPasses]:
     """The truth about a run whose questions differ in difficulty, before anybody judges it."""
     ease = np.repeat(chance.beta(share, 1 - share, questions), repeats)
     truth = chance.random(len(ease)) < ease
     question = np.repeat(np.arange(questions), repeats)
-    return truth, Observed(passed=truth, judged=np.ones(len(truth), dtype=bool), question=question)
+    return truth, ObservedPasses(
+        passed=truth, judged=np.ones(len(truth), dtype=bool), question=question
+    )
 
 
-def judged(run: Observed, passed: Bools) -> Observed:
-    return Observed(passed=passed, judged=run.judged, question=run.question)
+def judged(run: ObservedPasses, passed: Bools) -> ObservedPasses:
+    return ObservedPasses(passed=passed, judged=run.judged, question=run.question)
 
 
-def covers(found: Corrected, share: float) -> bool:
+def covers(found: CorrectedRate, share: float) -> bool:
     return found.interval[0] <= share <= found.interval[1]
 
 
@@ -73,7 +77,7 @@ def test_the_interval_covers_the_truth_about_95_times_in_100(
         rates = measured(labels, share, sensitivity, specificity, chance)
         truth, run = run_of(share, 100, 4, chance)
         passed = ruled(truth, sensitivity, specificity, chance)
-        found.append(corrected(judged(run, passed), rates))
+        found.append(correct_pass_rate(judged(run, passed), rates))
 
     # 400 tries scatter by 1.1 %; three of that either side.
     assert 0.917 <= np.mean([covers(part, share) for part in found]) <= 0.983
@@ -88,11 +92,11 @@ def test_the_interval_needs_the_uncertainty_of_the_judge() -> None:
         truth, run = run_of(0.6, 400, 1, chance)
         seen = judged(run, ruled(truth, 0.85, 0.75, chance))
         exact = ErrorRates(
-            sensitivity=rates.sensitivity.but(size=CERTAIN),
-            specificity=rates.specificity.but(size=CERTAIN),
+            sensitivity=rates.sensitivity.replace(size=CERTAIN),
+            specificity=rates.specificity.replace(size=CERTAIN),
         )
-        whole.append(covers(corrected(seen, rates), 0.6))
-        taken_for_exact.append(covers(corrected(seen, exact), 0.6))
+        whole.append(covers(correct_pass_rate(seen, rates), 0.6))
+        taken_for_exact.append(covers(correct_pass_rate(seen, exact), 0.6))
 
     assert np.mean(whole) >= 0.90
     assert np.mean(taken_for_exact) <= 0.80
@@ -102,17 +106,18 @@ def test_the_interval_needs_the_questions_of_the_run() -> None:
     """Counted as independent, eight asks of one question claim eight times too much."""
     chance = default_rng(9)
     rates = ErrorRates(
-        sensitivity=Rate(share=0.9, size=CERTAIN), specificity=Rate(share=0.8, size=CERTAIN)
+        sensitivity=EffectiveShare(share=0.9, size=CERTAIN),
+        specificity=EffectiveShare(share=0.8, size=CERTAIN),
     )
     clustered, independent = [], []
     for _ in range(200):
         truth, run = run_of(0.6, 50, 8, chance)
         seen = judged(run, ruled(truth, 0.9, 0.8, chance))
-        apart = Observed(
+        apart = ObservedPasses(
             passed=seen.passed, judged=seen.judged, question=np.arange(len(seen.passed))
         )
-        clustered.append(covers(corrected(seen, rates), 0.6))
-        independent.append(covers(corrected(apart, rates), 0.6))
+        clustered.append(covers(correct_pass_rate(seen, rates), 0.6))
+        independent.append(covers(correct_pass_rate(apart, rates), 0.6))
 
     assert np.mean(clustered) >= 0.90
     assert np.mean(independent) <= 0.80
@@ -132,7 +137,8 @@ def test_two_judges_91_and_35_per_cent_apart_agree_once_corrected() -> None:
     }
 
     lenient, strict = (
-        corrected(judged(run, verdicts[name]), rates[name]) for name in ("lenient", "strict")
+        correct_pass_rate(judged(run, verdicts[name]), rates[name])
+        for name in ("lenient", "strict")
     )
 
     assert lenient.observed == pytest.approx(0.91, abs=0.02)
@@ -158,20 +164,21 @@ def test_two_judges_91_and_35_per_cent_apart_agree_once_corrected() -> None:
 def test_rogan_and_gladen(
     observed: float, sensitivity: float, specificity: float, true: float
 ) -> None:
-    assert rogan_gladen(observed, sensitivity, specificity) == pytest.approx(true)
+    assert solve_rogan_gladen(observed, sensitivity, specificity) == pytest.approx(true)
 
 
 def test_what_the_system_did_not_answer_fails_without_a_judge() -> None:
     """Half the trials were never answered; of the others nine in ten pass, all rightly."""
     passed = np.array([True] * 90 + [False] * 110)
-    run = Observed(
+    run = ObservedPasses(
         passed=passed, judged=np.array([True] * 100 + [False] * 100), question=np.arange(200)
     )
     lenient = ErrorRates(
-        sensitivity=Rate(share=1.0, size=CERTAIN), specificity=Rate(share=0.5, size=CERTAIN)
+        sensitivity=EffectiveShare(share=1.0, size=CERTAIN),
+        specificity=EffectiveShare(share=0.5, size=CERTAIN),
     )
 
-    found = corrected(run, lenient)
+    found = correct_pass_rate(run, lenient)
 
     assert found.observed == pytest.approx(0.45)
     # Of those judged 0.8 are right; a judge's leniency cannot have passed the others.
@@ -184,10 +191,13 @@ def test_how_often_the_system_answers_is_uncertain_too() -> None:
     """All that was answered is right, for certain; what remains is a coin thrown 200 times."""
     passed = np.array([True, False] * 100)
     rates = ErrorRates(
-        sensitivity=Rate(share=1.0, size=CERTAIN), specificity=Rate(share=1.0, size=CERTAIN)
+        sensitivity=EffectiveShare(share=1.0, size=CERTAIN),
+        specificity=EffectiveShare(share=1.0, size=CERTAIN),
     )
 
-    found = corrected(Observed(passed=passed, judged=passed, question=np.arange(200)), rates)
+    found = correct_pass_rate(
+        ObservedPasses(passed=passed, judged=passed, question=np.arange(200)), rates
+    )
 
     low, high = found.interval
     assert high - low == pytest.approx(2 * 1.96 * np.sqrt(0.25 / 200), rel=0.1)
@@ -195,14 +205,17 @@ def test_how_often_the_system_answers_is_uncertain_too() -> None:
 
 def test_a_judge_that_may_be_guessing_leaves_everything_possible() -> None:
     """Four labels a side cannot tell it from a coin."""
-    run = Observed(
+    run = ObservedPasses(
         passed=np.array([True, False] * 50),
         judged=np.ones(100, dtype=bool),
         question=np.arange(100),
     )
-    rates = ErrorRates(sensitivity=Rate(share=0.6, size=4.0), specificity=Rate(share=0.6, size=4.0))
+    rates = ErrorRates(
+        sensitivity=EffectiveShare(share=0.6, size=4.0),
+        specificity=EffectiveShare(share=0.6, size=4.0),
+    )
 
-    low, high = corrected(run, rates).interval
+    low, high = correct_pass_rate(run, rates).interval
 
     assert low < 0.03
     assert high > 0.97
@@ -223,40 +236,42 @@ def test_a_rate_this_judge_could_not_have_measured_is_not_credible(
 ) -> None:
     """Sensitivity 0.8 and specificity 0.7 leave rates from 0.3 to 0.8."""
     rates = ErrorRates(
-        sensitivity=Rate(share=0.8, size=300.0), specificity=Rate(share=0.7, size=300.0)
+        sensitivity=EffectiveShare(share=0.8, size=300.0),
+        specificity=EffectiveShare(share=0.7, size=300.0),
     )
-    run = Observed(
+    run = ObservedPasses(
         passed=np.arange(100) < passes, judged=np.ones(100, dtype=bool), question=np.arange(100)
     )
 
-    assert corrected(run, rates).is_credible is is_credible
+    assert correct_pass_rate(run, rates).is_credible is is_credible
 
 
 @pytest.mark.parametrize(("sensitivity", "specificity"), [(0.5, 0.5), (0.3, 0.6)])
 def test_a_judge_that_guesses_corrects_nothing(sensitivity: float, specificity: float) -> None:
     rates = ErrorRates(
-        sensitivity=Rate(share=sensitivity, size=100.0),
-        specificity=Rate(share=specificity, size=100.0),
+        sensitivity=EffectiveShare(share=sensitivity, size=100.0),
+        specificity=EffectiveShare(share=specificity, size=100.0),
     )
-    run = Observed(
+    run = ObservedPasses(
         passed=np.array([True, False]), judged=np.ones(2, dtype=bool), question=np.arange(2)
     )
 
     assert not rates.is_informative
     with pytest.raises(ValueError, match="guesses"):
-        corrected(run, rates)
+        correct_pass_rate(run, rates)
 
 
 def test_a_perfect_score_keeps_an_interval() -> None:
     """Twenty of twenty is not certainty."""
-    run = Observed(
+    run = ObservedPasses(
         passed=np.ones(20, dtype=bool), judged=np.ones(20, dtype=bool), question=np.arange(20)
     )
     rates = ErrorRates(
-        sensitivity=Rate(share=1.0, size=50.0), specificity=Rate(share=1.0, size=50.0)
+        sensitivity=EffectiveShare(share=1.0, size=50.0),
+        specificity=EffectiveShare(share=1.0, size=50.0),
     )
 
-    found = corrected(run, rates)
+    found = correct_pass_rate(run, rates)
 
     assert found.corrected == found.interval[1] == 1.0
     assert found.observed == found.observed_interval[1] == 1.0

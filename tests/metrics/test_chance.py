@@ -12,24 +12,30 @@ from typing import Any
 
 import pytest
 
-from recall_bench.metrics.chance import Pool, expected_coverage
-from recall_bench.metrics.retrieval import Delivered, Measure, measures, named, scores
+from recall_bench.metrics.chance import ChancePool, expect_coverage
+from recall_bench.metrics.retrieval import (
+    RankedPassage,
+    RetrievalMeasure,
+    find_measure,
+    list_measures,
+    score_all,
+)
 from tests.conftest import shared_data
 
-BY_RANK = [measure for measure in measures(5) if measure.cutoff is not None]
+BY_RANK = [measure for measure in list_measures(5) if measure.cutoff is not None]
 
 PAGE = Path(__file__).parents[2] / "docs/explanation/retrieval-metrics.md"
 
 
-def drawn(units: tuple[str, ...]) -> list[Delivered]:
-    return [Delivered(unit, 100) for unit in units]
+def drawn(units: tuple[str, ...]) -> list[RankedPassage]:
+    return [RankedPassage(unit, 100) for unit in units]
 
 
-def enumerated(measure: Measure, items: dict[str, int], gold: frozenset[str]) -> float:
+def enumerated(measure: RetrievalMeasure, items: dict[str, int], gold: frozenset[str]) -> float:
     """The mean over all orders in which the items may be drawn."""
     each = [unit for unit, count in items.items() for _ in range(count)]
     places = min(measure.depth, len(each))
-    return fmean(measure.of(drawn(order), gold) for order in permutations(each, places))
+    return fmean(measure.score(drawn(order), gold) for order in permutations(each, places))
 
 
 SMALL = [
@@ -46,9 +52,9 @@ SMALL = [
 
 @pytest.mark.parametrize(("items", "gold"), SMALL)
 def test_the_floor_is_the_mean_over_all_draws(items: dict[str, int], gold: str) -> None:
-    pool, wanted = Pool(items), frozenset(gold)
+    pool, wanted = ChancePool(items), frozenset(gold)
 
-    floors = {one.name: pool.expected(one, wanted) for one in BY_RANK}
+    floors = {one.name: pool.expect(one, wanted) for one in BY_RANK}
 
     assert floors == pytest.approx({one.name: enumerated(one, items, wanted) for one in BY_RANK})
 
@@ -57,15 +63,15 @@ def test_random_passages_score_at_the_floor_in_a_pool_of_real_size() -> None:
     """Thirty sessions of ten to thirty turns, three of them gold: within four standard errors."""
     rng = random.Random(64)
     items = {f"s{n}": rng.randint(10, 30) for n in range(30)}
-    pool, gold = Pool(items), frozenset({"s3", "s8", "s21"})
-    each = [Delivered(unit, 100) for unit, count in items.items() for _ in range(count)]
-    offered = [one for one in measures(20) if one.cutoff is not None]
+    pool, gold = ChancePool(items), frozenset({"s3", "s8", "s21"})
+    each = [RankedPassage(unit, 100) for unit, count in items.items() for _ in range(count)]
+    offered = [one for one in list_measures(20) if one.cutoff is not None]
 
-    draws = [scores(offered, rng.sample(each, 20), gold) for _ in range(1500)]
+    draws = [score_all(offered, rng.sample(each, 20), gold) for _ in range(1500)]
 
     for measure in offered:
         values = [draw[measure.name] for draw in draws]
-        floor = pool.expected(measure, gold)
+        floor = pool.expect(measure, gold)
         assert floor is not None
         # Where the floor is next to nothing, hardly any draw succeeds: one success is no deviation.
         allowed = max(4 * stdev(values) / len(values) ** 0.5, 2 / len(values))
@@ -74,35 +80,35 @@ def test_random_passages_score_at_the_floor_in_a_pool_of_real_size() -> None:
 
 def test_an_empty_reply_scores_at_its_floor_on_every_measure() -> None:
     """Doing nothing must not win anything."""
-    assert set(scores(measures(20), [], frozenset("A")).values()) == {0.0}
+    assert set(score_all(list_measures(20), [], frozenset("A")).values()) == {0.0}
 
 
 def test_many_gold_units_take_no_longer_and_lose_no_digit() -> None:
     """Eighteen gold turns of fifty: of the draws of twenty, those with any two of the rest."""
-    pool, gold = Pool({f"t{n}": 1 for n in range(50)}), frozenset(f"t{n}" for n in range(18))
+    pool, gold = ChancePool({f"t{n}": 1 for n in range(50)}), frozenset(f"t{n}" for n in range(18))
 
-    floor = pool.expected(named("recall_all@20", 20), gold)
+    floor = pool.expect(find_measure("recall_all@20", 20), gold)
 
     assert floor == pytest.approx(comb(32, 2) / comb(50, 20), rel=1e-12)
 
 
 def test_more_gold_units_than_places_are_never_all_found() -> None:
-    pool = Pool({f"s{n}": 7 for n in range(20)})
+    pool = ChancePool({f"s{n}": 7 for n in range(20)})
 
-    assert pool.expected(named("recall_all@5", 5), frozenset(f"s{n}" for n in range(6))) == 0.0
+    assert pool.expect(find_measure("recall_all@5", 5), frozenset(f"s{n}" for n in range(6))) == 0.0
 
 
 def test_drawing_everything_finds_everything() -> None:
     """A cutoff as deep as the collection says nothing of the system."""
-    pool = Pool({"A": 2, "B": 1})
+    pool = ChancePool({"A": 2, "B": 1})
 
-    assert pool.expected(named("recall_all@3", 5), frozenset("AB")) == 1.0
+    assert pool.expect(find_measure("recall_all@3", 5), frozenset("AB")) == 1.0
 
 
 def test_document_recall_of_a_handful_of_documents_is_automatic() -> None:
     """PasClaw reports a document R@10 of 1.000 over three documents."""
-    assert expected_coverage(3, [1, 1], 10) == 1.0
-    assert expected_coverage(3, [1, 1], 1) == pytest.approx(1 / 3)
+    assert expect_coverage(3, [1, 1], 10) == 1.0
+    assert expect_coverage(3, [1, 1], 1) == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(("holding", "drawn_documents"), [([1], 2), ([2, 1], 3), ([0, 4], 1)])
@@ -112,18 +118,18 @@ def test_the_floor_of_facts_is_the_mean_over_all_draws(
     draws = list(combinations(range(6), drawn_documents))
     share = fmean(any(one < having for one in draw) for draw in draws for having in holding)
 
-    assert expected_coverage(6, holding, drawn_documents) == pytest.approx(share)
+    assert expect_coverage(6, holding, drawn_documents) == pytest.approx(share)
 
 
 def test_a_budget_has_a_floor_only_where_the_length_of_items_is_known() -> None:
     items, gold = {"A": 2, "B": 3, "C": 1}, frozenset("AC")
-    budget = named("recall@250tok", 5)
+    budget = find_measure("recall@250tok", 5)
 
-    assert Pool(items).expected(budget, gold) is None
+    assert ChancePool(items).expect(budget, gold) is None
     for tokens, same_as in ((83.0, "recall@3"), (250.0, "recall@1"), (1.0, "recall@5")):
-        floor = Pool(items, mean_tokens=tokens).expected(budget, gold)
-        assert floor == Pool(items).expected(named(same_as, 5), gold)
-    assert Pool(items, mean_tokens=251.0).expected(budget, gold) == 0.0
+        floor = ChancePool(items, mean_tokens=tokens).expect(budget, gold)
+        assert floor == ChancePool(items).expect(find_measure(same_as, 5), gold)
+    assert ChancePool(items, mean_tokens=251.0).expect(budget, gold) == 0.0
 
 
 @pytest.mark.parametrize("budget", [250, 500, 1000])
@@ -131,25 +137,25 @@ def test_a_budget_has_a_floor_only_where_the_length_of_items_is_known() -> None:
 def test_the_floor_of_a_budget_is_near_what_random_passages_get(family: str, budget: int) -> None:
     """Lengths spread from 10 to 120 tokens; the page quotes how near."""
     rng = random.Random(7)
-    each = [Delivered(f"s{n}", rng.randint(10, 120)) for n in range(20) for _ in range(15)]
-    pool = Pool(Counter(str(one.unit) for one in each), fmean(one.tokens for one in each))
-    measure, gold = named(f"{family}@{budget}tok", 20), frozenset({"s1", "s2"})
+    each = [RankedPassage(f"s{n}", rng.randint(10, 120)) for n in range(20) for _ in range(15)]
+    pool = ChancePool(Counter(str(one.unit) for one in each), fmean(one.tokens for one in each))
+    measure, gold = find_measure(f"{family}@{budget}tok", 20), frozenset({"s1", "s2"})
 
-    got = fmean(measure.of(rng.sample(each, 20), gold) for _ in range(2000))
+    got = fmean(measure.score(rng.sample(each, 20), gold) for _ in range(2000))
 
-    assert pool.expected(measure, gold) == pytest.approx(got, abs=0.04)
+    assert pool.expect(measure, gold) == pytest.approx(got, abs=0.04)
 
 
-@pytest.mark.parametrize("measure", measures(5), ids=lambda measure: measure.name)
+@pytest.mark.parametrize("measure", list_measures(5), ids=lambda measure: measure.name)
 def test_a_question_without_gold_has_no_floor(measure: Any) -> None:
     with pytest.raises(ValueError, match="without gold"):
-        Pool({"A": 1}).expected(measure, frozenset())
+        ChancePool({"A": 1}).expect(measure, frozenset())
 
 
 def test_gold_that_the_pool_does_not_know_is_refused() -> None:
     """Left out in silence, it would raise the floor of all that is left."""
     with pytest.raises(ValueError, match="'B' is not in the pool"):
-        Pool({"A": 1}).expected(named("hit@1", 1), frozenset("AB"))
+        ChancePool({"A": 1}).expect(find_measure("hit@1", 1), frozenset("AB"))
 
 
 @pytest.mark.parametrize(
@@ -160,12 +166,12 @@ def test_an_impossible_pool_is_refused(
     items: dict[str, int], tokens: float | None, reason: str
 ) -> None:
     with pytest.raises(ValueError, match=reason):
-        Pool(items, tokens)
+        ChancePool(items, tokens)
 
 
 def test_a_question_without_facts_has_no_floor() -> None:
     with pytest.raises(ValueError, match="without facts"):
-        expected_coverage(3, [], 1)
+        expect_coverage(3, [], 1)
 
 
 def test_ten_random_turns_hit_a_gold_session_of_locomo_in_three_of_eight_questions() -> None:
@@ -175,11 +181,11 @@ def test_ten_random_turns_hit_a_gold_session_of_locomo_in_three_of_eight_questio
     for raw in conversations:
         chat = raw["conversation"]
         found = (re.fullmatch(r"session_(\d+)", key) for key in chat)
-        pool = Pool({one[1]: len(chat[one[0]]) for one in found if one})
+        pool = ChancePool({one[1]: len(chat[one[0]]) for one in found if one})
         for asked in raw["qa"]:
             cited = re.findall(r"D:?(\d+):\d+", " ".join(asked["evidence"]))
             if cited:
-                floors.append(pool.expected(named("hit@10", 10), frozenset(cited)))
+                floors.append(pool.expect(find_measure("hit@10", 10), frozenset(cited)))
 
     assert len(floors) == 1982
     mean = fmean(floor for floor in floors if floor is not None)

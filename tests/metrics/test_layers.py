@@ -3,24 +3,27 @@
 import pytest
 
 from recall_bench.metrics.layers import (
+    EvidenceLayer,
     Facts,
-    Layer,
-    Returned,
-    covered,
-    holds_trap,
-    layer_measures,
+    ReturnedPassage,
+    contains_trap,
+    list_layer_measures,
+    measure_coverage,
 )
 
 DIARY = "Ada took the job at Acme in June. The dog is called Rex, and the cat is called Tom."
 LETTER = "Greetings from Juneau! We drove 120 miles to Acmeville."
 
 
-def values(returned: list[Returned], facts: Facts, depth: int = 10) -> dict[str, float]:
-    return {one.name: one.of(returned, facts) for one in layer_measures(depth)}
+def values(returned: list[ReturnedPassage], facts: Facts, depth: int = 10) -> dict[str, float]:
+    return {one.name: one.measure(returned, facts) for one in list_layer_measures(depth)}
 
 
 def test_a_snippet_holds_a_fact_and_a_document_holds_more() -> None:
-    returned = [Returned("a cold place", LETTER), Returned("took the job at Acme", DIARY)]
+    returned = [
+        ReturnedPassage("a cold place", LETTER),
+        ReturnedPassage("took the job at Acme", DIARY),
+    ]
 
     assert values(returned, (("Acme",), ("Rex", "the dog Rex"))) == {
         "snippet_r@1": 0.0,
@@ -33,46 +36,68 @@ def test_a_snippet_holds_a_fact_and_a_document_holds_more() -> None:
 
 
 @pytest.mark.parametrize("word", ["June", "Acme", "12", "20", "mile"])
-@pytest.mark.parametrize("layer", Layer)
-def test_a_wording_inside_another_word_is_not_found(word: str, layer: Layer) -> None:
+@pytest.mark.parametrize("layer", EvidenceLayer)
+def test_a_wording_inside_another_word_is_not_found(word: str, layer: EvidenceLayer) -> None:
     """PasClaw finds "June" in "Juneau" and "Acme" in "Acmeville"."""
-    assert covered([Returned(LETTER, LETTER)], ((word,),), layer) == 0.0
+    assert measure_coverage([ReturnedPassage(LETTER, LETTER)], ((word,),), layer) == 0.0
 
 
 @pytest.mark.parametrize("word", ["juneau", "120 miles", "ACMEVILLE", "to Acmeville"])
 def test_letter_case_and_punctuation_make_no_difference(word: str) -> None:
-    assert covered([Returned(LETTER, None)], ((word,),), Layer.SNIPPET) == 1.0
+    assert (
+        measure_coverage([ReturnedPassage(LETTER, None)], ((word,),), EvidenceLayer.SNIPPET) == 1.0
+    )
 
 
 def test_one_fact_of_two_is_half_and_not_a_pass() -> None:
     """PasClaw passes a question of several hops on any one alias."""
     hops = (("Acme",), ("Juneau",))
 
-    assert covered([Returned(DIARY, None)], hops, Layer.SNIPPET) == 0.5
-    assert covered([Returned(DIARY, None), Returned(LETTER, None)], hops, Layer.SNIPPET) == 1.0
+    assert measure_coverage([ReturnedPassage(DIARY, None)], hops, EvidenceLayer.SNIPPET) == 0.5
+    assert (
+        measure_coverage(
+            [ReturnedPassage(DIARY, None), ReturnedPassage(LETTER, None)],
+            hops,
+            EvidenceLayer.SNIPPET,
+        )
+        == 1.0
+    )
 
 
 def test_any_wording_of_a_fact_will_do_and_counts_once() -> None:
-    assert covered([Returned(DIARY, None)], (("Rexy", "Rex", "dog"),), Layer.SNIPPET) == 1.0
+    assert (
+        measure_coverage(
+            [ReturnedPassage(DIARY, None)], (("Rexy", "Rex", "dog"),), EvidenceLayer.SNIPPET
+        )
+        == 1.0
+    )
 
 
 def test_a_fact_does_not_stand_across_two_passages() -> None:
-    torn = [Returned("She works at", None), Returned("Acme now", None)]
+    torn = [ReturnedPassage("She works at", None), ReturnedPassage("Acme now", None)]
 
-    assert covered(torn, (("at Acme",),), Layer.SNIPPET) == 0.0
+    assert measure_coverage(torn, (("at Acme",),), EvidenceLayer.SNIPPET) == 0.0
 
 
 def test_a_passage_that_nobody_can_trace_has_no_document() -> None:
-    assert covered([Returned("a dog", None)], (("Rex",),), Layer.DOCUMENT) == 0.0
+    assert (
+        measure_coverage([ReturnedPassage("a dog", None)], (("Rex",),), EvidenceLayer.DOCUMENT)
+        == 0.0
+    )
 
 
 def test_a_document_counts_what_stands_in_the_passage_alone() -> None:
     """A summary says what its source does not, and the second layer is never below the first."""
-    assert covered([Returned("one pet: Rex", LETTER)], (("Rex",),), Layer.DOCUMENT) == 1.0
+    assert (
+        measure_coverage(
+            [ReturnedPassage("one pet: Rex", LETTER)], (("Rex",),), EvidenceLayer.DOCUMENT
+        )
+        == 1.0
+    )
 
 
 def test_what_lies_beyond_the_cutoff_is_not_looked_at() -> None:
-    returned = [Returned("nothing", None)] * 5 + [Returned(DIARY, DIARY)]
+    returned = [ReturnedPassage("nothing", None)] * 5 + [ReturnedPassage(DIARY, DIARY)]
     found = values(returned, (("Acme",),))
 
     assert (found["snippet_r@5"], found["document_r@5"]) == (0.0, 0.0)
@@ -86,12 +111,12 @@ def test_nothing_returned_is_nothing_found() -> None:
 @pytest.mark.parametrize(("depth", "cutoffs"), [(1, {1}), (9, {1, 5}), (50, {1, 5, 10})])
 def test_no_cutoff_is_deeper_than_what_was_retrieved(depth: int, cutoffs: set[int]) -> None:
     """PasClaw prints R@5 and R@10 of a single hit."""
-    assert {one.cutoff for one in layer_measures(depth)} == cutoffs
+    assert {one.cutoff for one in list_layer_measures(depth)} == cutoffs
 
 
 def test_a_ranking_of_no_depth_has_no_measures() -> None:
     with pytest.raises(ValueError, match="at least 1"):
-        layer_measures(0)
+        list_layer_measures(0)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +130,7 @@ def test_a_ranking_of_no_depth_has_no_measures() -> None:
 def test_what_no_text_could_hold_is_refused(facts: Facts, reason: str) -> None:
     """Scored 0 it would cost every system; scored 1 it would be a gift."""
     with pytest.raises(ValueError, match=reason):
-        covered([Returned("Acme", None)], facts, Layer.SNIPPET)
+        measure_coverage([ReturnedPassage("Acme", None)], facts, EvidenceLayer.SNIPPET)
 
 
 @pytest.mark.parametrize(
@@ -119,13 +144,13 @@ def test_what_no_text_could_hold_is_refused(facts: Facts, reason: str) -> None:
     ],
 )
 def test_a_trap_is_held_as_whole_words(text: str, *, holds: bool) -> None:
-    assert holds_trap(text, ["the Border Collie", "Poodle"]) is holds
+    assert contains_trap(text, ["the Border Collie", "Poodle"]) is holds
 
 
 def test_a_trap_without_words_is_refused() -> None:
     with pytest.raises(ValueError, match="nothing is left"):
-        holds_trap("anything", ["..."])
+        contains_trap("anything", ["..."])
 
 
 def test_no_traps_are_never_held() -> None:
-    assert not holds_trap("anything", [])
+    assert not contains_trap("anything", [])

@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 from numpy.random import Generator, default_rng
 
-from recall_bench.metrics.pairs import Difference, paired, student_point
+from recall_bench.metrics.pairs import PairedDifference, compare_pairs, compute_student_point
 
 
-def differing(*values: float, questions: str = "", strata: str = "") -> Difference:
+def differing(*values: float, questions: str = "", strata: str = "") -> PairedDifference:
     """Each pair of a question of its own, and all of one persona, unless letters say otherwise."""
     names = list(questions) or [str(n) for n in range(len(values))]
-    found = paired(values, names, list(strata) or ["p"] * len(values))
+    found = compare_pairs(values, names, list(strata) or ["p"] * len(values))
     assert found is not None
     return found
 
 
 def test_no_pair_is_no_difference() -> None:
-    assert paired([], [], []) is None
+    assert compare_pairs([], [], []) is None
 
 
 def test_the_mean_is_over_pairs() -> None:
@@ -81,8 +81,8 @@ def test_a_question_asked_again_with_the_same_outcome_adds_no_certainty() -> Non
     values = default_rng(4).normal(0.0, 1.0, 30).tolist()
     names = [str(n) for n in range(30)]
 
-    once = paired(values, names, ["p"] * 30)
-    thrice = paired(values * 3, names * 3, ["p"] * 90)
+    once = compare_pairs(values, names, ["p"] * 30)
+    thrice = compare_pairs(values * 3, names * 3, ["p"] * 90)
 
     assert once is not None
     assert thrice is not None
@@ -97,8 +97,8 @@ def test_a_higher_level_gives_a_wider_interval() -> None:
     values = default_rng(5).normal(0.0, 1.0, 40).tolist()
     names, strata = [str(n) for n in range(40)], ["p"] * 40
 
-    usual = paired(values, names, strata)
-    careful = paired(values, names, strata, level=0.996)
+    usual = compare_pairs(values, names, strata)
+    careful = compare_pairs(values, names, strata, level=0.996)
 
     assert usual is not None
     assert careful is not None
@@ -113,7 +113,7 @@ def test_a_higher_level_gives_a_wider_interval() -> None:
     [(1, 12.706), (2, 4.303), (3, 3.182), (5, 2.571), (10, 2.228), (30, 2.042), (1000, 1.962)],
 )
 def test_students_quantiles_are_those_of_the_tables(freedom: int, quantile: float) -> None:
-    assert student_point(0.025, freedom) == pytest.approx(quantile, rel=0.01)
+    assert compute_student_point(0.025, freedom) == pytest.approx(quantile, rel=0.01)
 
 
 def asked_often(questions: int, chance: Generator) -> tuple[list[float], list[str]]:
@@ -134,7 +134,7 @@ def test_the_interval_covers_the_truth_about_95_times_in_100(questions: int) -> 
     hits = 0
     for _ in range(300):
         values, names = asked_often(questions, chance)
-        found = paired(values, names, ["p"] * len(values), resamples=600)
+        found = compare_pairs(values, names, ["p"] * len(values), resamples=600)
         assert found is not None
         assert found.interval is not None
         hits += found.interval[0] <= 0.3 <= found.interval[1]
@@ -149,7 +149,7 @@ def test_trials_taken_for_independent_would_miss_the_truth_far_too_often() -> No
     for _ in range(200):
         values, names = asked_often(40, chance)
         apart = [f"{name}{n}" for n, name in enumerate(names)]
-        found = paired(values, apart, ["p"] * len(values), resamples=600)
+        found = compare_pairs(values, apart, ["p"] * len(values), resamples=600)
         assert found is not None
         assert found.interval is not None
         hits += found.interval[0] <= 0.3 <= found.interval[1]

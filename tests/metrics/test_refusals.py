@@ -4,31 +4,31 @@ import pytest
 
 from recall_bench.core.question import Disclosure, Truth
 from recall_bench.core.verdict import Finding
-from recall_bench.metrics.refusals import Refusals, may_be_answered, refusals_of
+from recall_bench.metrics.refusals import Refusals, count_refusals, is_answerable
 
 
 @pytest.mark.parametrize("finding", [Finding.REFUSAL, Finding.ABSTENTION])
 def test_declining_and_not_knowing_are_refusals(finding: Finding) -> None:
-    assert refusals_of([(finding,), ()]) == Refusals(measured=2, refused=1)
+    assert count_refusals([(finding,), ()]) == Refusals(measured=2, refused=1)
 
 
 @pytest.mark.parametrize("finding", sorted(set(Finding) - {Finding.REFUSAL, Finding.ABSTENTION}))
 def test_other_findings_are_none(finding: Finding) -> None:
-    assert refusals_of([(finding,)]).refused == 0
+    assert count_refusals([(finding,)]).refused == 0
 
 
 def test_an_answer_both_refused_and_denied_counts_once() -> None:
-    assert refusals_of([(Finding.REFUSAL, Finding.ABSTENTION)]).share == 1.0
+    assert count_refusals([(Finding.REFUSAL, Finding.ABSTENTION)]).share == 1.0
 
 
 def test_a_judge_that_does_not_say_measures_nothing() -> None:
-    found = refusals_of([None, None])
+    found = count_refusals([None, None])
 
     assert (found.share, found.judged, found.unmeasured) == (None, 2, 2)
 
 
 def test_shares_are_over_what_was_measured() -> None:
-    assert refusals_of([(Finding.REFUSAL,), (), None]).share == 0.5
+    assert count_refusals([(Finding.REFUSAL,), (), None]).share == 0.5
 
 
 def test_counts_add_up() -> None:
@@ -50,4 +50,4 @@ def test_only_boundary_questions_that_allow_an_answer_can_be_refused_too_much(
 ) -> None:
     truth = Truth(reference="Rye.", category=category, disclosure=disclosure)
 
-    assert may_be_answered(truth) is answerable
+    assert is_answerable(truth) is answerable

@@ -9,18 +9,18 @@ import pytest
 
 from recall_bench.metrics.retrieval import (
     BUDGETS,
-    Delivered,
-    distinct,
-    measures,
-    named,
-    scores,
+    RankedPassage,
+    drop_repeats,
+    find_measure,
+    list_measures,
+    score_all,
 )
 
 GOLD = frozenset({"A", "C"})
 
 
-def ranking(*units: str | None, tokens: int = 100) -> list[Delivered]:
-    return [Delivered(unit, tokens) for unit in units]
+def ranking(*units: str | None, tokens: int = 100) -> list[RankedPassage]:
+    return [RankedPassage(unit, tokens) for unit in units]
 
 
 BABA = ranking("B", "A", "A", None, "C")
@@ -54,16 +54,16 @@ BABA = ranking("B", "A", "A", None, "C")
     ],
 )
 def test_measures_are_as_worked_by_hand(name: str, value: float) -> None:
-    assert named(name, 5).of(BABA, GOLD) == pytest.approx(value, abs=1e-12)
+    assert find_measure(name, 5).score(BABA, GOLD) == pytest.approx(value, abs=1e-12)
 
 
 def test_all_values_at_once_are_those_of_each_measure() -> None:
-    offered = measures(5)
+    offered = list_measures(5)
 
-    assert scores(offered, BABA, GOLD) == {one.name: one.of(BABA, GOLD) for one in offered}
+    assert score_all(offered, BABA, GOLD) == {one.name: one.score(BABA, GOLD) for one in offered}
 
 
-@pytest.mark.parametrize("measure", measures(20), ids=lambda measure: measure.name)
+@pytest.mark.parametrize("measure", list_measures(20), ids=lambda measure: measure.name)
 def test_the_gold_at_the_top_is_full_marks_and_nothing_is_none(measure: Any) -> None:
     top = ranking("A", *"bcdefghijklmnopqrst", tokens=12)
     best = 1 / measure.cutoff if measure.family == "precision" else 1.0
@@ -80,8 +80,8 @@ def test_recall_at_k_is_not_hit_at_k(name: str) -> None:
     """memorybench and Hebb report as recall whether anything was found at all."""
     first_only = ranking("A", "x", "y")
 
-    assert named("hit@3", 3).of(first_only, GOLD) == 1.0
-    assert named(name, 3).of(first_only, GOLD) < 1.0
+    assert find_measure("hit@3", 3).score(first_only, GOLD) == 1.0
+    assert find_measure(name, 3).score(first_only, GOLD) < 1.0
 
 
 def test_recall_is_below_one_whenever_a_gold_unit_is_missing() -> None:
@@ -91,7 +91,7 @@ def test_recall_is_below_one_whenever_a_gold_unit_is_missing() -> None:
         missing = rng.choice(sorted(gold))
         found = [unit for unit in rng.choices("ABCDEFGH", k=10) if unit != missing]
 
-        values = scores(measures(10), ranking(*found), gold)
+        values = score_all(list_measures(10), ranking(*found), gold)
 
         assert all(value < 1 for name, value in values.items() if name.startswith("recall"))
 
@@ -100,69 +100,71 @@ def test_recall_all_is_all_or_nothing_and_not_a_fraction() -> None:
     """Hebb computes its `recall_all` as the fractional recall."""
     half = ranking("A", "x", "y")
 
-    assert named("recall_all@3", 3).of(half, GOLD) == 0.0
-    assert named("recall@3", 3).of(half, GOLD) == 0.5
+    assert find_measure("recall_all@3", 3).score(half, GOLD) == 0.0
+    assert find_measure("recall@3", 3).score(half, GOLD) == 0.5
 
 
 @pytest.mark.parametrize("family", ["ndcg", "ndcg_lme"])
 def test_the_ideal_of_ndcg_is_built_from_the_gold_and_not_from_the_results(family: str) -> None:
     """A lone find at the top would otherwise be perfect, whatever else was missed."""
-    measure = named(f"{family}@10", 10)
+    measure = find_measure(f"{family}@10", 10)
 
-    assert measure.of(ranking("A"), frozenset("ACEG")) < 0.5
-    assert measure.of(ranking(*"ACEG"), frozenset("ACEG")) == pytest.approx(1.0)
+    assert measure.score(ranking("A"), frozenset("ACEG")) < 0.5
+    assert measure.score(ranking(*"ACEG"), frozenset("ACEG")) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("family", ["ndcg", "ndcg_lme"])
 def test_more_gold_than_places_can_still_be_found_perfectly(family: str) -> None:
-    assert named(f"{family}@3", 3).of(ranking(*"ACE"), frozenset("ACEG")) == pytest.approx(1.0)
+    assert find_measure(f"{family}@3", 3).score(
+        ranking(*"ACE"), frozenset("ACEG")
+    ) == pytest.approx(1.0)
 
 
 def test_the_standard_discount_is_not_that_of_longmemeval() -> None:
     """Its script leaves the first two ranks undiscounted."""
     second = ranking("x", "A")
 
-    assert named("ndcg@5", 5).of(second, frozenset("A")) == pytest.approx(0.631, abs=5e-4)
-    assert named("ndcg_lme@5", 5).of(second, frozenset("A")) == 1.0
+    assert find_measure("ndcg@5", 5).score(second, frozenset("A")) == pytest.approx(0.631, abs=5e-4)
+    assert find_measure("ndcg_lme@5", 5).score(second, frozenset("A")) == 1.0
 
 
 def test_expansion_items_count_toward_k() -> None:
     """Neighbours appended to every hit would otherwise be free, as in Hebb's `related`."""
     with_neighbours = ranking("x", "x-1", "x+1", "A")
 
-    assert named("hit@3", 5).of(with_neighbours, GOLD) == 0.0
+    assert find_measure("hit@3", 5).score(with_neighbours, GOLD) == 0.0
 
 
-@pytest.mark.parametrize("measure", measures(10), ids=lambda measure: measure.name)
+@pytest.mark.parametrize("measure", list_measures(10), ids=lambda measure: measure.name)
 def test_what_lies_beyond_the_cutoff_does_not_count(measure: Any) -> None:
     """A set of all that was returned is no ranking, and its hit has no k."""
     fillers = ranking(*(f"x{n}" for n in range(measure.depth)))
 
-    assert measure.of([*fillers, Delivered("A", 1), Delivered("C", 1)], GOLD) == 0.0
+    assert measure.of([*fillers, RankedPassage("A", 1), RankedPassage("C", 1)], GOLD) == 0.0
 
 
 def test_a_repeat_uses_its_rank_and_is_not_relevant_again() -> None:
     repeated = ranking("A", "A", "A", "A", "C")
 
-    assert named("precision@5", 5).of(repeated, GOLD) == 2 / 5
-    assert named("recall@3", 5).of(repeated, GOLD) == 1 / 2
-    assert named("map@5", 5).of(repeated, GOLD) == pytest.approx((1 + 2 / 5) / 2)
+    assert find_measure("precision@5", 5).score(repeated, GOLD) == 2 / 5
+    assert find_measure("recall@3", 5).score(repeated, GOLD) == 1 / 2
+    assert find_measure("map@5", 5).score(repeated, GOLD) == pytest.approx((1 + 2 / 5) / 2)
 
 
 def test_a_passage_that_nobody_can_trace_uses_its_rank() -> None:
-    assert named("mrr@3", 3).of(ranking(None, None, "A"), GOLD) == pytest.approx(1 / 3)
+    assert find_measure("mrr@3", 3).score(ranking(None, None, "A"), GOLD) == pytest.approx(1 / 3)
 
 
 def test_precision_is_by_the_places_and_not_by_what_was_delivered() -> None:
     """One lucky passage is not a precision of 1 at 5."""
-    assert named("precision@5", 5).of(ranking("A"), GOLD) == 1 / 5
+    assert find_measure("precision@5", 5).score(ranking("A"), GOLD) == 1 / 5
 
 
 def test_session_5_of_one_conversation_is_not_session_5_of_another() -> None:
-    assert named("hit@1", 1).of(ranking("conv-30/5"), frozenset({"conv-26/5"})) == 0.0
+    assert find_measure("hit@1", 1).score(ranking("conv-30/5"), frozenset({"conv-26/5"})) == 0.0
 
 
-@pytest.mark.parametrize("measure", measures(5), ids=lambda measure: measure.name)
+@pytest.mark.parametrize("measure", list_measures(5), ids=lambda measure: measure.name)
 def test_a_question_without_gold_is_neither_found_nor_missed(measure: Any) -> None:
     """LoCoMo's script scores it 1, Hebb's function 0."""
     with pytest.raises(ValueError, match="without gold"):
@@ -172,7 +174,7 @@ def test_a_question_without_gold_is_neither_found_nor_missed(measure: Any) -> No
 @pytest.mark.parametrize(("depth", "deepest"), [(1, 1), (4, 3), (7, 5), (10, 10), (50, 20)])
 def test_no_cutoff_is_deeper_than_what_was_retrieved(depth: int, deepest: int) -> None:
     """PasClaw prints R@5 and R@10 of a single passage."""
-    offered = measures(depth)
+    offered = list_measures(depth)
 
     assert max(one.cutoff for one in offered if one.family == "recall" and one.cutoff) == deepest
     assert all(one.depth <= depth for one in offered)
@@ -197,21 +199,21 @@ def test_no_cutoff_is_deeper_than_what_was_retrieved(depth: int, deepest: int) -
 )
 def test_a_measure_that_cannot_be_quoted_says_why(name: str, reason: str) -> None:
     with pytest.raises(ValueError, match="cannot be quoted") as refused:
-        named(name, 5)
+        find_measure(name, 5)
 
     assert reason in str(refused.value)
 
 
 def test_a_ranking_of_no_depth_has_no_measures() -> None:
     with pytest.raises(ValueError, match="at least 1"):
-        measures(0)
+        list_measures(0)
 
 
 def test_every_measure_has_its_own_name_and_can_be_called_by_it() -> None:
-    offered = measures(20)
+    offered = list_measures(20)
 
     assert len({one.name for one in offered}) == len(offered) == 6 * 5 + 2 + 3 * 5
-    assert [named(one.name, 20) for one in offered] == list(offered)
+    assert [find_measure(one.name, 20) for one in offered] == list(offered)
     assert len({one.definition for one in offered}) == len(offered)
 
 
@@ -227,34 +229,45 @@ def test_every_measure_has_its_own_name_and_can_be_called_by_it() -> None:
 def test_a_budget_takes_whole_passages_until_one_does_not_fit(
     lengths: tuple[int, int], value: float
 ) -> None:
-    passages = [Delivered(unit, size) for unit, size in zip("AC", lengths, strict=True)]
+    passages = [RankedPassage(unit, size) for unit, size in zip("AC", lengths, strict=True)]
 
-    assert named("recall@250tok", 5).of(passages, GOLD) == value
+    assert find_measure("recall@250tok", 5).score(passages, GOLD) == value
 
 
 def test_a_budget_buys_no_more_passages_than_were_asked_for() -> None:
-    assert named("hit@4000tok", 3).of(ranking("x", "y", "z", "A", tokens=1), GOLD) == 0.0
+    assert find_measure("hit@4000tok", 3).score(ranking("x", "y", "z", "A", tokens=1), GOLD) == 0.0
 
 
 def test_a_passage_of_negative_length_is_refused() -> None:
     with pytest.raises(ValueError, match="-1 tokens"):
-        Delivered("A", -1)
+        RankedPassage("A", -1)
 
 
 def test_the_distinct_ranking_keeps_first_passages_and_all_that_are_untraced() -> None:
-    first = Delivered("A", 7)
-    passages = [first, Delivered(None, 1), Delivered("A", 9), Delivered(None, 1), Delivered("B", 2)]
+    first = RankedPassage("A", 7)
+    passages = [
+        first,
+        RankedPassage(None, 1),
+        RankedPassage("A", 9),
+        RankedPassage(None, 1),
+        RankedPassage("B", 2),
+    ]
 
-    assert distinct(passages) == [first, Delivered(None, 1), Delivered(None, 1), Delivered("B", 2)]
+    assert drop_repeats(passages) == [
+        first,
+        RankedPassage(None, 1),
+        RankedPassage(None, 1),
+        RankedPassage("B", 2),
+    ]
 
 
 def test_the_distinct_ranking_finds_what_widening_k_finds() -> None:
     """LongMemEval reads on until k passages are of k sessions; stated where it is used."""
     passages = ranking("B", "B", "B", "A", "D", "C")
 
-    assert named("recall@3", 6).of(passages, GOLD) == 0.0
-    assert named("recall@3", 6).of(distinct(passages), GOLD) == 0.5
-    assert named("recall_all@5", 6).of(distinct(passages), GOLD) == 1.0
+    assert find_measure("recall@3", 6).score(passages, GOLD) == 0.0
+    assert find_measure("recall@3", 6).score(drop_repeats(passages), GOLD) == 0.5
+    assert find_measure("recall_all@5", 6).score(drop_repeats(passages), GOLD) == 1.0
 
 
 def random_cases(count: int) -> list[tuple[list[str | None], frozenset[str]]]:
@@ -300,7 +313,7 @@ def test_ours_agree_with_scikit_learn() -> None:
     order = np.repeat(-np.arange(16.0)[:, None], len(cases), axis=1)
 
     def ours(name: str) -> list[float]:
-        return [named(name, 10).of(ranking(*found), gold) for found, gold in cases]
+        return [find_measure(name, 10).score(ranking(*found), gold) for found, gold in cases]
 
     for k in (1, 3, 5, 10):
         chosen = np.repeat((np.arange(16) < k)[:, None], len(cases), axis=1).astype(int)
@@ -344,7 +357,7 @@ def test_ours_agree_with_ir_measures() -> None:
 
     for number, (found, gold) in enumerate(cases):
         for ours, name in names.items():
-            value = named(ours, 10).of(ranking(*found), gold)
+            value = find_measure(ours, 10).score(ranking(*found), gold)
             assert value == pytest.approx(values[number, name]), (number, ours)
 
 
@@ -360,4 +373,6 @@ def test_the_longmemeval_variant_agrees_with_its_formula() -> None:
         relevance = as_documents(found, gold, 10)[1]
         for k in (1, 3, 5, 10):
             theirs = gain(relevance[:k]) / gain(sorted(relevance, reverse=True)[:k])
-            assert named(f"ndcg_lme@{k}", 10).of(ranking(*found), gold) == pytest.approx(theirs)
+            assert find_measure(f"ndcg_lme@{k}", 10).score(ranking(*found), gold) == pytest.approx(
+                theirs
+            )

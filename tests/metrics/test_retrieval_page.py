@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from recall_bench.metrics.layers import layer_measures
-from recall_bench.metrics.retrieval import measures, named, spent
+from recall_bench.metrics.layers import list_layer_measures
+from recall_bench.metrics.retrieval import find_measure, list_measures, sum_tokens
 
 PAGE = (Path(__file__).parents[2] / "docs/explanation/retrieval-metrics.md").read_text("utf-8")
 
@@ -29,9 +29,11 @@ def printed() -> dict[str, tuple[str, str]]:
 
 def test_every_value_and_floor_is_right(example: dict[str, Any]) -> None:
     ranking, gold, pool = example["ranking"], example["gold"], example["pool"]
-    computed = {one.name: (one.of(ranking, gold), pool.expected(one, gold)) for one in measures(5)}
-    for layer in layer_measures(5):
-        value = layer.of(example["returned"], example["facts"])
+    computed = {
+        one.name: (one.score(ranking, gold), pool.expected(one, gold)) for one in list_measures(5)
+    }
+    for layer in list_layer_measures(5):
+        value = layer.measure(example["returned"], example["facts"])
         computed[layer.name] = (value, example["floors"][layer.name])
 
     for name, figures in printed().items():
@@ -39,7 +41,7 @@ def test_every_value_and_floor_is_right(example: dict[str, Any]) -> None:
 
 
 def test_every_measure_is_on_the_page() -> None:
-    owed = {one.name for one in measures(5)} | {one.name for one in layer_measures(5)}
+    owed = {one.name for one in list_measures(5)} | {one.name for one in list_layer_measures(5)}
 
     assert owed - {name for name in owed if re.search("[124]000tok", name)} == set(printed())
 
@@ -53,16 +55,21 @@ def test_every_sum_is_right() -> None:
 
 
 def test_every_section_states_the_version() -> None:
-    versions = {one.version for one in measures(20)} | {one.version for one in layer_measures(20)}
+    versions = {one.version for one in list_measures(20)} | {
+        one.version for one in list_layer_measures(20)
+    }
     families = re.findall(r"^## (\w+)(?:@k)?, version 1$", PAGE, re.MULTILINE)
 
     assert versions == {"1"}
-    assert set(families) == {one.family for one in measures(20)}
+    assert set(families) == {one.family for one in list_measures(20)}
 
 
 def test_the_tokens_spent_are_right(example: dict[str, Any]) -> None:
-    tokens = spent(example["ranking"])
+    tokens = sum_tokens(example["ranking"])
     *first, last = tokens
 
     assert f"spends {', '.join(map(str, first))} and {last} tokens" in PAGE
-    assert (named("hit@250tok", 5).places(tokens), named("hit@500tok", 5).places(tokens)) == (2, 5)
+    assert (
+        find_measure("hit@250tok", 5).count_places(tokens),
+        find_measure("hit@500tok", 5).count_places(tokens),
+    ) == (2, 5)

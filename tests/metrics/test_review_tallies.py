@@ -1,22 +1,22 @@
 """Reviews of failures and of passes are told apart, and points are counted as they moved."""
 
-from recall_bench.core.standing import Reviewed
-from recall_bench.metrics.reviews import Reviews, ReviewTally, reviews_of
+from recall_bench.core.standing import ReviewChange
+from recall_bench.metrics.reviews import ReviewCounts, ReviewTally, count_reviews
 
 
 def test_each_review_is_in_one_count_of_one_kind() -> None:
-    found = reviews_of(
+    found = count_reviews(
         [
-            Reviewed(was_failure=True, change=4),
-            Reviewed(was_failure=True, change=0),
-            Reviewed(was_failure=True, change=None),
-            Reviewed(was_failure=False, change=-3),
-            Reviewed(was_failure=False, change=1),
+            ReviewChange(was_failure=True, change=4),
+            ReviewChange(was_failure=True, change=0),
+            ReviewChange(was_failure=True, change=None),
+            ReviewChange(was_failure=False, change=-3),
+            ReviewChange(was_failure=False, change=1),
         ],
         still_open=2,
     )
 
-    assert found == Reviews(
+    assert found == ReviewCounts(
         failures=ReviewTally(raised=1, same=1, failed=1, points=4),
         passes=ReviewTally(raised=1, lowered=1, points=-2),
         open=2,
@@ -26,4 +26,4 @@ def test_each_review_is_in_one_count_of_one_kind() -> None:
 
 
 def test_no_review_is_nothing() -> None:
-    assert reviews_of([]) == Reviews()
+    assert count_reviews([]) == ReviewCounts()

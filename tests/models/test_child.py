@@ -18,7 +18,7 @@ import pytest
 from anyio.abc import Process
 
 from recall_bench.models import child
-from recall_bench.models.child import Ended, run_child
+from recall_bench.models.child import ChildResult, run_child
 from tests.models.processes import is_running, until_gone
 from tests.models.waiting import until
 
@@ -65,7 +65,7 @@ anyio.run(main)
 """
 
 
-async def run(source: str, folder: Path) -> Ended:
+async def run(source: str, folder: Path) -> ChildResult:
     return await run_child(
         [sys.executable, "-c", source], "", folder=str(folder), environ=os.environ
     )

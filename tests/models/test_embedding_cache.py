@@ -16,20 +16,20 @@ import pytest
 from recall_bench.core.usage import Usage
 from recall_bench.errors import UsageError
 from recall_bench.models import embedding_cache
-from recall_bench.models.embedders import Embedded, open_embedder
+from recall_bench.models.embedders import Embeddings, open_embedder
 from recall_bench.models.embedding_cache import (
     CachedEmbedder,
+    CachedVector,
     EmbeddingCache,
-    Kept,
-    cache_key,
+    make_cache_key,
 )
-from recall_bench.resolve.endpoints import own_endpoint
+from recall_bench.resolve.endpoints import build_endpoint
 from recall_bench.settings import Settings
 from tests.models.openai_server import OpenAIServer, Response, json_reply
 
 SPAWN = multiprocessing.get_context("spawn")
-KEY = cache_key("e", "text")
-KEPT = Kept(np.asarray([1.5, -2.25, 1e-40], np.float32), 7, Usage(cost_usd=0.1, unpriced=1))
+KEY = make_cache_key("e", "text")
+KEPT = CachedVector(np.asarray([1.5, -2.25, 1e-40], np.float32), 7, Usage(cost_usd=0.1, unpriced=1))
 
 
 def vector(text: str, dimensions: int = 8) -> list[float]:
@@ -54,10 +54,10 @@ class Counting:
         self.dimensions = dimensions
         self.given: list[list[str]] = []
 
-    def embed(self, texts: Sequence[str]) -> Embedded:
+    def embed(self, texts: Sequence[str]) -> Embeddings:
         self.given.append(list(texts))
         tokens = tuple(map(len, texts))
-        return Embedded(
+        return Embeddings(
             vectors=np.asarray([vector(text, self.dimensions) for text in texts], np.float32),
             tokens=tokens,
             usage=Usage(calls=1, input_tokens=sum(tokens), cost_usd=sum(tokens) / 100),
@@ -80,7 +80,7 @@ def test_what_is_kept_is_found_to_the_bit(tmp_path: Path) -> None:
     assert found.vector.dtype == np.float32
     assert found.vector.tobytes() == KEPT.vector.tobytes()
     assert (found.tokens, found.price) == (KEPT.tokens, KEPT.price)
-    assert EmbeddingCache(tmp_path).find(cache_key("e", "another")) is None
+    assert EmbeddingCache(tmp_path).find(make_cache_key("e", "another")) is None
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_another_embedder_finds_nothing(tmp_path: Path, other: Counting) -> None
 
 
 def test_identity_and_text_are_kept_apart() -> None:
-    assert cache_key("ab", "c") != cache_key("a", "bc")
+    assert make_cache_key("ab", "c") != make_cache_key("a", "bc")
 
 
 def test_vectors_of_another_length_are_made_again(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_a_process_killed_while_it_writes_leaves_nothing_broken(tmp_path: Path) 
 
 def _metered(settings: Settings) -> Usage:
     openai = pytest.importorskip("openai")
-    endpoint = own_endpoint(settings, {})
+    endpoint = build_endpoint(settings, {})
     with endpoint, openai.OpenAI(base_url=endpoint.url, api_key="unused") as product:
         product.embeddings.create(model="any", input=["a", "bbb"])
         product.embeddings.create(model="any", input="bbb")

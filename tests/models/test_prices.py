@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from recall_bench.core.usage import Usage
-from recall_bench.models.prices import billed, is_priced
+from recall_bench.models.prices import is_price_known, price_usage
 from recall_bench.models.spec import ModelSpec, parse_spec
 
 pytest.importorskip("pydantic_ai")
@@ -21,7 +21,7 @@ def bill(text: str, tokens: tuple[int, int], *answered_as: str) -> Usage:
     from pydantic_ai.usage import RequestUsage
 
     counted = RequestUsage(input_tokens=tokens[0], output_tokens=tokens[1])
-    return billed(spec(text), counted, *answered_as)
+    return price_usage(spec(text), counted, *answered_as)
 
 
 def test_the_spec_s_own_price_counts() -> None:
@@ -53,7 +53,7 @@ def test_a_provider_may_know_better_which_model_answered() -> None:
     ],
 )
 def test_an_unknown_price_is_said_to_be_unknown(text: str) -> None:
-    assert not is_priced(spec(text))
+    assert not is_price_known(spec(text))
     assert bill(text, (10, 10)) == Usage(calls=1, input_tokens=10, output_tokens=10, unpriced=1)
 
 
@@ -61,11 +61,11 @@ def test_an_unknown_price_is_said_to_be_unknown(text: str) -> None:
     "text", ["openai:gpt-4o", "openai:gpt-4o;https://api.openai.com/v1", "ollama:x;price=0/0"]
 )
 def test_a_known_price_is_known_beforehand(text: str) -> None:
-    assert is_priced(spec(text))
+    assert is_price_known(spec(text))
 
 
 def test_an_agent_has_no_price() -> None:
-    assert not is_priced(spec("claude"))
+    assert not is_price_known(spec("claude"))
 
 
 def test_tokens_that_nobody_counted_are_not_free() -> None:
@@ -80,4 +80,4 @@ def test_the_list_is_the_one_we_carry(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(socket.socket, "connect", dialled)
 
-    assert is_priced(spec("anthropic:claude-sonnet-4-5"))
+    assert is_price_known(spec("anthropic:claude-sonnet-4-5"))

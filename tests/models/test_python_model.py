@@ -11,7 +11,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.errors import ModelBusy, ModelFault, ModelGone, UsageError
 from recall_bench.models.model import Finish, Prompt, Reply
 from recall_bench.models.python_model import PythonModel, load_model
-from recall_bench.models.tuning import UNTUNED, Tuning
+from recall_bench.models.tuning import NO_TUNING, Tuning
 
 pytestmark = pytest.mark.anyio
 
@@ -30,11 +30,11 @@ def written(source: str, name: str = "mine.py") -> str:
     return name
 
 
-def loaded(source: str, name: str = "", tuning: Tuning = UNTUNED) -> PythonModel:
+def loaded(source: str, name: str = "", tuning: Tuning = NO_TUNING) -> PythonModel:
     return load_model(f"{written(source)}{name and ':'}{name}", tuning)
 
 
-async def said(source: str, name: str = "", tuning: Tuning = UNTUNED) -> str:
+async def said(source: str, name: str = "", tuning: Tuning = NO_TUNING) -> str:
     return (await loaded(source, name, tuning).complete(PROMPT)).text
 
 

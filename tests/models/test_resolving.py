@@ -7,8 +7,8 @@ import pytest
 
 from recall_bench.errors import UsageError
 from recall_bench.models.model import Model
-from recall_bench.models.tuning import UNTUNED, Tuning
-from recall_bench.resolve.models import expected_cost, resolve_model
+from recall_bench.models.tuning import NO_TUNING, Tuning
+from recall_bench.resolve.models import estimate_target_cost, resolve_model
 from recall_bench.settings import Settings
 from tests.models import openai_server as scripted
 from tests.models.asking import PROMPT
@@ -25,7 +25,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def resolved(target: str, tuning: Tuning = UNTUNED, *, max_cost_usd: float | None = None) -> Model:
+def resolved(
+    target: str, tuning: Tuning = NO_TUNING, *, max_cost_usd: float | None = None
+) -> Model:
     settings = Settings(max_cost_usd=max_cost_usd)
     model = resolve_model(target, "--model", settings, tuning, own_code=True)
     assert model is not None
@@ -119,7 +121,9 @@ def test_a_limit_needs_a_price() -> None:
 def cost(
     target: str, tokens: tuple[int, int] = (1_000_000, 500_000), calls: int = 1
 ) -> float | None:
-    return expected_cost(target, input_tokens=tokens[0], output_tokens=tokens[1], calls=calls)
+    return estimate_target_cost(
+        target, input_tokens=tokens[0], output_tokens=tokens[1], calls=calls
+    )
 
 
 def test_a_cost_is_expected_by_the_spec_s_own_price_or_the_list() -> None:

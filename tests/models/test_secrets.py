@@ -9,7 +9,7 @@ import pytest
 from recall_bench.errors import ModelFault, ModelGone
 from recall_bench.models.model import Model, Prompt
 from recall_bench.models.providers import open_model
-from recall_bench.models.secrets import REDACTED, Redactor, environment_secrets
+from recall_bench.models.secrets import REDACTED, Redactor, list_environment_secrets
 from recall_bench.models.spec import parse_spec
 from tests.models import openai_server as scripted
 from tests.models.openai_server import OpenAIServer, Response
@@ -240,4 +240,4 @@ def test_secrets_of_the_environment_are_told_by_their_names() -> None:
         "HOME": "/home/ada/long",
     }
 
-    assert environment_secrets(environ) == ("0123456789", "hf-0123456789")
+    assert list_environment_secrets(environ) == ("0123456789", "hf-0123456789")

@@ -5,8 +5,8 @@ import socket
 import pytest
 
 from recall_bench.errors import UsageError
-from recall_bench.models.compatible import compatible_server
-from recall_bench.models.served import addressed, is_address, served_model
+from recall_bench.models.compatible import resolve_server
+from recall_bench.models.served import find_served_model, is_address, parse_address
 from recall_bench.models.spec import Price
 from tests.models import openai_server as scripted
 from tests.models.asking import KEY
@@ -15,14 +15,14 @@ from tests.models.openai_server import OpenAIServer, Response
 
 def refusal(target: str, **environ: str) -> str:
     with pytest.raises(UsageError) as raised:
-        served_model(target, environ)
+        find_served_model(target, environ)
     assert raised.value.__context__ is None
     return str(raised.value)
 
 
 def test_the_only_model_is_meant() -> None:
     with OpenAIServer([scripted.models("qwen3:8b")]) as server:
-        spec = served_model(server.base_url, {})
+        spec = find_served_model(server.base_url, {})
 
     assert spec.name == f"openai:qwen3:8b;{server.base_url}"
     assert server.requests[0].path == "/v1/models"
@@ -31,7 +31,7 @@ def test_the_only_model_is_meant() -> None:
 
 def test_options_after_the_address_count() -> None:
     with OpenAIServer([scripted.models("m", "m")]) as server:
-        spec = served_model(f"{server.base_url};price=1/2;key-env=TEAM_KEY", {"TEAM_KEY": KEY})
+        spec = find_served_model(f"{server.base_url};price=1/2;key-env=TEAM_KEY", {"TEAM_KEY": KEY})
 
     assert (spec.model, spec.price, spec.key_env) == ("m", Price(input=1, output=2), "TEAM_KEY")
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
@@ -97,17 +97,17 @@ def test_the_key_passes_no_proxy_in_the_clear(monkeypatch: pytest.MonkeyPatch) -
     with OpenAIServer([]) as proxy, OpenAIServer([scripted.models("m")]) as server:
         monkeypatch.setenv("http_proxy", proxy.base_url.removesuffix("/v1"))
 
-        assert served_model(server.base_url, {"OPENAI_API_KEY": KEY}).model == "m"
+        assert find_served_model(server.base_url, {"OPENAI_API_KEY": KEY}).model == "m"
 
     assert proxy.requests == []
 
 
 def test_the_usual_key_is_for_this_machine_alone() -> None:
     with OpenAIServer([scripted.models("m")]) as server:
-        served_model(server.base_url, {"OPENAI_API_KEY": KEY})
+        find_served_model(server.base_url, {"OPENAI_API_KEY": KEY})
 
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
-    elsewhere = compatible_server(addressed("http://gpu-box:8000/v1", {}), {"OPENAI_API_KEY": KEY})
+    elsewhere = resolve_server(parse_address("http://gpu-box:8000/v1", {}), {"OPENAI_API_KEY": KEY})
     assert elsewhere is not None
     assert elsewhere.headers == {}
 

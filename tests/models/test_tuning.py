@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.errors import UsageError
-from recall_bench.models.tuning import UNTUNED, Tuning
+from recall_bench.models.tuning import NO_TUNING, Tuning
 from recall_bench.resolve.models import resolve_model
 from recall_bench.settings import Settings
 from tests.models import openai_server as scripted
@@ -32,7 +32,7 @@ async def sent(options: str, tuning: Tuning) -> tuple[Request, str]:
 @pytest.mark.parametrize(
     ("options", "tuning", "temperature", "name"),
     [
-        ("", UNTUNED, 0.0, "openai:m"),
+        ("", NO_TUNING, 0.0, "openai:m"),
         ("", Tuning(usual_temperature=0.7), 0.7, "openai:m;temperature=0.7"),
         (";temperature=0.2", Tuning(usual_temperature=0.7), 0.2, "openai:m;temperature=0.2"),
         (";temperature=0.2", Tuning(temperature=1.5), 1.5, "openai:m;temperature=1.5"),
@@ -51,8 +51,8 @@ async def test_the_temperature_of_the_flag_then_the_spec_s_then_the_usual(
 @pytest.mark.parametrize(
     ("options", "tuning", "limit"),
     [
-        ("", UNTUNED, 8192),
-        (";max-tokens=50", UNTUNED, 50),
+        ("", NO_TUNING, 8192),
+        (";max-tokens=50", NO_TUNING, 50),
         (";max-tokens=50", Tuning(max_tokens=60), 60),
     ],
 )

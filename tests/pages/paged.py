@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from recall_bench.analysis.attribution.attribute import leaves_of
+from recall_bench.analysis.attribution.attribute import find_leaves
 from recall_bench.analysis.report.building import build_report
 from recall_bench.analysis.trials import read_trials
 from recall_bench.core.memory import Passage, SystemCard
@@ -76,7 +76,7 @@ def page_of(
         build_report(folder, table),
         folder=folder,
         table=table,
-        leaves=leaves_of(table),
+        leaves=find_leaves(table),
         stories=stories,
     )
     return output

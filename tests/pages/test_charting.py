@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.pages.charting import charting_script
+from recall_bench.pages.charting import load_vega_script
 
 
 @pytest.fixture(autouse=True)
@@ -19,24 +19,24 @@ def bundled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[st
 
     monkeypatch.setenv("RECALL_BENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("vl_convert.javascript_bundle", bundle)
-    charting_script.cache_clear()
+    load_vega_script.cache_clear()
     yield calls
-    charting_script.cache_clear()
+    load_vega_script.cache_clear()
 
 
 def again() -> str:
-    charting_script.cache_clear()
-    return charting_script()
+    load_vega_script.cache_clear()
+    return load_vega_script()
 
 
 def test_another_process_finds_what_was_kept(bundled: list[str]) -> None:
-    assert (charting_script(), again()) == ("vega;\nembed;", "vega;\nembed;")
+    assert (load_vega_script(), again()) == ("vega;\nembed;", "vega;\nembed;")
     assert len(bundled) == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"// 00\nvega;", b"vega;\nembed;", b"\xff\xfe"])
 def test_a_damaged_copy_is_made_again(bundled: list[str], tmp_path: Path, content: bytes) -> None:
-    charting_script()
+    load_vega_script()
     (kept,) = (tmp_path / "cache" / "charting").iterdir()
     kept.write_bytes(content)
 
@@ -49,5 +49,5 @@ def test_a_damaged_copy_is_made_again(bundled: list[str], tmp_path: Path, conten
 def test_a_cache_that_cannot_be_written_is_done_without(bundled: list[str], tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file in the way")
 
-    assert (charting_script(), again()) == ("vega;\nembed;", "vega;\nembed;")
+    assert (load_vega_script(), again()) == ("vega;\nembed;", "vega;\nembed;")
     assert len(bundled) == 2

@@ -5,7 +5,13 @@ from pathlib import Path
 
 from recall_bench.core.memory import Passage
 from recall_bench.core.question import Item
-from recall_bench.pages.details import LONGEST, PersonaDetails, persona_details, shortened, units
+from recall_bench.pages.details import (
+    MAX_TEXT_LENGTH,
+    PersonaDetails,
+    collect_details,
+    count_utf16,
+    truncate_text,
+)
 from recall_bench.reporting.folder import RunFolder
 from tests.pages.paged import DAY, SENTENCE, STORIES, ada, ada_run
 from tests.reporting.conftest import PERFECT, Story, plan_of, trial
@@ -14,7 +20,7 @@ from tests.reporting.conftest import PERFECT, Story, plan_of, trial
 def details_of(folder: RunFolder) -> PersonaDetails:
     places = {item.id: place for place, item in enumerate(ada())}
     rows = {result.trial: row for row, result in enumerate(folder.results("ada"))}
-    return persona_details(folder, "ada", STORIES["ada"], places=places, rows=rows)
+    return collect_details(folder, "ada", STORIES["ada"], places=places, rows=rows)
 
 
 def test_answers_are_kept_once_in_the_order_of_the_questions(tmp_path: Path) -> None:
@@ -57,13 +63,15 @@ def test_a_span_is_counted_as_a_browser_counts(tmp_path: Path) -> None:
     assert details.questions[0]["evidence"] == [
         {"day": 1, "text": 0, "span": [start, start + len(SENTENCE)]}
     ]
-    assert units("a🦉b") == 4
+    assert count_utf16("a🦉b") == 4
 
 
 def test_an_endless_answer_is_cut_and_says_so(tmp_path: Path) -> None:
     scenarios: dict[str, Sequence[Item]] = {"ada": ada()}
     story = Story(tmp_path, scenarios, plan_of(scenarios))
-    story.answer(trial("cat"), "a" * (LONGEST + 5), Passage(text="b" * (LONGEST + 7), day=1))
+    story.answer(
+        trial("cat"), "a" * (MAX_TEXT_LENGTH + 5), Passage(text="b" * (MAX_TEXT_LENGTH + 7), day=1)
+    )
     story.judge(trial("cat"), PERFECT)
 
     details = details_of(story.open())
@@ -72,7 +80,7 @@ def test_an_endless_answer_is_cut_and_says_so(tmp_path: Path) -> None:
     assert any(
         each.text.endswith("b… [7 more characters are in the journal]") for each in details.texts
     )
-    assert shortened("a" * LONGEST) == "a" * LONGEST
+    assert truncate_text("a" * MAX_TEXT_LENGTH) == "a" * MAX_TEXT_LENGTH
 
 
 def test_what_a_judge_who_does_not_tell_found_is_not_nothing(tmp_path: Path) -> None:

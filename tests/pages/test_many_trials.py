@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.attribution.attribute import leaves_of
+from recall_bench.analysis.attribution.attribute import find_leaves
 from recall_bench.analysis.trials import read_trials
 from recall_bench.core.plan import Checkpoint
 from recall_bench.core.question import Item
@@ -44,7 +44,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         sampled_report(143),
         folder=run,
         table=table,
-        leaves=leaves_of(table),
+        leaves=find_leaves(table),
         stories={},
     )
     return folder / "report.html"

@@ -8,7 +8,7 @@ from base64 import b64decode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.pages.packing import block, chunks
+from recall_bench.pages.packing import encode_block, split_chunks
 
 NASTY = "</script><!-- <script> \u2028\u2029 \x00 & 🦉 \"'"
 
@@ -22,23 +22,23 @@ def unpacked(text: str) -> object:
 
 
 def test_nothing_in_a_block_can_be_markup() -> None:
-    assert unpacked(block("x", {"said": [NASTY, None, 1.5]}).packed()) == {
+    assert unpacked(encode_block("x", {"said": [NASTY, None, 1.5]}).render()) == {
         "said": [NASTY, None, 1.5]
     }
 
 
 @given(st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"]))))
 def test_any_text_comes_out_as_it_went_in(texts: list[str]) -> None:
-    assert unpacked(block("x", texts).packed()) == texts
+    assert unpacked(encode_block("x", texts).render()) == texts
 
 
 def test_the_same_content_is_packed_into_the_same_bytes() -> None:
-    assert block("x", [NASTY]).packed() == block("x", [NASTY]).packed()
+    assert encode_block("x", [NASTY]).render() == encode_block("x", [NASTY]).render()
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(1, 60))
 def test_chunks_hold_every_entry_once_and_end_when_full(lengths: list[int], size: int) -> None:
-    parts = list(chunks(lengths, size))
+    parts = list(split_chunks(lengths, size))
 
     assert [place for part in parts for place in range(part.start, part.stop)] == list(
         range(len(lengths))

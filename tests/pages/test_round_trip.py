@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from recall_bench.analysis.attribution.attribute import leaves_of
+from recall_bench.analysis.attribution.attribute import find_leaves
 from recall_bench.analysis.trials import read_trials
-from recall_bench.core.event import Judged, Result
+from recall_bench.core.event import Judged, TrialResult
 from recall_bench.core.memory import Passage
 from recall_bench.core.question import Item
 from recall_bench.pages import write_page
-from recall_bench.pages.packing import chunks
+from recall_bench.pages.packing import split_chunks
 from recall_bench.reporting.folder import RunFolder
 from tests.charts.sampled import sampled_report
 from tests.reporting.conftest import INVENTED, PERFECT, POOR, Story, plan_of, question, trial
@@ -33,7 +33,9 @@ def page(
 ) -> tuple[dict[str, Any], RunFolder]:
     """The blocks of a page over three personas, and the run it is of."""
     monkeypatch.setattr("recall_bench.pages.writing.charting_script", lambda: "draw();")
-    monkeypatch.setattr("recall_bench.pages.writing.chunks", partial(chunks, size=request.param))
+    monkeypatch.setattr(
+        "recall_bench.pages.writing.chunks", partial(split_chunks, size=request.param)
+    )
     run, output = three(tmp_path / "run"), tmp_path / "a.html"
     table = read_trials(run)
     write_page(
@@ -41,7 +43,7 @@ def page(
         sampled_report(3),
         folder=run,
         table=table,
-        leaves=leaves_of(table),
+        leaves=find_leaves(table),
         stories=STORIES,
     )
     text = output.read_text(encoding="utf-8")
@@ -72,7 +74,7 @@ def three(folder: Path) -> RunFolder:
     return story.open()
 
 
-def results_of(run: RunFolder) -> list[Result]:
+def results_of(run: RunFolder) -> list[TrialResult]:
     return [result for name in run.scenarios for result in run.results(name)]
 
 
@@ -143,7 +145,7 @@ def test_every_trial_has_its_passages_its_days_and_its_reason(
 def test_every_miss_has_its_leaf(page: tuple[dict[str, Any], RunFolder]) -> None:
     blocks, run = page
     names = [name for name, *_ in blocks["page"]["leaves"]]
-    leaves = leaves_of(read_trials(run))
+    leaves = find_leaves(read_trials(run))
 
     shown = [names[place] if place >= 0 else None for place in blocks["trials"]["leaf"]]
 

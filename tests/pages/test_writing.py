@@ -11,7 +11,7 @@ from recall_bench.analysis.trials import read_trials
 from recall_bench.errors import UsageError
 from recall_bench.pages import document, write_page
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import Status
+from recall_bench.reporting.summary import RunStatus
 from tests.charts.sampled import empty_report, sampled_report
 from tests.pages.paged import ada_run, page_of
 
@@ -63,12 +63,14 @@ def digest(text: str) -> str:
 
 def test_a_run_that_must_not_be_believed_says_so_first(folder: RunFolder, tmp_path: Path) -> None:
     report = sampled_report(3)
-    header = report.header.but(
-        is_stub=True, status=Status.INVALID, reason="too many failed", notices=("beware",)
+    header = report.header.replace(
+        is_stub=True, status=RunStatus.INVALID, reason="too many failed", notices=("beware",)
     )
     table, output = read_trials(folder), tmp_path / "a.html"
 
-    write_page(output, report.but(header=header), folder=folder, table=table, leaves={}, stories={})
+    write_page(
+        output, report.replace(header=header), folder=folder, table=table, leaves={}, stories={}
+    )
 
     text = output.read_text(encoding="utf-8")
     places = [text.index(word) for word in (">STUB<", ">INVALID<", "Too many failed.", "beware")]

@@ -20,7 +20,7 @@ from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Scenario
 from recall_bench.core.verdict import Verdict
-from recall_bench.planning.measured import ASK, JUDGE, Measured
+from recall_bench.planning.measured import ASK, JUDGE, MeasuredRun
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -49,8 +49,8 @@ def fed(day: int, when: float, seconds: float, *, checkpoint: str = "3d") -> Ing
     return Ingested(at=at(when), scenario="ada", day=day, checkpoint=checkpoint, seconds=seconds)
 
 
-def told(plan: Plan, scenario: Scenario, events: Iterable[Event]) -> Measured:
-    found = Measured(name="r", plan=plan)
+def told(plan: Plan, scenario: Scenario, events: Iterable[Event]) -> MeasuredRun:
+    found = MeasuredRun(name="r", plan=plan)
     found.note(Declared(at=START, scenario="ada", items=scenario.items, days=(1, 2, 3)))
     for event in events:
         found.note(event)
@@ -58,8 +58,8 @@ def told(plan: Plan, scenario: Scenario, events: Iterable[Event]) -> Measured:
     return found
 
 
-def times(found: Measured, step: str) -> list[float]:
-    return [round(each, 3) for each in found.timing(step).single]
+def times(found: MeasuredRun, step: str) -> list[float]:
+    return [round(each, 3) for each in found.get_timing(step).single]
 
 
 def test_a_verdict_that_had_to_wait_for_another_is_not_charged_the_wait(
@@ -107,7 +107,7 @@ def test_a_pause_between_two_processes_is_nobodys_time(plan: Plan, scenario: Sce
 def test_a_judge_that_computes_is_timed_from_the_line_before(
     plan: Plan, scenario: Scenario
 ) -> None:
-    computing = plan.but(judge=plan.judge.but(computes=True))
+    computing = plan.replace(judge=plan.judge.replace(computes=True))
     events: list[Event] = [answered(0, 1, 1), answered(1, 2, 1), judged(0, 2.5), judged(1, 2.75)]
     found = told(computing, scenario, events)
 
@@ -157,9 +157,9 @@ def shared_steps() -> list[list[Event]]:
     other = answered(1, 5, 2)
     return [
         [fed(1, 3, 1), fed(1, 3.5, 1, checkpoint="2d")],
-        [fed(1, 3, 1), other, answered(0, 5.5, 2).but(trial=first)],
-        [fed(1, 3, 1), other, answered(0, 4.5, 1).but(trial=first)],
-        [fed(1, 3, 1), answered(0, 3.5, 1).but(trial=first.but(scenario="bob"))],
+        [fed(1, 3, 1), other, answered(0, 5.5, 2).replace(trial=first)],
+        [fed(1, 3, 1), other, answered(0, 4.5, 1).replace(trial=first)],
+        [fed(1, 3, 1), answered(0, 3.5, 1).replace(trial=first.replace(scenario="bob"))],
     ]
 
 
@@ -167,8 +167,10 @@ def shared_steps() -> list[list[Event]]:
 def test_where_several_were_at_work_the_line_before_is_anothers_and_times_nothing(
     steps: list[Event], plan: Plan, scenario: Scenario
 ) -> None:
-    bob = plan.scenarios[0].but(id="bob")
-    computing = plan.but(judge=plan.judge.but(computes=True), scenarios=(plan.scenarios[0], bob))
+    bob = plan.scenarios[0].replace(id="bob")
+    computing = plan.replace(
+        judge=plan.judge.replace(computes=True), scenarios=(plan.scenarios[0], bob)
+    )
     declared = Declared(at=START, scenario="bob", items=scenario.items, days=(1, 2, 3))
     found = told(computing, scenario, [declared, *steps, answered(5, 10, 1), judged(5, 11)])
 
@@ -178,7 +180,7 @@ def test_where_several_were_at_work_the_line_before_is_anothers_and_times_nothin
 
 
 def test_questions_at_a_time_of_one_paper_are_one_process(plan: Plan, scenario: Scenario) -> None:
-    computing = plan.but(judge=plan.judge.but(computes=True))
+    computing = plan.replace(judge=plan.judge.replace(computes=True))
     events: list[Event] = [answered(0, 5, 4), answered(1, 5.5, 4), judged(0, 6), judged(1, 7)]
     found = told(computing, scenario, events)
 
@@ -189,7 +191,7 @@ def test_questions_at_a_time_of_one_paper_are_one_process(plan: Plan, scenario: 
 def test_a_verdict_that_the_journal_times_takes_what_it_says(
     plan: Plan, scenario: Scenario
 ) -> None:
-    events: list[Event] = [answered(0, 1, 1), judged(0, 5).but(seconds=0.25)]
+    events: list[Event] = [answered(0, 1, 1), judged(0, 5).replace(seconds=0.25)]
 
     assert times(told(plan, scenario, events), JUDGE) == [0.25]
 
@@ -201,7 +203,7 @@ def by_workers(plan: Plan) -> RunStarted:
 def test_where_workers_did_the_work_nothing_is_timed_by_the_line_before(
     plan: Plan, scenario: Scenario
 ) -> None:
-    computing = plan.but(judge=plan.judge.but(computes=True))
+    computing = plan.replace(judge=plan.judge.replace(computes=True))
     steps: list[Event] = [by_workers(computing), fed(1, 3, 1), answered(0, 5, 1)]
     found = told(computing, scenario, [*steps, judged(0, 6)])
 
@@ -214,9 +216,9 @@ def test_where_workers_did_the_work_nothing_is_timed_by_the_line_before(
 def test_verdicts_of_workers_are_timed_where_the_journal_times_them(
     plan: Plan, scenario: Scenario
 ) -> None:
-    computing = plan.but(judge=plan.judge.but(computes=True))
+    computing = plan.replace(judge=plan.judge.replace(computes=True))
     steps: list[Event] = [by_workers(computing), answered(0, 5, 1)]
-    found = told(computing, scenario, [*steps, judged(0, 6).but(seconds=0.5)])
+    found = told(computing, scenario, [*steps, judged(0, 6).replace(seconds=0.5)])
 
     assert times(found, JUDGE) == [0.5]
 
@@ -225,7 +227,7 @@ def test_questions_read_before_the_run_started_do_not_lengthen_it(
     plan: Plan, scenario: Scenario
 ) -> None:
     started = RunStarted(at=at(10), plan=plan, code="c")
-    found = Measured(name="r", plan=plan)
+    found = MeasuredRun(name="r", plan=plan)
     found.note(started)
     found.note(Declared(at=at(4), scenario="ada", items=scenario.items, days=(1, 2, 3)))
     for event in (fed(1, 13, 1), answered(0, 15, 1)):

@@ -7,12 +7,12 @@ import pytest
 from recall_bench.core.plan import Trial
 from recall_bench.planning.precision import (
     WORST,
-    Parts,
-    difference_shown,
-    half_width,
-    parts_of,
+    VarianceParts,
+    compute_detectable,
+    compute_half_width,
+    split_variance,
 )
-from recall_bench.statistics.estimate import mean_estimate
+from recall_bench.statistics.estimate import estimate_mean
 
 ASKS = 8
 
@@ -32,7 +32,7 @@ def marks(personas: int = 1, questions: int = 150, seed: int = 3) -> dict[Trial,
 
 
 def measured_half(some: dict[Trial, float]) -> float:
-    found = mean_estimate(
+    found = estimate_mean(
         list(some.values()),
         [trial.item for trial in some],
         [trial.scenario for trial in some],
@@ -57,20 +57,20 @@ def counted(some: dict[Trial, float]) -> dict[tuple[str, str], int]:
 @pytest.mark.parametrize("asks", [1, 3, 8])
 def test_a_smaller_run_is_as_sure_as_was_said(asks: int) -> None:
     run = marks()
-    parts = parts_of(run)
+    parts = split_variance(run)
     kept = {trial: mark for trial, mark in run.items() if int(trial.checkpoint[:-1]) < asks}
 
     assert parts is not None
-    said = half_width(counted(kept), parts)
+    said = compute_half_width(counted(kept), parts)
 
     assert said == pytest.approx(measured_half(kept), rel=0.1)
 
 
 def test_fewer_questions_cost_more_than_fewer_asks() -> None:
-    parts = Parts(persona=0, question=4, trial=1)
-    whole = half_width({("p", str(n)): 8 for n in range(100)}, parts)
-    fewer_asks = half_width({("p", str(n)): 2 for n in range(100)}, parts)
-    fewer_questions = half_width({("p", str(n)): 8 for n in range(25)}, parts)
+    parts = VarianceParts(persona=0, question=4, trial=1)
+    whole = compute_half_width({("p", str(n)): 8 for n in range(100)}, parts)
+    fewer_asks = compute_half_width({("p", str(n)): 2 for n in range(100)}, parts)
+    fewer_questions = compute_half_width({("p", str(n)): 8 for n in range(25)}, parts)
 
     assert whole is not None
     assert fewer_asks is not None
@@ -80,8 +80,8 @@ def test_fewer_questions_cost_more_than_fewer_asks() -> None:
 
 
 def test_uneven_asks_of_questions_that_never_change_only_widen() -> None:
-    once = half_width({("p", str(n)): 1 for n in range(40)}, WORST)
-    uneven = half_width({("p", str(n)): 1 + 9 * (n < 10) for n in range(40)}, WORST)
+    once = compute_half_width({("p", str(n)): 1 for n in range(40)}, WORST)
+    uneven = compute_half_width({("p", str(n)): 1 + 9 * (n < 10) for n in range(40)}, WORST)
 
     assert once is not None
     assert uneven is not None
@@ -89,11 +89,11 @@ def test_uneven_asks_of_questions_that_never_change_only_widen() -> None:
 
 
 def test_from_five_personas_on_it_speaks_of_personas() -> None:
-    parts = Parts(persona=1, question=4, trial=0)
+    parts = VarianceParts(persona=1, question=4, trial=0)
     put = {(f"p{persona}", str(n)): 1 for persona in range(5) for n in range(100)}
     few = {key: times for key, times in put.items() if key[0] != "p4"}
 
-    wide, narrow = half_width(put, parts), half_width(few, parts)
+    wide, narrow = compute_half_width(put, parts), compute_half_width(few, parts)
 
     assert wide is not None
     assert narrow is not None
@@ -102,7 +102,7 @@ def test_from_five_personas_on_it_speaks_of_personas() -> None:
 
 def test_the_parts_add_up_to_how_marks_vary() -> None:
     run = marks(personas=1)
-    parts = parts_of(run)
+    parts = split_variance(run)
     values = list(run.values())
     mean = sum(values) / len(values)
 
@@ -113,6 +113,6 @@ def test_the_parts_add_up_to_how_marks_vary() -> None:
 
 
 def test_one_question_shows_nothing() -> None:
-    assert half_width({("p", "q"): 9}, WORST) is None
-    assert difference_shown({("p", "q"): 9}, WORST) is None
-    assert parts_of({Trial(scenario="p", item="q", checkpoint="5d"): 3.0}) is None
+    assert compute_half_width({("p", "q"): 9}, WORST) is None
+    assert compute_detectable({("p", "q"): 9}, WORST) is None
+    assert split_variance({Trial(scenario="p", item="q", checkpoint="5d"): 3.0}) is None

@@ -17,18 +17,18 @@ from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Lifecycle, Plan, Trial
 from recall_bench.core.question import Scenario
 from recall_bench.core.verdict import Verdict
-from recall_bench.planning.measured import Measured
-from recall_bench.planning.rest import explained_s, rest_of
-from recall_bench.planning.workload import stories_of
+from recall_bench.planning.measured import MeasuredRun
+from recall_bench.planning.rest import estimate_rest, explain_run
+from recall_bench.planning.workload import list_scenario_work
 from tests.planning.test_measured import START, at
 
 DAYS = (1, 2, 3)
 
 
-def lived(plan: Plan, scenario: Scenario, *, executor: str | None, wall_s: float) -> Measured:
+def lived(plan: Plan, scenario: Scenario, *, executor: str | None, wall_s: float) -> MeasuredRun:
     """A run of steps that take no longer than a tenth of a second each."""
     declared = Declared(at=START, scenario="ada", items=scenario.items, days=DAYS)
-    found = Measured(name="r", plan=plan)
+    found = MeasuredRun(name="r", plan=plan)
     workers = None if executor is None else 2
     found.note(RunStarted(at=START, plan=plan, code="c", executor=executor, workers=workers))
     found.note(declared)
@@ -40,10 +40,10 @@ def lived(plan: Plan, scenario: Scenario, *, executor: str | None, wall_s: float
         return at(clock)
 
     told = 0
-    [story] = stories_of(plan, {"ada": declared})
+    [story] = list_scenario_work(plan, {"ada": declared})
     for sheet in story.sheets:
         label = sheet.checkpoint.label
-        for day in story.fed_between(told, sheet.cutoff):
+        for day in story.list_days(told, sheet.cutoff):
             fed = Ingested(at=now(), scenario="ada", day=day, checkpoint=label, seconds=0.1)
             found.note(fed)
         told = sheet.cutoff
@@ -65,19 +65,19 @@ def lived(plan: Plan, scenario: Scenario, *, executor: str | None, wall_s: float
 def test_an_estimate_of_the_very_run_comes_to_its_time(
     plan: Plan, scenario: Scenario, executor: str | None, portable: bool
 ) -> None:
-    forked = plan.but(
+    forked = plan.replace(
         lifecycle=Lifecycle.FORKED,
-        system=plan.system.but(computes=True),
-        judge=plan.judge.but(computes=True),
+        system=plan.system.replace(computes=True),
+        judge=plan.judge.replace(computes=True),
     )
     run = lived(forked, scenario, executor=executor, wall_s=20)
 
-    rest = rest_of([run], portable=portable)
+    rest = estimate_rest([run], portable=portable)
 
     assert rest is not None
     assert run.wall_s == pytest.approx(20)
-    assert explained_s(run, portable=portable) < 10
-    assert explained_s(run, rest, portable=portable) == pytest.approx(20)
+    assert explain_run(run, portable=portable) < 10
+    assert explain_run(run, rest, portable=portable) == pytest.approx(20)
 
 
 def test_who_carried_out_parts_that_were_merged_is_not_known(
@@ -86,4 +86,4 @@ def test_who_carried_out_parts_that_were_merged_is_not_known(
     run = lived(plan, scenario, executor=None, wall_s=20)
     run.is_shared = True
 
-    assert rest_of([run]) is None
+    assert estimate_rest([run]) is None

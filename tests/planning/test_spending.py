@@ -6,22 +6,22 @@ from recall_bench.core.event import Answered, Declared
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Scenario
-from recall_bench.planning.spending import sample_of
-from recall_bench.planning.workload import Story, stories_of
+from recall_bench.planning.spending import sample_answers
+from recall_bench.planning.workload import ScenarioWork, list_scenario_work
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def story_of(plan: Plan, scenario: Scenario) -> Story:
+def story_of(plan: Plan, scenario: Scenario) -> ScenarioWork:
     declared = Declared(at=NOW, scenario="ada", items=scenario.items, days=(1, 2, 3))
-    [story] = stories_of(plan, {"ada": declared})
+    [story] = list_scenario_work(plan, {"ada": declared})
     return story
 
 
 def test_no_excerpt_is_later_than_the_checkpoint(plan: Plan, scenario: Scenario) -> None:
-    wide = plan.but(judge_memory_window=3)
+    wide = plan.replace(judge_memory_window=3)
 
-    sampled = sample_of(scenario, story_of(wide, scenario), wide, ())
+    sampled = sample_answers(scenario, story_of(wide, scenario), wide, ())
 
     assert not sampled.are_real
     shown = {each.days: [episode.day for episode in each.excerpts] for each in sampled.exhibits}
@@ -33,9 +33,9 @@ def test_an_answer_at_another_checkpoint_is_shown_as_this_plan_would(
 ) -> None:
     asked = Trial(scenario="ada", item="old-name", checkpoint="1000d")
     answered = Answered(at=NOW, trial=asked, answer=Answer(text="Plum"), seconds=1.0)
-    stranger = answered.but(trial=asked.but(item="of-another-dataset"))
+    stranger = answered.replace(trial=asked.replace(item="of-another-dataset"))
 
-    sampled = sample_of(scenario, story_of(plan, scenario), plan, [answered, stranger])
+    sampled = sample_answers(scenario, story_of(plan, scenario), plan, [answered, stranger])
 
     assert sampled.are_real
     [only] = sampled.exhibits

@@ -11,7 +11,7 @@ import anyio
 import msgspec
 
 from recall_bench import plugins
-from recall_bench.core.memory import Found, MemorySystem
+from recall_bench.core.memory import MemorySystem, RetrievalReply
 from recall_bench.systems.contrib.product import Product
 from tests.systems.diary import EPISODES, QUESTIONS, question
 
@@ -25,7 +25,7 @@ async def finds(system: MemorySystem) -> list[list[str]]:
     found = []
     for text in QUESTIONS:
         reply = await memory.answer(question(text))
-        assert isinstance(reply, Found)
+        assert isinstance(reply, RetrievalReply)
         found.append([passage.text for passage in reply.passages])
     await memory.close()
     await system.close()
@@ -39,5 +39,5 @@ async def both(product: Product, url: str) -> list[list[list[str]]]:
 
 if __name__ == "__main__":
     name, address = sys.argv[1:]
-    found = anyio.run(both, plugins.load("systems", name), address)
+    found = anyio.run(both, plugins.load_plugin("systems", name), address)
     sys.stdout.write(msgspec.json.encode(found).decode())

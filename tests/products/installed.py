@@ -8,9 +8,9 @@ import pytest
 
 from recall_bench.core.memory import MemorySystem
 from recall_bench.endpoint.chat import open_chat
-from recall_bench.endpoint.endpoint import VARIABLE, Endpoint
+from recall_bench.endpoint.endpoint import ENDPOINT_VARIABLE, ModelEndpoint
 from recall_bench.models.spec import parse_spec
-from recall_bench.systems.command.system import command_system
+from recall_bench.systems.command.system import start_command_system
 from tests.products.pins import ROOT
 
 
@@ -25,17 +25,17 @@ async def served(name: str, *settings: str) -> MemorySystem:
     """The product in a child process, which borrows the endpoint that is named by the variable."""
     words = [python_of(name), "-m", "recall_bench", "serve", name, "--stdio"]
     words += [word for setting in settings for word in ("--config", setting)]
-    return await command_system(f"command:{' '.join(words)}", {})
+    return await start_command_system(f"command:{' '.join(words)}", {})
 
 
 @contextmanager
-def lent(monkeypatch: pytest.MonkeyPatch, model: str | None = None) -> Iterator[Endpoint]:
+def lent(monkeypatch: pytest.MonkeyPatch, model: str | None = None) -> Iterator[ModelEndpoint]:
     """An endpoint that child processes borrow; chats go on to the model at a base URL."""
     spec = None if model is None else parse_spec(f"openai-chat:any;{model};price=0/0", {})
     chat = None if spec is None else open_chat(spec, {"OPENAI_API_KEY": "unused"})
     # Some wait for the disk after each note; that is not what is tested here.
     if Path("/dev/shm").is_dir():
         monkeypatch.setenv("TMPDIR", "/dev/shm")
-    with Endpoint(chat=chat) as endpoint:
-        monkeypatch.setenv(VARIABLE, endpoint.url)
+    with ModelEndpoint(chat=chat) as endpoint:
+        monkeypatch.setenv(ENDPOINT_VARIABLE, endpoint.url)
         yield endpoint

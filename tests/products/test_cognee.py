@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.core.memory import Asker, Found
+from recall_bench.core.memory import Asker, RetrievalReply
 from recall_bench.systems.contrib.cognee import Cognee
 from tests.products.fake_model import WRITER, FakeModel
 from tests.products.fake_service import running, without_proxies
@@ -35,7 +35,7 @@ async def test_chunks_are_found_with_their_day_by_whoever_may_see_them(
 
     assert system.card.version == pinned("cognee")["cognee"]
     assert system.card.asker is Asker.HONOURED
-    assert all(isinstance(reply, Found) for reply in (empty, family, market, quiet))
+    assert all(isinstance(reply, RetrievalReply) for reply in (empty, family, market, quiet))
     assert empty.passages == market.passages == ()
     assert family.passages[0].text.startswith("On 2025-02-26 (family): ")
     assert (family.passages[0].day, family.passages[0].source) == (3, "0003-01")
@@ -61,7 +61,7 @@ async def test_a_graph_is_made_by_the_model_and_its_context_is_found(
         await memory.close()
         await system.close()
 
-    assert isinstance(reply, Found)
+    assert isinstance(reply, RetrievalReply)
     (passage,) = reply.passages
     assert "Inspector Hale visited and praised the drainage." in passage.text
     assert WRITER.lower() in passage.text

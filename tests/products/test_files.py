@@ -9,7 +9,7 @@ import pytest
 
 from recall_bench.core.history import Episode
 from recall_bench.errors import UsageError
-from recall_bench.systems.contrib.files import Files, product
+from recall_bench.systems.contrib.files import MarkdownFiles, product
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 from recall_bench.testing import CHECKS, assert_contract
 from tests.conftest import episode
@@ -20,8 +20,8 @@ needs_grep = pytest.mark.skipif(shutil.which("grep") is None, reason="there is n
 
 def lived(
     folder: Path, episodes: Sequence[Episode] = EPISODES, *, respect_sessions: bool = False
-) -> Files:
-    files = Files(state_dir=folder, respect_sessions=respect_sessions)
+) -> MarkdownFiles:
+    files = MarkdownFiles(state_dir=folder, respect_sessions=respect_sessions)
     for each in episodes:
         on = each.at.date().isoformat()
         told = DayMetadata(day_number=each.day, date=on, persona_id="diary")
@@ -29,7 +29,9 @@ def lived(
     return files
 
 
-def asked(files: Files, question: str, session: str = "principal", top_k: int = 3) -> list[str]:
+def asked(
+    files: MarkdownFiles, question: str, session: str = "principal", top_k: int = 3
+) -> list[str]:
     context = QueryContext(
         date=date(2025, 3, 7), session=session, persona="diary", question_id="q", top_k=top_k
     )
@@ -121,7 +123,7 @@ def test_a_question_is_kept_to_its_session_only_where_that_is_asked_for(tmp_path
 def test_days_are_counted_on_disk(tmp_path: Path) -> None:
     lived(tmp_path)
 
-    assert Files(state_dir=tmp_path).days_ingested() == len(EPISODES)
+    assert MarkdownFiles(state_dir=tmp_path).days_ingested() == len(EPISODES)
 
 
 def test_without_grep_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from recall_bench.core.memory import Asker, Found
+from recall_bench.core.memory import Asker, RetrievalReply
 from recall_bench.errors import SystemFault
 from tests.products.fake_model import FakeModel
 from tests.products.fake_service import running, without_proxies
@@ -34,7 +34,7 @@ async def test_a_fact_is_found_with_its_day_its_session_and_a_score(model: FakeM
     reply = await memory.answer(question("What did Inspector Hale praise?"))
 
     assert system.card.version == pinned("graphiti")["graphiti-core"]
-    assert isinstance(reply, Found)
+    assert isinstance(reply, RetrievalReply)
     best = reply.passages[0]
     assert best.text.startswith("On 2025-03-02 (principal): Inspector Hale")
     assert (best.day, best.source) == (7, "0007-01")
@@ -61,7 +61,7 @@ async def test_a_session_is_kept_from_another_also_in_a_copy(model: FakeModel) -
     principal = await memory.answer(question(asked))
 
     assert system.card.asker is Asker.HONOURED
-    assert all(isinstance(reply, Found) for reply in (own, other, principal))
+    assert all(isinstance(reply, RetrievalReply) for reply in (own, other, principal))
     assert {passage.day for passage in own.passages} == {3}
     assert {passage.day for passage in other.passages} == {5}
     assert {passage.day for passage in principal.passages} == {3, 5}
@@ -80,8 +80,8 @@ async def test_a_memory_is_empty_and_another_one_stays_so(model: FakeModel) -> N
     told = await one.answer(question("Who keeps the key?"))
     empty = await two.answer(question("Who keeps the key?"))
 
-    assert isinstance(told, Found)
-    assert isinstance(empty, Found)
+    assert isinstance(told, RetrievalReply)
+    assert isinstance(empty, RetrievalReply)
     assert told.passages
     assert not empty.passages
     await one.close()

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from recall_bench.core.memory import Found, Memory
+from recall_bench.core.memory import Memory, RetrievalReply
 from recall_bench.errors import SystemFault
-from recall_bench.systems.contrib.hebb_mind import _partition_of, _passage
+from recall_bench.systems.contrib.hebb_mind import _build_passage, _name_partition
 from recall_bench.testing import assert_contract_async
 from tests.models.openai_server import OpenAIServer, Response, ok
 from tests.products.installed import lent, python_of, served
@@ -21,7 +21,7 @@ PATIENCE_S = 600.0
 
 
 def test_sessions_that_look_alike_have_partitions_of_their_own() -> None:
-    names = {_partition_of(session) for session in ("", "team a", "team-a", "Team A", "日記")}
+    names = {_name_partition(session) for session in ("", "team a", "team-a", "Team A", "日記")}
 
     assert len(names) == 5
     assert all(name.startswith("mem_session_") and name.isascii() for name in names)
@@ -30,7 +30,7 @@ def test_sessions_that_look_alike_have_partitions_of_their_own() -> None:
 def test_what_a_model_wrote_is_quoted_under_the_date_and_the_session_it_read() -> None:
     kept = {"session_id": "2025-02-24/1/the team/red", "timestamp": "2025-02-24"}
 
-    found = _passage({"id": "m-1", "content": "Ada signed.", "metadata": kept}, 0.5)
+    found = _build_passage({"id": "m-1", "content": "Ada signed.", "metadata": kept}, 0.5)
 
     assert found == {
         "text": "On 2025-02-24 (the team/red): Ada signed.",
@@ -87,7 +87,7 @@ async def _days(memory: Memory) -> set[int | None]:
     """The days a memory finds that speak of the boiler."""
     await memory.settle()
     found = await memory.answer(question("To how many degrees was the boiler set?"))
-    assert isinstance(found, Found)
+    assert isinstance(found, RetrievalReply)
     return {passage.day for passage in found.passages}
 
 
@@ -128,11 +128,11 @@ async def test_consolidated_it_keeps_what_a_model_made_of_each_day_in_the_place_
 
     assert len(model.sessions) == 3
     assert "On 2025-02-24 (principal): The new boiler was set" in model.sessions[0]
-    assert isinstance(found, Found)
+    assert isinstance(found, RetrievalReply)
     assert [(passage.text, passage.day) for passage in found.passages] == [
         ("On 2025-02-24 (principal): Ada minds the boiler.", 1)
     ]
-    assert isinstance(elsewhere, Found)
+    assert isinstance(elsewhere, RetrievalReply)
     assert len(elsewhere.passages) == (0 if respects == "true" else 1)
 
 

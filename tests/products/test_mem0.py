@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from recall_bench.core.memory import Asker, Found
+from recall_bench.core.memory import Asker, RetrievalReply
 from recall_bench.errors import SystemFault, UsageError
 from recall_bench.systems.contrib.mem0 import Mem0, product
 from recall_bench.testing import CHECKS, assert_contract_async
@@ -97,7 +97,7 @@ async def test_with_inference_a_model_reads_each_session_of_a_day_and_its_words_
 
     assert len(model.prompts) == 4
     assert "On 2025-02-24\nprincipal\nGreenhouse\nThe new boiler" in model.prompts[0]
-    assert isinstance(found, Found)
+    assert isinstance(found, RetrievalReply)
     assert [(passage.text, passage.day) for passage in found.passages] == [
         ("On 2025-02-24 (principal): The boiler is minded by Ada.", 1)
     ]

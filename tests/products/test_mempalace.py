@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.memory import Asker, Found, Memory
-from recall_bench.systems.contrib.mempalace import _merged
+from recall_bench.core.memory import Asker, Memory, RetrievalReply
+from recall_bench.systems.contrib.mempalace import _merge_rankings
 from recall_bench.testing import CHECKS, assert_contract_async
 from tests.products.installed import lent, python_of, served
 from tests.products.pins import pinned
@@ -20,7 +20,7 @@ def test_two_rankings_become_one_that_keeps_the_order_of_each() -> None:
     words_first = [{"id": 1, "similarity": 0.4}, {"id": 2, "similarity": 0.9}]
     other_room = [{"id": 3, "similarity": 0.5}, {"id": 4, "similarity": 0.1}]
 
-    merged = _merged([words_first, other_room, []])
+    merged = _merge_rankings([words_first, other_room, []])
 
     assert [hit["id"] for hit in merged] == [3, 1, 2, 4]
 
@@ -82,6 +82,6 @@ async def _days(memory: Memory) -> set[int | None]:
     days: set[int | None] = set()
     for text in QUESTIONS:
         found = await memory.answer(question(text))
-        assert isinstance(found, Found)
+        assert isinstance(found, RetrievalReply)
         days |= {passage.day for passage in found.passages}
     return days

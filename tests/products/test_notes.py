@@ -5,9 +5,15 @@ from datetime import date, datetime
 import pytest
 
 from recall_bench.core.history import Episode
-from recall_bench.systems.builtin.passages import excerpts
-from recall_bench.systems.builtin.shelf import quote
-from recall_bench.systems.contrib.notes import NO_SESSION, Note, notes_of, passage, sessions_seen
+from recall_bench.systems.builtin.passages import split_chunks
+from recall_bench.systems.builtin.shelf import format_quote
+from recall_bench.systems.contrib.notes import (
+    NO_SESSION,
+    DayNote,
+    build_note_passage,
+    list_visible_sessions,
+    split_notes,
+)
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 DAY = """---
@@ -28,8 +34,10 @@ The rent is 900 euros. It is due on Friday.
 """
 
 
-def cut(day: int = 7, content: str = DAY) -> tuple[Note, ...]:
-    return notes_of(day, content, DayMetadata(day_number=day, date="2026-01-31", persona_id="ada"))
+def cut(day: int = 7, content: str = DAY) -> tuple[DayNote, ...]:
+    return split_notes(
+        day, content, DayMetadata(day_number=day, date="2026-01-31", persona_id="ada")
+    )
 
 
 def asked_from(session: str) -> QueryContext:
@@ -43,9 +51,12 @@ def test_a_note_is_what_the_built_ins_search_and_quote() -> None:
 
     notes = cut()
 
-    assert [note.searched for note in notes] == [found.searched for found in excerpts(episode)]
+    assert [note.searched for note in notes] == [
+        found.search_text for found in split_chunks(episode)
+    ]
     assert [note.quoted for note in notes] == [
-        quote(found.text, date(2026, 1, 31), found.session) for found in excerpts(episode)
+        format_quote(found.text, date(2026, 1, 31), found.session)
+        for found in split_chunks(episode)
     ]
 
 
@@ -65,9 +76,9 @@ def test_ids_are_the_same_for_the_same_day_and_differ_between_days() -> None:
 def test_what_is_kept_fits_any_store_and_is_enough_to_give_the_note_back() -> None:
     rain, rent, *_ = cut()
 
-    assert rain.kept["session"] == NO_SESSION
-    assert all(isinstance(value, str | int) for value in rain.kept.values())
-    assert passage(rent.kept, 0.5) == {
+    assert rain.metadata["session"] == NO_SESSION
+    assert all(isinstance(value, str | int) for value in rain.metadata.values())
+    assert build_note_passage(rent.metadata, 0.5) == {
         "text": rent.quoted,
         "day": 7,
         "source": rent.id,
@@ -81,5 +92,5 @@ def test_a_day_without_a_sentence_has_no_notes(content: str) -> None:
 
 
 def test_the_principal_sees_all_and_others_their_own_session_and_none() -> None:
-    assert sessions_seen(asked_from("principal")) is None
-    assert sessions_seen(asked_from("team")) == (NO_SESSION, "team")
+    assert list_visible_sessions(asked_from("principal")) is None
+    assert list_visible_sessions(asked_from("team")) == (NO_SESSION, "team")

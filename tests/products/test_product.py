@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from recall_bench import plugins
-from recall_bench.core.memory import Found, MemorySystem
+from recall_bench.core.memory import MemorySystem, RetrievalReply
 from recall_bench.errors import UsageError
 from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
-from recall_bench.systems.python.system import system_from
+from recall_bench.systems.python.system import build_python_system
 from tests.systems.diary import question
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +49,7 @@ async def found(system: MemorySystem) -> str:
     reply = await memory.answer(question("?"))
     await memory.close()
     await system.close()
-    assert isinstance(reply, Found)
+    assert isinstance(reply, RetrievalReply)
     return reply.passages[0].text
 
 
@@ -70,7 +70,7 @@ async def test_the_card_has_every_setting_and_no_address() -> None:
 
 
 async def test_what_is_given_besides_the_settings_is_for_every_memory() -> None:
-    system = system_from(Shelf, {"k": 2}, given={"endpoint": "there"})
+    system = build_python_system(Shelf, {"k": 2}, given={"endpoint": "there"})
 
     await (await system.open("ada")).close()
 
@@ -122,7 +122,7 @@ def test_a_product_is_described_by_its_adapter() -> None:
 def test_naming_a_product_imports_nothing_of_it() -> None:
     products = {
         entry.value.partition(":")[0]
-        for entry in plugins.installed("systems")
+        for entry in plugins.list_plugins("systems")
         if ".contrib." in entry.value
     }
     program = (
@@ -137,7 +137,7 @@ def test_naming_a_product_imports_nothing_of_it() -> None:
 
     needed = {
         need.split(".")[0]
-        for entry in plugins.installed("systems")
+        for entry in plugins.list_plugins("systems")
         if ".contrib." in entry.value
         for need in entry.load().needs
     }

@@ -10,7 +10,7 @@ import pytest
 
 from recall_bench.core.memory import Asker, MemorySystem
 from recall_bench.systems.builtin.embedding import embed
-from recall_bench.systems.command.system import command_system
+from recall_bench.systems.command.system import start_command_system
 from recall_bench.testing import assert_contract_async
 from tests.products.embedding_server import endpoint
 from tests.products.in_process import finds
@@ -46,7 +46,7 @@ def python_of(name: str) -> str:
 async def served(name: str, *settings: str) -> MemorySystem:
     words = [python_of(name), "-m", "recall_bench", "serve", name, "--stdio"]
     words += [word for setting in settings for word in ("--config", setting)]
-    return await command_system(f"command:{' '.join(words)}", {})
+    return await start_command_system(f"command:{' '.join(words)}", {})
 
 
 def in_process(name: str, url: str) -> list[list[list[str]]]:

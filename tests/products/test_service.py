@@ -5,17 +5,17 @@ from datetime import date
 import pytest
 
 from recall_bench.errors import SystemBusy
-from recall_bench.systems.contrib.notes import notes_of
+from recall_bench.systems.contrib.notes import split_notes
 from recall_bench.systems.contrib.service import (
-    Faults,
-    Piece,
-    found,
-    key_of,
-    label,
-    labels_seen,
-    own_name,
-    pieces_of,
-    processed,
+    ServiceErrors,
+    SessionPiece,
+    build_service_passage,
+    label_session,
+    list_visible_labels,
+    make_unique_name,
+    read_api_key,
+    split_pieces,
+    wait_for_processing,
 )
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
@@ -38,9 +38,9 @@ The dentist moved the appointment to Monday.
 """
 
 
-def cut(content: str = DAY, *, most: int = 10_000) -> list[Piece]:
+def cut(content: str = DAY, *, most: int = 10_000) -> list[SessionPiece]:
     told = DayMetadata(day_number=7, date="2026-01-31", persona_id="ada")
-    return pieces_of(7, content, told, most=most)
+    return split_pieces(7, content, told, most=most)
 
 
 class Refused(Exception):
@@ -59,7 +59,9 @@ class Away(Exception):
     pass
 
 
-FAULTS = Faults(product="Shelf", key="k-1", late=(Late,), unreachable=(Away,), refused=(Refused,))
+FAULTS = ServiceErrors(
+    product="Shelf", key="k-1", late=(Late,), unreachable=(Away,), refused=(Refused,)
+)
 
 
 def test_a_piece_is_what_one_session_said_under_its_headings() -> None:
@@ -79,11 +81,11 @@ def test_no_piece_is_longer_than_a_service_takes_and_nothing_is_lost(most: int) 
     told = DayMetadata(day_number=7, date="2026-01-31", persona_id="ada")
     content = DAY + "\n\nendless" * 3 + "x" * 2000
 
-    pieces = pieces_of(7, content, told, most=most)
+    pieces = split_pieces(7, content, told, most=most)
 
     assert max(len(piece.text) for piece in pieces) <= most
     whole = "".join("".join(piece.text.split()) for piece in pieces)
-    for note in notes_of(7, content, told):
+    for note in split_notes(7, content, told):
         assert "".join(note.searched.removeprefix(f"{note.context}\n").split()) in whole
 
 
@@ -92,13 +94,15 @@ def test_a_piece_is_dated_with_a_zone_and_marked_with_its_session() -> None:
 
     assert principal.at.isoformat() == "2026-01-31T00:00:00+00:00"
     assert (rain.label, principal.label) == ("session:", "session:principal")
-    assert all(str(value) for value in rain.kept.values())
+    assert all(str(value) for value in rain.metadata.values())
 
 
 def test_what_is_found_has_its_day_whatever_a_service_made_of_its_number() -> None:
     _, principal, _ = cut()
 
-    passage = found("The rent.", {**principal.kept, "day": "7.0"}, 0.5, result_id="r")
+    passage = build_service_passage(
+        "The rent.", {**principal.metadata, "day": "7.0"}, 0.5, result_id="r"
+    )
 
     assert passage == {
         "text": "On 2026-01-31 (principal): The rent.",
@@ -110,20 +114,20 @@ def test_what_is_found_has_its_day_whatever_a_service_made_of_its_number() -> No
 
 
 def test_what_a_service_kept_nothing_beside_is_given_back_as_it_is() -> None:
-    assert found("Somebody rents.", {}, None)["text"] == "Somebody rents."
-    assert found("Somebody rents.", {}, None)["day"] is None
+    assert build_service_passage("Somebody rents.", {}, None)["text"] == "Somebody rents."
+    assert build_service_passage("Somebody rents.", {}, None)["day"] is None
 
 
 def test_a_question_sees_its_own_session_and_none_and_the_principal_all() -> None:
     def asked_from(session: str) -> QueryContext:
         return QueryContext(date=date(2026, 2, 1), session=session, persona="ada", question_id="q")
 
-    assert labels_seen(asked_from("principal")) is None
-    assert labels_seen(asked_from("team")) == [label(None), label("team")]
+    assert list_visible_labels(asked_from("principal")) is None
+    assert list_visible_labels(asked_from("team")) == [label_session(None), label_session("team")]
 
 
 def test_names_are_never_the_same() -> None:
-    assert own_name() != own_name()
+    assert make_unique_name() != make_unique_name()
 
 
 @pytest.mark.parametrize("value", [None, "", "  "])
@@ -135,12 +139,12 @@ def test_a_key_that_is_not_there_is_asked_for_by_its_variable(
         monkeypatch.setenv("SHELF_KEY", value)
 
     with pytest.raises(RuntimeError, match="Shelf wants a key; put it into the variable SHELF_KEY"):
-        key_of("Shelf", "SHELF_KEY")
+        read_api_key("Shelf", "SHELF_KEY")
 
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_busy_service_says_when_to_come_back(status: int) -> None:
-    with pytest.raises(SystemBusy) as busy, FAULTS.told():
+    with pytest.raises(SystemBusy) as busy, FAULTS.translate():
         raise Refused(status, "slowly", {"retry-after": "9"})
 
     assert busy.value.retry_after_s == 9
@@ -158,7 +162,7 @@ def test_a_busy_service_says_when_to_come_back(status: int) -> None:
 def test_other_errors_are_told_apart_and_none_holds_the_key(
     error: Exception, meant: type[Exception]
 ) -> None:
-    with pytest.raises(meant, match="Shelf") as raised, FAULTS.told():
+    with pytest.raises(meant, match="Shelf") as raised, FAULTS.translate():
         raise error
 
     assert "k-1" not in str(raised.value)
@@ -175,7 +179,7 @@ async def test_waiting_ends_when_nothing_is_waiting_busy_or_not() -> None:
             raise state
         return state
 
-    await processed("Shelf", waiting, timeout_s=60, poll_s=0)
+    await wait_for_processing("Shelf", waiting, timeout_s=60, poll_s=0)
 
     assert states == []
 
@@ -186,4 +190,4 @@ async def test_waiting_has_an_end_and_says_how_to_move_it() -> None:
         return 3
 
     with pytest.raises(RuntimeError, match=r"Shelf was still processing 3 .* settle_timeout_s"):
-        await processed("Shelf", waiting, timeout_s=0.02, poll_s=0.01)
+        await wait_for_processing("Shelf", waiting, timeout_s=0.02, poll_s=0.01)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from recall_bench.core.memory import Asker, Clock, Found, MemorySystem
+from recall_bench.core.memory import Asker, Clock, MemorySystem, RetrievalReply
 from recall_bench.errors import SystemBusy, SystemFault, SystemGone, UsageError
 from recall_bench.testing import CHECKS, assert_contract_async
 from tests.products.fake_hindsight import FakeHindsight
@@ -160,7 +160,7 @@ async def test_what_is_found_is_traced_dated_and_scored_and_all_is_deleted_at_th
 
     reply = await memory.answer(question("What did Inspector Hale praise?"))
 
-    assert isinstance(reply, Found)
+    assert isinstance(reply, RetrievalReply)
     assert reply.passages[0].day == 7
     assert reply.passages[0].text.startswith("On 2025-03-02 (principal): ")
     assert "praised the drainage" in reply.passages[0].text

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from recall_bench.systems.builtin.embedding import DIMENSIONS, embed
-from recall_bench.systems.contrib.vectors import BATCH, Vectors
+from recall_bench.systems.contrib.vectors import EMBEDDING_BATCH, ProductEmbedder
 from tests.products.embedding_server import endpoint
 
 
@@ -21,7 +21,7 @@ def lengths(request: dict[str, Any]) -> tuple[int, object]:
 
 
 def test_without_an_endpoint_the_embedded_vectors_are_used() -> None:
-    vectors = Vectors()
+    vectors = ProductEmbedder()
 
     found = vectors.embed(["a cat", "rain"])
 
@@ -37,8 +37,8 @@ def test_an_endpoint_is_asked_where_there_is_one_and_its_order_is_put_right() ->
         return lengths(request)
 
     with endpoint(reply) as url:
-        found = Vectors(url).embed(["a", "bb", "ccc"])
-        dimensions = Vectors(url).dimensions
+        found = ProductEmbedder(url).embed(["a", "bb", "ccc"])
+        dimensions = ProductEmbedder(url).dimensions
 
     assert found == [[1.0, 0.5], [2.0, 0.5], [3.0, 0.5]]
     assert dimensions == 2
@@ -53,12 +53,12 @@ def test_many_texts_are_sent_in_batches_and_none_in_no_request() -> None:
         return lengths(request)
 
     with endpoint(reply) as url:
-        found = Vectors(url).embed(["x" * n for n in range(1, BATCH + 3)])
-        nothing = Vectors(url).embed([])
+        found = ProductEmbedder(url).embed(["x" * n for n in range(1, EMBEDDING_BATCH + 3)])
+        nothing = ProductEmbedder(url).embed([])
 
-    assert [vector[0] for vector in found] == list(range(1, BATCH + 3))
+    assert [vector[0] for vector in found] == list(range(1, EMBEDDING_BATCH + 3))
     assert nothing == []
-    assert sizes == [BATCH, 2]
+    assert sizes == [EMBEDDING_BATCH, 2]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_an_endpoint_that_does_not_embed_is_an_error_and_never_a_vector(
     status: int, body: object, error: type[Exception]
 ) -> None:
     with endpoint(lambda _: (status, body)) as url, pytest.raises(error) as raised:
-        Vectors(url).embed(["a"])
+        ProductEmbedder(url).embed(["a"])
 
     assert "/v1/embeddings" in str(raised.value)
 
@@ -85,4 +85,4 @@ def test_an_endpoint_that_is_not_there_is_out_of_reach() -> None:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
         with pytest.raises(ConnectionError, match="cannot be reached"):
-            Vectors(f"http://127.0.0.1:{port}/v1").embed(["a"])
+            ProductEmbedder(f"http://127.0.0.1:{port}/v1").embed(["a"])

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from recall_bench.core.memory import Found
+from recall_bench.core.memory import RetrievalReply
 from tests.products.fake_service import KEY, Reply, Request, running, without_proxies
 from tests.products.fake_zep import FakeZep
 from tests.products.installed import python_of, served
@@ -63,7 +63,7 @@ async def test_a_fact_has_the_time_it_holds_and_the_day_it_was_told(service: Out
 
     reply = await memory.answer(question("When does the stall open?"))
 
-    assert isinstance(reply, Found)
+    assert isinstance(reply, RetrievalReply)
     (passage,) = reply.passages
     assert passage.text.startswith("On 1999-12-31 (market): ")
     assert passage.text.endswith("(until 2001-02-03)")

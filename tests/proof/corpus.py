@@ -5,8 +5,8 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from recall_bench.proof.check import check
-from recall_bench.proof.finding import Report
+from recall_bench.proof.check import verify_world
+from recall_bench.proof.finding import VerificationReport
 
 LEXICON: dict[str, Any] = {
     "dates": "day-first",
@@ -367,10 +367,10 @@ class Corpus:
         asked = json.dumps([self._asked(each) for each in self.questions])
         (qa / "questions.yaml").write_text(asked, encoding="utf-8")
 
-    def prove(self) -> Report:
+    def prove(self) -> VerificationReport:
         """Write it and prove it."""
         self.write()
-        return check(self.folder, "arcs-40d.yaml")
+        return verify_world(self.folder, "arcs-40d.yaml")
 
     def found(self) -> list[tuple[str, str]]:
         """What the proof finds: code and place."""

@@ -32,7 +32,7 @@ def test_the_hand_written_world_is_proved(corpus: Corpus) -> None:
 
     assert report.findings == ()
     assert (report.questions, report.rederived) == (18, 18)
-    assert report.is_proved
+    assert report.is_verified
 
 
 @pytest.mark.parametrize("name", sorted(WRONG))

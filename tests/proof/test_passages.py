@@ -2,14 +2,16 @@
 
 import pytest
 
-from recall_bench.proof.passages import Sentence, Splitter, divide
+from recall_bench.proof.passages import DaySentence, SentenceSplitter, parse_day
 
 FRONT = "---\ntype: daily\n---\n\n"
 
 
-def read(body: str, *names: str) -> list[Sentence]:
-    day = divide(7, FRONT + body)
-    return [s for block in day.blocks for s in Splitter(names).sentences(day, block)]
+def read(body: str, *names: str) -> list[DaySentence]:
+    day = parse_day(7, FRONT + body)
+    return [
+        s for block in day.blocks for s in SentenceSplitter(names).iterate_sentences(day, block)
+    ]
 
 
 def sentences(prose: str, *names: str) -> list[str]:
@@ -97,9 +99,9 @@ def test_line_ends_of_any_kind_keep_the_offsets() -> None:
     raw = (
         "---\r\ntype: daily\r\n---\r\n\r\n# session: a\r\n\r\n### H\r\nOne\r\ntwo.\r\n- Three.\r\n"
     )
-    day = divide(1, raw)
+    day = parse_day(1, raw)
 
-    found = [s for block in day.blocks for s in Splitter().sentences(day, block)]
+    found = [s for block in day.blocks for s in SentenceSplitter().iterate_sentences(day, block)]
 
     assert [raw[s.start : s.end] for s in found] == ["H", "One\r\ntwo.", "Three."]
 

@@ -8,7 +8,7 @@ import pytest
 
 import recall_bench.proof
 from recall_bench.errors import Malformed, UsageError
-from recall_bench.proof.check import check
+from recall_bench.proof.check import verify_world
 from tests.proof.corpus import Corpus
 
 Mutation = Callable[[Corpus], None]
@@ -73,7 +73,7 @@ def test_a_mutated_world_is_not_proved(
     report = corpus.prove()
 
     assert found in [(str(finding.code), finding.where) for finding in report.findings]
-    assert not report.is_proved
+    assert not report.is_verified
 
 
 def test_every_message_is_one_sentence_with_its_place(corpus: Corpus) -> None:
@@ -128,7 +128,7 @@ def test_a_day_that_cannot_be_read_is_found(corpus: Corpus) -> None:
     corpus.write()
     (corpus.folder / "memories-40d" / "day-0039.md").write_bytes(b"")
 
-    report = check(corpus.folder, "arcs-40d.yaml")
+    report = verify_world(corpus.folder, "arcs-40d.yaml")
 
     assert {finding.code for finding in report.findings} == {"day"}
 
@@ -158,7 +158,7 @@ def test_a_world_without_a_lexicon_cannot_be_proved(corpus: Corpus) -> None:
     (corpus.folder / "qa-40d" / "lexicon.json").unlink()
 
     with pytest.raises(UsageError, match=r"only worlds built by the simulator .* `lint`"):
-        check(corpus.folder, "arcs-40d.yaml")
+        verify_world(corpus.folder, "arcs-40d.yaml")
 
 
 @pytest.mark.parametrize(

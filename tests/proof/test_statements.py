@@ -7,29 +7,29 @@ from typing import Any
 
 import pytest
 
-from recall_bench.proof.check import read_account
+from recall_bench.proof.check import read_statements
 from recall_bench.proof.lexicon import read_lexicon
-from recall_bench.proof.passages import divide
-from recall_bench.proof.statements import Table
+from recall_bench.proof.passages import parse_day
+from recall_bench.proof.statements import StatementTable
 from tests.proof.corpus import LEXICON, Corpus
 
 ONE, TWO = "regression-1", "regression-2"
 
 
-def read(tmp_path: Path, *blocks: str, **slots: dict[str, Any]) -> Table:
+def read(tmp_path: Path, *blocks: str, **slots: dict[str, Any]) -> StatementTable:
     """The table of one day that tells these blocks in one session."""
     lexicon = deepcopy(LEXICON)
     lexicon["slots"] |= {f"regression.{name}": slot for name, slot in slots.items()}
     (tmp_path / "lexicon.json").write_text(json.dumps(lexicon), encoding="utf-8")
-    told = divide(5, "# session: oncall\n\n" + "\n\n".join(f"### {block}" for block in blocks))
-    return read_account(read_lexicon(tmp_path / "lexicon.json", "l"), [told]).table
+    told = parse_day(5, "# session: oncall\n\n" + "\n\n".join(f"### {block}" for block in blocks))
+    return read_statements(read_lexicon(tmp_path / "lexicon.json", "l"), [told]).table
 
 
-def stated(table: Table, slot: str, thread: str = ONE) -> list[tuple[str, bool]]:
+def stated(table: StatementTable, slot: str, thread: str = ONE) -> list[tuple[str, bool]]:
     return [(s.value.surface, s.is_stale) for s in table.stated.get((thread, slot), [])]
 
 
-def doubted(table: Table, what: str, thread: str = ONE) -> int:
+def doubted(table: StatementTable, what: str, thread: str = ONE) -> int:
     return len(table.doubts.get((thread, what), []))
 
 

@@ -5,19 +5,19 @@ from decimal import Decimal
 
 import pytest
 
-from recall_bench.proof.names import NameIndex, Unnamed
+from recall_bench.proof.names import NameIndex, UnnamedValueReader
 from recall_bench.proof.values import (
     Amount,
     PatternReader,
-    choice_reader,
-    code_reader,
-    date_reader,
-    money_reader,
-    number_reader,
-    percent_reader,
-    person_reader,
-    time_reader,
-    word_reader,
+    build_choice_reader,
+    build_code_reader,
+    build_date_reader,
+    build_money_reader,
+    build_number_reader,
+    build_percent_reader,
+    build_person_reader,
+    build_time_reader,
+    build_yes_no_reader,
 )
 
 TODAY = date(2025, 1, 10)
@@ -40,18 +40,20 @@ def keys(reader: PatternReader, text: str) -> list[object]:
     ],
 )
 def test_money_is_its_amount(text: str, amount: str) -> None:
-    assert keys(money_reader(), f"It cost {text}, more or less.") == [Amount("$", Decimal(amount))]
+    assert keys(build_money_reader(), f"It cost {text}, more or less.") == [
+        Amount("$", Decimal(amount))
+    ]
 
 
 def test_money_knows_its_currency() -> None:
-    assert keys(money_reader(), "£1.2 million or €7") == [
+    assert keys(build_money_reader(), "£1.2 million or €7") == [
         Amount("£", Decimal(1_200_000)),
         Amount("€", Decimal(7)),
     ]
 
 
 def test_misprinted_money_is_none() -> None:
-    assert keys(money_reader(), "It cost $4,3500 or $1.2.3.") == []
+    assert keys(build_money_reader(), "It cost $4,3500 or $1.2.3.") == []
 
 
 @pytest.mark.parametrize(
@@ -66,27 +68,27 @@ def test_misprinted_money_is_none() -> None:
     ],
 )
 def test_a_number_is_its_amount_in_its_unit(unit: str | None, text: str, number: str) -> None:
-    assert keys(number_reader(unit), text) == [Amount(unit or "", Decimal(number))]
+    assert keys(build_number_reader(unit), text) == [Amount(unit or "", Decimal(number))]
 
 
 @pytest.mark.parametrize("text", ["RB-4113", "lot 3B", "1/2", "3-5", "4 March", "£7", "08:45"])
 def test_what_only_looks_like_a_number_is_none(text: str) -> None:
-    assert keys(number_reader(), text) == []
+    assert keys(build_number_reader(), text) == []
 
 
 @pytest.mark.parametrize("text", ["2.5 mg/kg", "12 mgs", "12", "1,2400 mg"])
 def test_a_number_in_another_unit_is_none(text: str) -> None:
-    assert keys(number_reader("mg"), text) == []
+    assert keys(build_number_reader("mg"), text) == []
 
 
 def test_a_percentage_may_have_a_blank() -> None:
-    assert keys(percent_reader(), "12%, 3.5 % and 7 per cent") == [
+    assert keys(build_percent_reader(), "12%, 3.5 % and 7 per cent") == [
         Amount("%", Decimal(n)) for n in ("12", "3.5", "7")
     ]
 
 
 def test_a_time_has_two_digits() -> None:
-    assert keys(time_reader(), "at 8:45 or 08:45, not 25:10 or 1:2:30") == ["08:45", "08:45"]
+    assert keys(build_time_reader(), "at 8:45 or 08:45, not 25:10 or 1:2:30") == ["08:45", "08:45"]
 
 
 @pytest.mark.parametrize(
@@ -103,11 +105,11 @@ def test_a_time_has_two_digits() -> None:
     ],
 )
 def test_a_date_is_the_same_in_any_order(text: str) -> None:
-    assert keys(date_reader(), f"It is due {text}, they say.") == [date(2025, 3, 4)]
+    assert keys(build_date_reader(), f"It is due {text}, they say.") == [date(2025, 3, 4)]
 
 
 def test_a_date_without_its_year_is_the_nearest() -> None:
-    assert keys(date_reader(), "28 December, 2 June and 29 February") == [
+    assert keys(build_date_reader(), "28 December, 2 June and 29 February") == [
         date(2024, 12, 28),
         date(2025, 6, 2),
         date(2024, 2, 29),
@@ -115,11 +117,11 @@ def test_a_date_without_its_year_is_the_nearest() -> None:
 
 
 def test_a_day_the_calendar_lacks_is_no_date() -> None:
-    assert keys(date_reader(), "31 June 2025, 2025-02-30, March 2025, May 45") == []
+    assert keys(build_date_reader(), "31 June 2025, 2025-02-30, March 2025, May 45") == []
 
 
 def test_people_are_one_by_any_name() -> None:
-    assert keys(person_reader(PEOPLE), "Priya, Priya Raman's friend Dr. Sam Oh; Ohio") == [
+    assert keys(build_person_reader(PEOPLE), "Priya, Priya Raman's friend Dr. Sam Oh; Ohio") == [
         "Priya Raman",
         "Priya Raman",
         "Dr. Sam Oh",
@@ -127,7 +129,7 @@ def test_people_are_one_by_any_name() -> None:
 
 
 def test_the_longest_option_wins_and_case_does_not_count() -> None:
-    reader = choice_reader(["a bad index", "a bad index rebuild", "the cache"])
+    reader = build_choice_reader(["a bad index", "a bad index rebuild", "the cache"])
 
     assert keys(reader, "A bad index rebuild; THE CACHE; a bad  index; cached") == [
         "a bad index rebuild",
@@ -137,7 +139,7 @@ def test_the_longest_option_wins_and_case_does_not_count() -> None:
 
 
 def test_a_code_has_its_shape() -> None:
-    assert keys(code_reader("LT-####-?"), "LT-4471-B, LT-447-B, LT-4471-BX, XLT-4471-B") == [
+    assert keys(build_code_reader("LT-####-?"), "LT-4471-B, LT-447-B, LT-4471-BX, XLT-4471-B") == [
         "LT-4471-B"
     ]
 
@@ -145,16 +147,16 @@ def test_a_code_has_its_shape() -> None:
 def test_without_a_shape_a_code_is_a_word_with_a_digit() -> None:
     text = "Lot 7B-2 came on 4 March 2025 at 08:45 for $3, the 3rd at 5%, see v1.2."
 
-    assert keys(code_reader(), text) == ["7B-2", "v1.2"]
+    assert keys(build_code_reader(), text) == ["7B-2", "v1.2"]
 
 
 def test_only_an_opening_yes_or_no_counts() -> None:
-    assert keys(word_reader(), "“Yes, no doubt.”") == ["yes"]
-    assert keys(word_reader(), "Nobody said no.") == []
+    assert keys(build_yes_no_reader(), "“Yes, no doubt.”") == ["yes"]
+    assert keys(build_yes_no_reader(), "Nobody said no.") == []
 
 
 def test_a_value_keeps_how_and_where_it_was_written() -> None:
-    (value,) = money_reader().find("It cost $640M.", TODAY)
+    (value,) = build_money_reader().find("It cost $640M.", TODAY)
 
     assert (value.surface, value.start, value.end) == ("$640M", 8, 13)
 
@@ -168,6 +170,6 @@ def test_names_are_found_whole_and_the_longest_wins() -> None:
 
 
 def test_a_value_within_a_threads_name_is_none() -> None:
-    reader = Unnamed(code_reader(), NameIndex({"RB-4113": "one"}))
+    reader = UnnamedValueReader(build_code_reader(), NameIndex({"RB-4113": "one"}))
 
     assert [value.key for value in reader.find("RB-4113 has lot 7B.", TODAY)] == ["7B"]

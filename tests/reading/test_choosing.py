@@ -5,19 +5,19 @@ guessed.
 import pytest
 
 from recall_bench.core.question import Question
-from recall_bench.judging.protocols.choice import chosen, lettered
+from recall_bench.judging.protocols.choice import parse_options, read_choice
 from recall_bench.models.model import Prompt
 from recall_bench.reading import choosing
-from recall_bench.reading.choosing import choose
+from recall_bench.reading.choosing import choose_option
 from recall_bench.reading.extractive import ExtractiveReader
 from recall_bench.reading.model import (
-    CHOOSING,
-    CHOOSING_CLOSING,
+    CHOICE_CLOSING,
+    CHOICE_INSTRUCTION,
     CLOSING,
     INSTRUCTION,
-    build_prompt,
-    choosing_digest,
-    prompt_digest,
+    build_reader_prompt,
+    digest_choice_prompt,
+    digest_prompt,
 )
 from recall_bench.systems.builtin.extractive import NO_RECORD
 from tests.reading.asking import ask, found
@@ -44,7 +44,7 @@ async def test_the_option_that_was_found_is_named_with_its_letter() -> None:
 
 @pytest.mark.anyio
 async def test_the_answer_is_one_that_a_strict_reading_understands() -> None:
-    assert chosen(await read(ASKED, BREAD), lettered(list(CHOICES))) == "B"
+    assert read_choice(await read(ASKED, BREAD), parse_options(list(CHOICES))) == "B"
 
 
 @pytest.mark.anyio
@@ -79,7 +79,9 @@ async def test_a_question_without_choices_is_quoted_as_ever() -> None:
 def test_letters_are_not_weighed() -> None:
     weights = {"a vase": 0.1, "the (A) note": 0.2}
 
-    assert choose(("(A) a vase", "(b) the (A) note"), weights.__getitem__) == "(b) the (A) note"
+    assert (
+        choose_option(("(A) a vase", "(b) the (A) note"), weights.__getitem__) == "(b) the (A) note"
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,38 +98,38 @@ def test_only_what_weighs_most_alone_is_chosen(
 ) -> None:
     by_text = dict(zip("xyz", weights, strict=True))
 
-    assert choose(("(A) x", "(B) y", "(C) z"), by_text.__getitem__) == answer
+    assert choose_option(("(A) x", "(B) y", "(C) z"), by_text.__getitem__) == answer
 
 
 def test_no_options_are_no_choice_and_neither_is_a_single_one_without_support() -> None:
-    assert choose((), lambda _: 1.0) is None
-    assert choose(("(A) x",), lambda _: 0.0) is None
+    assert choose_option((), lambda _: 1.0) is None
+    assert choose_option(("(A) x",), lambda _: 0.0) is None
 
 
 def test_the_card_tells_how_choices_are_made() -> None:
-    assert ExtractiveReader.card.config["choosing"] == choosing.VERSION
+    assert ExtractiveReader.card.config["choosing"] == choosing.CHOICE_VERSION
     assert ExtractiveReader.card.version == "1"
 
 
 def test_a_model_is_asked_for_the_letter() -> None:
-    prompt = build_prompt(ASKED, found(BREAD))
+    prompt = build_reader_prompt(ASKED, found(BREAD))
 
-    assert prompt.system == f"{INSTRUCTION}\n{CHOOSING}"
-    assert prompt.user.endswith(f"\n\n{CHOOSING_CLOSING}")
+    assert prompt.system == f"{INSTRUCTION}\n{CHOICE_INSTRUCTION}"
+    assert prompt.user.endswith(f"\n\n{CHOICE_CLOSING}")
     assert "(B) You baked rye bread" in prompt.user
 
 
 def test_the_prompt_of_a_question_without_choices_is_what_it_was() -> None:
     """Its digest stands in the plans of runs made before there were choices."""
-    prompt = build_prompt(ask("Why?"), found("Rain."))
+    prompt = build_reader_prompt(ask("Why?"), found("Rain."))
 
     assert prompt == Prompt(
         system=INSTRUCTION,
         user='Asked on: 2024-03-03\nAsked by: the principal\nQuestion: "Why?"\n\n'
         f'Passages, best first:\n1. "Rain."\n\n{CLOSING}',
     )
-    assert prompt_digest().startswith("00a769aea3ec575d")
+    assert digest_prompt().startswith("00a769aea3ec575d")
 
 
 def test_what_is_said_about_choices_has_a_digest_of_its_own() -> None:
-    assert choosing_digest() != prompt_digest()
+    assert digest_choice_prompt() != digest_prompt()

@@ -12,7 +12,7 @@ from recall_bench.reading.extractive import (
     QUOTES,
     WORD_WEIGHT,
     ExtractiveReader,
-    Support,
+    TextSupport,
 )
 from recall_bench.systems.builtin.extractive import NO_RECORD
 from tests.reading.asking import ask, found
@@ -74,19 +74,19 @@ async def test_a_question_without_a_word_of_substance_finds_no_support(question:
 
 
 async def test_support_is_the_share_of_content_words_in_what_is_quoted() -> None:
-    words, meaning = Support().of("Which vaccine for the cat?", ["A cat slept.", OTHER])
+    words, meaning = TextSupport().measure("Which vaccine for the cat?", ["A cat slept.", OTHER])
 
     assert words == 0.5
     assert 0 < meaning < 1
 
 
 async def test_support_does_not_depend_on_what_was_read_before() -> None:
-    support = Support()
-    before = support.of(QUESTION, [OTHER])
+    support = TextSupport()
+    before = support.measure(QUESTION, [OTHER])
 
-    support.of(QUESTION, [RIGHT])
+    support.measure(QUESTION, [RIGHT])
 
-    assert support.of(QUESTION, [OTHER]) == before
+    assert support.measure(QUESTION, [OTHER]) == before
 
 
 async def test_blank_passages_are_not_quoted() -> None:
@@ -98,6 +98,6 @@ def test_the_card_tells_what_can_change_an_answer() -> None:
         "quotes": QUOTES,
         "word_weight": WORD_WEIGHT,
         "no_record_below": NO_RECORD_BELOW,
-        "choosing": choosing.VERSION,
+        "choosing": choosing.CHOICE_VERSION,
     }
     assert ExtractiveReader.card.model is None

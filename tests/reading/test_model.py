@@ -20,9 +20,9 @@ from recall_bench.models.spec import parse_spec
 from recall_bench.reading.model import (
     CLOSING,
     ModelReader,
-    build_prompt,
-    choosing_digest,
-    prompt_digest,
+    build_reader_prompt,
+    digest_choice_prompt,
+    digest_prompt,
 )
 from recall_bench.systems.builtin.extractive import NO_RECORD
 from tests.models.openai_server import (
@@ -81,7 +81,7 @@ async def test_the_model_is_sent_the_prompt_as_built() -> None:
     async with reader_at(ok("Fig.")) as (reader, server):
         await reader.read(QUESTION, CAT)
 
-    prompt = build_prompt(QUESTION, CAT)
+    prompt = build_reader_prompt(QUESTION, CAT)
     sent = [message["content"] for message in server.requests[0].json["messages"]]
     assert sent == [prompt.system, prompt.user]
 
@@ -123,19 +123,19 @@ async def test_the_card_names_the_model_and_the_prompt() -> None:
         card = reader.card
 
     assert card.model == f"openai:any;{server.base_url}"
-    assert card.config == {"prompt": prompt_digest(), "choosing": choosing_digest()}
+    assert card.config == {"prompt": digest_prompt(), "choosing": digest_choice_prompt()}
 
 
 def test_the_prompt_tells_the_date_and_who_asks() -> None:
-    ours = build_prompt(QUESTION, CAT).user
-    guest = build_prompt(ask("Why?", session="book-club"), CAT).user
+    ours = build_reader_prompt(QUESTION, CAT).user
+    guest = build_reader_prompt(ask("Why?", session="book-club"), CAT).user
 
     assert "Asked on: 2024-03-03\nAsked by: the principal\n" in ours
     assert 'Asked by: session "book-club"\n' in guest
 
 
 def test_choices_are_told() -> None:
-    told = build_prompt(ask("Which?", choices=("Fig", "Plum")), CAT).user
+    told = build_reader_prompt(ask("Which?", choices=("Fig", "Plum")), CAT).user
 
     assert '\nChoices: ["Fig", "Plum"]\n' in told
 
@@ -143,7 +143,7 @@ def test_choices_are_told() -> None:
 @given(st.lists(st.text(), min_size=1, max_size=5), st.text())
 def test_every_text_stays_on_its_line_and_is_there_whole(texts: list[str], asked: str) -> None:
     """What cannot be sent, half a surrogate pair, becomes a question mark."""
-    user = build_prompt(ask(asked), found(*texts)).user
+    user = build_reader_prompt(ask(asked), found(*texts)).user
 
     lines = user.splitlines()
     start = lines.index("Passages, best first:") + 1
@@ -158,6 +158,6 @@ def test_every_text_stays_on_its_line_and_is_there_whole(texts: list[str], asked
 
 
 def test_half_a_surrogate_pair_can_be_sent() -> None:
-    user = build_prompt(QUESTION, found("cat \ud83d")).user
+    user = build_reader_prompt(QUESTION, found("cat \ud83d")).user
 
     assert '1. "cat ?"' in user.encode().decode()

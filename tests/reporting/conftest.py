@@ -20,7 +20,7 @@ from recall_bench.core.event import (
     RunResumed,
     RunStarted,
     Settled,
-    encode,
+    encode_event,
 )
 from recall_bench.core.memory import Answer, Passage, SystemCard
 from recall_bench.core.plan import Checkpoint, Plan, ScenarioCard, Trial
@@ -81,7 +81,7 @@ def plan_of(scenarios: dict[str, Sequence[Item]], **settings: object) -> Plan:
         judge=JudgeCard(name="exact", version="1"),
         seed=0,
     )
-    return plan.but(**settings)
+    return plan.replace(**settings)
 
 
 class Story:
@@ -105,7 +105,7 @@ class Story:
             self.declare(name, items)
 
     def add(self, event: Event) -> None:
-        self.lines.append(encode(event) + b"\n")
+        self.lines.append(encode_event(event) + b"\n")
 
     def declare(self, scenario: str, items: Sequence[Item]) -> None:
         """Four days and these questions."""
@@ -128,7 +128,7 @@ class Story:
 
     def judge(self, trial: Trial, verdict: Verdict = PERFECT, **review: object) -> None:
         event = Judged(at=self._tick(), trial=trial, verdict=verdict)
-        self.add(event.but(**review))
+        self.add(event.replace(**review))
 
     def both(self, trial: Trial, verdict: Verdict = PERFECT, text: str = "something") -> None:
         self.answer(trial, text)

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_bench.reporting.heatmap.colour import (
-    Scale,
-    contrast,
-    hallucination_colour,
-    ink,
-    score_colour,
+    ColourScale,
+    choose_ink,
+    colour_rate,
+    colour_score,
+    compute_contrast,
 )
 
 READABLE = 4.5
@@ -39,12 +39,12 @@ BLIND = {
 }
 """What is left of linear red, green and blue (Machado, Oliveira and Fernandes 2009)."""
 
-every_scale = pytest.mark.parametrize("scale", list(Scale))
+every_scale = pytest.mark.parametrize("scale", list(ColourScale))
 every_eye = pytest.mark.parametrize("eye", BLIND)
 
 
 def lightness(colour: str) -> float:
-    return contrast(colour, "#000000")
+    return compute_contrast(colour, "#000000")
 
 
 def seen(colour: str, eye: str) -> tuple[float, float, float]:
@@ -64,37 +64,37 @@ def seen(colour: str, eye: str) -> tuple[float, float, float]:
 
 
 def test_contrast_is_the_known_one() -> None:
-    assert contrast("#000000", "#ffffff") == pytest.approx(21)
-    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+    assert compute_contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert compute_contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
 
 
 @every_scale
 @given(st.floats(0, 6))
-def test_text_can_be_read_on_every_score(scale: Scale, mean: float) -> None:
-    colour = score_colour(mean, 6, scale)
+def test_text_can_be_read_on_every_score(scale: ColourScale, mean: float) -> None:
+    colour = colour_score(mean, 6, scale)
 
-    assert contrast(colour, ink(colour)) >= READABLE
+    assert compute_contrast(colour, choose_ink(colour)) >= READABLE
 
 
 @every_scale
 @given(st.floats(0, 1))
-def test_text_can_be_read_on_every_rate(scale: Scale, rate: float) -> None:
-    colour = hallucination_colour(rate, scale)
+def test_text_can_be_read_on_every_rate(scale: ColourScale, rate: float) -> None:
+    colour = colour_rate(rate, scale)
 
-    assert contrast(colour, ink(colour)) >= READABLE
+    assert compute_contrast(colour, choose_ink(colour)) >= READABLE
 
 
 @every_scale
-def test_a_better_score_is_always_lighter(scale: Scale) -> None:
+def test_a_better_score_is_always_lighter(scale: ColourScale) -> None:
     """So the scale reads without colour, and without telling red from green."""
-    steps = [lightness(score_colour(tenth / 10, 6, scale)) for tenth in range(61)]
+    steps = [lightness(colour_score(tenth / 10, 6, scale)) for tenth in range(61)]
 
     assert all(later > earlier for earlier, later in pairwise(steps))
 
 
 @every_scale
-def test_more_hallucination_is_always_darker(scale: Scale) -> None:
-    steps = [lightness(hallucination_colour(percent / 100, scale)) for percent in range(101)]
+def test_more_hallucination_is_always_darker(scale: ColourScale) -> None:
+    steps = [lightness(colour_rate(percent / 100, scale)) for percent in range(101)]
 
     assert all(later < earlier for earlier, later in pairwise(steps))
 
@@ -103,7 +103,7 @@ def test_more_hallucination_is_always_darker(scale: Scale) -> None:
 def test_every_eye_tells_neighbouring_scores_apart_by_lightness_alone(eye: str) -> None:
     """A third of a point is told apart anywhere on the scale; the steps are even as well."""
     means = [third / 3 for third in range(19)]
-    lights = [seen(score_colour(mean, 6, Scale.COLOUR_BLIND), eye)[0] for mean in means]
+    lights = [seen(colour_score(mean, 6, ColourScale.COLOUR_BLIND), eye)[0] for mean in means]
 
     steps = [later - earlier for earlier, later in pairwise(lights)]
 
@@ -114,7 +114,7 @@ def test_every_eye_tells_neighbouring_scores_apart_by_lightness_alone(eye: str) 
 @every_eye
 def test_every_eye_tells_neighbouring_rates_apart(eye: str) -> None:
     rates = [(step / 12) ** 2 for step in range(13)]
-    lights = [seen(hallucination_colour(rate, Scale.COLOUR_BLIND), eye)[0] for rate in rates]
+    lights = [seen(colour_rate(rate, ColourScale.COLOUR_BLIND), eye)[0] for rate in rates]
 
     assert all(earlier - later > NOTICED for earlier, later in pairwise(lights))
 
@@ -124,8 +124,8 @@ def test_no_eye_takes_a_rate_for_a_score(eye: str) -> None:
     """The pale end of one scale and the light end of the other are unlike, and so are the dark."""
 
     def apart(mean: float, rate: float) -> float:
-        score = seen(score_colour(mean, 6, Scale.COLOUR_BLIND), eye)
-        other = seen(hallucination_colour(rate, Scale.COLOUR_BLIND), eye)
+        score = seen(colour_score(mean, 6, ColourScale.COLOUR_BLIND), eye)
+        other = seen(colour_rate(rate, ColourScale.COLOUR_BLIND), eye)
         return dist(score, other)
 
     assert apart(6, 0) > NOTICED
@@ -134,8 +134,10 @@ def test_no_eye_takes_a_rate_for_a_score(eye: str) -> None:
 
 def test_the_standard_scale_is_hard_for_some_and_so_another_is_needed() -> None:
     """Good and full marks look nearly alike to one man in twenty: by hue alone they differ."""
-    good, full = (seen(score_colour(mean, 6), "deuteranopia")[0] for mean in (4.5, 6))
-    better = [seen(score_colour(m, 6, Scale.COLOUR_BLIND), "deuteranopia")[0] for m in (4.5, 6)]
+    good, full = (seen(colour_score(mean, 6), "deuteranopia")[0] for mean in (4.5, 6))
+    better = [
+        seen(colour_score(m, 6, ColourScale.COLOUR_BLIND), "deuteranopia")[0] for m in (4.5, 6)
+    ]
 
     assert better[1] - better[0] > 3 * (full - good)
 
@@ -145,7 +147,7 @@ def test_red_amber_and_green_are_where_people_expect_them() -> None:
         red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
         return red, green, blue
 
-    worst, middle, best = (channels(score_colour(mean, 6)) for mean in (0, 3, 6))
+    worst, middle, best = (channels(colour_score(mean, 6)) for mean in (0, 3, 6))
 
     assert worst[0] > 3 * max(worst[1:])
     assert middle[0] > middle[1] > 2 * middle[2]

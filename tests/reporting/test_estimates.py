@@ -7,23 +7,23 @@ from random import Random
 import pytest
 
 from recall_bench.core.question import Disclosure, Item
-from recall_bench.core.standing import State
+from recall_bench.core.standing import TrialState
 from recall_bench.core.verdict import JudgeCard, Verdict
-from recall_bench.metrics.marks import Tally, total
+from recall_bench.metrics.marks import TrialTally, sum_tallies
 from recall_bench.reporting.estimates import (
     CELL_RESAMPLES,
     SEED,
-    Cell,
-    Estimates,
     Heatmap,
-    hallucination_estimate,
-    heatmaps,
-    overall_estimate,
+    HeatmapCell,
+    RunEstimates,
+    build_heatmaps,
+    estimate_hallucination,
+    estimate_overall,
 )
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import CheckpointSummary, summarise
 from recall_bench.statistics.clusters import RESAMPLES
-from recall_bench.statistics.estimate import Estimate, Method, mean_estimate
+from recall_bench.statistics.estimate import Estimate, IntervalMethod, estimate_mean
 from tests.reporting.conftest import (
     INVENTED,
     PERFECT,
@@ -53,9 +53,9 @@ def varied(folder: Path, personas: int, *, questions: int = 12, **settings: obje
     scenarios: dict[str, Sequence[Item]] = {f"p{n}": items for n in range(personas)}
     plan = plan_of(scenarios, **{"repeats": 2, "groups_enabled": True} | settings)
     story, chance = Story(folder, scenarios, plan), Random(7)
-    for name, standing in RunFolder.open(story.save()).standings.scenarios.items():
-        for row, sheet in enumerate(standing.sheets):
-            for repeat, item in standing.owed(row):
+    for name, standing in RunFolder.open(story.save()).states.scenarios.items():
+        for row, sheet in enumerate(standing.checkpoint_plans):
+            for repeat, item in standing.list_owed_trials(row):
                 label = sheet.checkpoint.label
                 each = trial(items[item].id, label, scenario=name, repeat=repeat)
                 happen(story, each, chance)
@@ -87,10 +87,10 @@ def counted(found: Estimate | None) -> tuple[float | None, int, int]:
 
 def rows_of(
     heatmap: Heatmap, parts: Sequence[CheckpointSummary]
-) -> Iterator[tuple[Cell, Cell, Tally]]:
+) -> Iterator[tuple[HeatmapCell, HeatmapCell, TrialTally]]:
     for place, part in enumerate(parts):
         for row in heatmap.rows:
-            yield row.cells[place], heatmap.hallucination[place], part.category(row.category)
+            yield row.cells[place], heatmap.hallucination[place], part.get_tally(row.category)
         yield heatmap.overall[place], heatmap.hallucination[place], part.overall
 
 
@@ -102,13 +102,13 @@ def test_every_value_is_the_mean_that_is_counted(
     folder = varied(tmp_path, personas, repeats=repeats)
     summary = summarise(folder)
 
-    found = heatmaps(folder)
+    found = build_heatmaps(folder)
 
     parts = [each.checkpoints for each in summary.personas]
     for heatmap, columns in zip(
         found, ([summary.checkpoints] if personas > 1 else []) + parts, strict=True
     ):
-        assert [row.category for row in heatmap.rows] == list(summary.askable)
+        assert [row.category for row in heatmap.rows] == list(summary.asked_categories)
         assert heatmap.columns == tuple(part.checkpoint for part in columns)
         for cell, _, tally in rows_of(heatmap, columns):
             missing = tally.missing if tally.counted else 0
@@ -123,15 +123,15 @@ def test_every_value_is_the_mean_that_is_counted(
 def test_all_personas_together_come_first_and_only_where_there_are_several(tmp_path: Path) -> None:
     several, one = varied(tmp_path / "2", 2), varied(tmp_path / "1", 1)
 
-    assert [heatmap.persona for heatmap in heatmaps(several)] == [None, "p0", "p1"]
-    assert [heatmap.persona for heatmap in heatmaps(one)] == ["p0"]
+    assert [heatmap.persona for heatmap in build_heatmaps(several)] == [None, "p0", "p1"]
+    assert [heatmap.persona for heatmap in build_heatmaps(one)] == ["p0"]
 
 
 def test_the_headline_is_the_mean_of_all_trials(tmp_path: Path) -> None:
     folder = varied(tmp_path, 2)
     tally = summarise(folder).overall
 
-    overall, rate = overall_estimate(folder), hallucination_estimate(folder)
+    overall, rate = estimate_overall(folder), estimate_hallucination(folder)
 
     assert counted(overall) == (tally.mean, tally.counted, tally.missing)
     assert counted(rate) == (tally.hallucination_rate, tally.judged, tally.missing)
@@ -141,41 +141,43 @@ def test_kinds_are_the_tallies_over_all_checkpoints(tmp_path: Path) -> None:
     folder = varied(tmp_path, 2)
     summary = summarise(folder)
 
-    found = Estimates(folder).by(lambda item: item.truth.difficulty)
+    found = RunEstimates(folder).estimate_by(lambda item: item.truth.difficulty)
 
     assert set(found) == {"easy", "hard"}
     for name, (mean, rate) in found.items():
-        tally = total(part.difficulties[name] for part in summary.checkpoints)
+        tally = sum_tallies(part.difficulties[name] for part in summary.checkpoints)
         assert counted(mean) == (tally.mean, tally.counted, tally.missing)
         assert rate is not None
         assert rate.value == tally.hallucination_rate
 
 
-@pytest.mark.parametrize(("personas", "method"), [(2, Method.QUESTIONS), (6, Method.PERSONAS)])
+@pytest.mark.parametrize(
+    ("personas", "method"), [(2, IntervalMethod.QUESTIONS), (6, IntervalMethod.PERSONAS)]
+)
 def test_an_interval_is_the_one_of_the_trials_themselves(
-    tmp_path: Path, personas: int, method: Method
+    tmp_path: Path, personas: int, method: IntervalMethod
 ) -> None:
     """Cells are estimated from what their questions come to: that must change nothing."""
     folder = varied(tmp_path, personas)
     values: list[float] = []
     questions: list[str] = []
     owners: list[str] = []
-    for name, standing in folder.standings.scenarios.items():
-        for repeat, item in standing.owed(1):
-            found = standing.standing(1, repeat, item)
-            if found.state in (State.JUDGED, State.NOT_ANSWERED):
+    for name, standing in folder.states.scenarios.items():
+        for repeat, item in standing.list_owed_trials(1):
+            found = standing.get_status(1, repeat, item)
+            if found.state in (TrialState.JUDGED, TrialState.NOT_ANSWERED):
                 values.append(float(found.composite))
                 questions.append(standing.items[item].id)
                 owners.append(name)
 
-    straight = mean_estimate(
+    straight = estimate_mean(
         values, questions, owners, seed=SEED, limits=(0.0, 6.0), resamples=CELL_RESAMPLES
     )
 
-    mean = Estimates(folder).heatmap().overall[1].mean
+    mean = RunEstimates(folder).build_heatmap().overall[1].mean
     assert mean is not None
     assert mean.method is method
-    assert mean.but(missing=0) == straight
+    assert mean.replace(missing=0) == straight
 
 
 def test_more_trials_of_the_same_questions_make_no_interval_narrower(tmp_path: Path) -> None:
@@ -187,7 +189,7 @@ def test_more_trials_of_the_same_questions_make_no_interval_narrower(tmp_path: P
             for repeat in range(repeats):
                 each = trial(f"q{n}", repeat=repeat)
                 story.both(each, POOR if n % 2 else PERFECT)
-        mean = Estimates(story.open()).heatmap().overall[0].mean
+        mean = RunEstimates(story.open()).build_heatmap().overall[0].mean
         assert mean is not None
         assert mean.low is not None
         assert mean.high is not None
@@ -206,7 +208,7 @@ def test_two_questions_have_all_there_is_between_them_as_their_interval(tmp_path
         story.both(trial("cat", repeat=repeat), Verdict.of(min(one, 3), 0, 0, ""))
         story.both(trial("dog", repeat=repeat), Verdict.of(min(other, 3), other - 3, 0, ""))
 
-    mean = Estimates(story.open()).heatmap("ada").overall[0].mean
+    mean = RunEstimates(story.open()).build_heatmap("ada").overall[0].mean
 
     assert mean is not None
     assert mean.value == 14 / 6
@@ -217,7 +219,7 @@ def test_two_questions_have_all_there_is_between_them_as_their_interval(tmp_path
 def test_the_same_run_has_the_same_intervals_each_time(tmp_path: Path) -> None:
     folder = varied(tmp_path, 2)
 
-    assert heatmaps(folder) == heatmaps(RunFolder.open(folder.path))
+    assert build_heatmaps(folder) == build_heatmaps(RunFolder.open(folder.path))
 
 
 def test_equal_cells_are_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,22 +228,22 @@ def test_equal_cells_are_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     def counting(*trials: object, resamples: int, **settings: object) -> object:
         drawn.append(resamples)
-        return mean_estimate(*trials, resamples=resamples, **settings)  # type: ignore[arg-type]
+        return estimate_mean(*trials, resamples=resamples, **settings)  # type: ignore[arg-type]
 
     monkeypatch.setattr("recall_bench.reporting.estimates.mean_estimate", counting)
     story = ada_story(tmp_path)
     for each in ("cat", "dog"):
         story.both(trial(each))
         story.both(trial(each, "4d"))
-    means = Estimates(story.open())
+    means = RunEstimates(story.open())
 
-    found = means.heatmap("ada")
-    means.overall()
+    found = means.build_heatmap("ada")
+    means.estimate_overall()
 
     assert found.overall[0] != found.overall[1]
     assert found.overall[0].mean is not None
     assert found.overall[1].mean is not None
-    assert found.overall[0].mean == found.overall[1].mean.but(missing=0)
+    assert found.overall[0].mean == found.overall[1].mean.replace(missing=0)
     # One question, two questions, the rate of two; and then the headline.
     assert drawn == [CELL_RESAMPLES] * 3 + [RESAMPLES]
 
@@ -250,7 +252,7 @@ def test_what_was_not_answered_is_no_points_and_missing_from_nothing(story: Stor
     story.not_answered(trial("cat"))
     story.both(trial("dog"), INVENTED)
 
-    heatmap = Estimates(story.open()).heatmap("ada")
+    heatmap = RunEstimates(story.open()).build_heatmap("ada")
 
     assert counted(heatmap.overall[0].mean) == (2.5, 2, 0)
     assert counted(heatmap.hallucination[0].mean) == (1.0, 1, 0)
@@ -261,7 +263,7 @@ def test_a_rate_is_bounded_by_one_and_points_by_six(story: Story) -> None:
     story.both(trial("cat"), PERFECT)
     story.both(trial("dog"), PERFECT)
 
-    heatmap = Estimates(story.open()).heatmap("ada")
+    heatmap = RunEstimates(story.open()).build_heatmap("ada")
 
     mean, rate = heatmap.overall[0].mean, heatmap.hallucination[0].mean
     unseen = 1 - 0.025 ** (1 / 2)
@@ -276,7 +278,7 @@ def test_what_was_not_judged_is_missing_from_both(story: Story) -> None:
     story.not_judged(trial("cat"))
     story.both(trial("dog"), INVENTED)
 
-    heatmap = Estimates(story.open()).heatmap("ada")
+    heatmap = RunEstimates(story.open()).build_heatmap("ada")
 
     assert counted(heatmap.overall[0].mean) == (5.0, 1, 1)
     assert counted(heatmap.hallucination[0].mean) == (1.0, 1, 1)
@@ -285,12 +287,12 @@ def test_what_was_not_judged_is_missing_from_both(story: Story) -> None:
 def test_nothing_measured_is_none_and_not_zero(story: Story) -> None:
     folder = story.open()
 
-    heatmap = heatmaps(folder)[0]
+    heatmap = build_heatmaps(folder)[0]
 
     assert [cell.mean for cell in (*heatmap.overall, *heatmap.hallucination)] == [None] * 4
     assert [cell.eligible for cell in heatmap.overall] == [2, 3]
-    assert overall_estimate(folder) is None
-    assert hallucination_estimate(folder) is None
+    assert estimate_overall(folder) is None
+    assert estimate_hallucination(folder) is None
     assert not heatmap.has_small
 
 
@@ -298,22 +300,22 @@ def test_a_run_without_marks_has_no_means(tmp_path: Path) -> None:
     story = ada_story(tmp_path, judge=JudgeCard(name="none", version="1"), unjudged=True)
     story.answer(trial("cat"))
 
-    assert overall_estimate(story.open()) is None
+    assert estimate_overall(story.open()) is None
 
 
 def test_a_selection_of_checkpoints_is_a_part_of_the_whole(tmp_path: Path) -> None:
-    means = Estimates(varied(tmp_path, 2))
+    means = RunEstimates(varied(tmp_path, 2))
 
-    whole, last = means.heatmap("p1"), means.heatmap("p1", [1])
+    whole, last = means.build_heatmap("p1"), means.build_heatmap("p1", [1])
 
     assert last.columns == whole.columns[1:]
     assert [row.cells for row in last.rows] == [row.cells[1:] for row in whole.rows]
     assert last.overall == whole.overall[1:]
-    assert means.checkpoints("p1", [1]) == (whole.overall[1].mean,)
+    assert means.estimate_checkpoints("p1", [1]) == (whole.overall[1].mean,)
 
 
 def test_a_dry_run_has_one_column(tmp_path: Path) -> None:
-    heatmap = heatmaps(varied(tmp_path, 1, dry_run=True))[0]
+    heatmap = build_heatmaps(varied(tmp_path, 1, dry_run=True))[0]
 
     assert [checkpoint.label for checkpoint in heatmap.columns] == ["2d"]
     assert heatmap.has_small

@@ -13,8 +13,8 @@ import pytest
 from recall_bench.core.memory import Passage
 from recall_bench.core.question import CATEGORIES, Disclosure, Item
 from recall_bench.core.verdict import JudgeCard, Verdict
-from recall_bench.reporting.estimates import heatmaps, overall_estimate
-from recall_bench.reporting.files.export import export
+from recall_bench.reporting.estimates import build_heatmaps, estimate_overall
+from recall_bench.reporting.files.export import export_files
 from tests.reporting.conftest import (
     ADA,
     ALL_OF_ADA,
@@ -61,7 +61,7 @@ class Files:
 
 def exported(story: Story) -> Files:
     folder, out = story.open(), story.folder / "out"
-    export(
+    export_files(
         folder,
         result=out / "result.json",
         progress=out / "progress.jsonl",
@@ -246,7 +246,7 @@ def test_every_mean_of_the_result_has_its_interval_beside_the_public_part(
 ) -> None:
     result = exported(finished).result
     folder = finished.open()
-    overall, heatmap = overall_estimate(folder), heatmaps(folder)[0]
+    overall, heatmap = estimate_overall(folder), build_heatmaps(folder)[0]
 
     estimates = result["estimates"]
 
@@ -468,6 +468,6 @@ def test_a_file_alone_is_the_same_as_one_of_four(finished: Story, tmp_path: Path
     kinds = ("result", "progress", "questions", "failures")
 
     for name, kind in zip(NAMES, kinds, strict=True):
-        export(folder, **{kind: tmp_path / "alone" / name})
+        export_files(folder, **{kind: tmp_path / "alone" / name})
 
         assert (tmp_path / "alone" / name).read_text(encoding="utf-8") == together.text(name)

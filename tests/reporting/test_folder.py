@@ -7,8 +7,8 @@ from typing import BinaryIO
 
 import pytest
 
-from recall_bench.core.event import Event, Judged, NotAnswered, NotJudged, encode
-from recall_bench.core.standing import State
+from recall_bench.core.event import Event, Judged, NotAnswered, NotJudged, encode_event
+from recall_bench.core.standing import TrialState
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.errors import DataError, UsageError
 from recall_bench.journal import JOURNAL
@@ -62,7 +62,7 @@ def test_a_later_verdict_supersedes_a_failure_to_judge(story: Story) -> None:
 
     assert isinstance(result.outcome, Judged)
     assert result.outcome.verdict == POOR
-    assert folder.faults() == {}
+    assert folder.count_faults() == {}
 
 
 def test_a_later_answer_supersedes_a_timeout(story: Story) -> None:
@@ -76,7 +76,7 @@ def test_a_later_answer_supersedes_a_timeout(story: Story) -> None:
     assert isinstance(result.outcome, Judged)
     assert result.answered is not None
     assert result.answered.answer.text == "Fig"
-    assert folder.faults() == {}
+    assert folder.count_faults() == {}
 
 
 def test_an_answer_asked_for_again_forgets_its_old_verdict(story: Story) -> None:
@@ -88,7 +88,7 @@ def test_an_answer_asked_for_again_forgets_its_old_verdict(story: Story) -> None
     result = next(folder.results("ada"))
 
     assert result.outcome is None
-    assert folder.standings.scenarios["ada"].standing(0, 0, 0).state is State.ANSWERED
+    assert folder.states.scenarios["ada"].get_status(0, 0, 0).state is TrialState.ANSWERED
 
 
 def test_a_timeout_forgets_the_answer_it_supersedes(story: Story) -> None:
@@ -111,7 +111,7 @@ def test_faults_are_counted_by_kind_as_they_stand(story: Story) -> None:
 
     folder = story.open()
 
-    assert folder.faults() == {"NotAnAnswer": 1, "SystemTimeout": 2, "UnreadableVerdict": 1}
+    assert folder.count_faults() == {"NotAnAnswer": 1, "SystemTimeout": 2, "UnreadableVerdict": 1}
 
 
 def test_reviews_are_counted_by_what_the_first_judge_had_said(story: Story) -> None:
@@ -122,7 +122,7 @@ def test_reviews_are_counted_by_what_the_first_judge_had_said(story: Story) -> N
     story.both(trial("house", "4d"))
     story.judge(trial("house", "4d"), POOR, primary=PERFECT)
 
-    reviews = story.open().reviews()
+    reviews = story.open().count_reviews()
 
     assert reviews.failures == ReviewTally(raised=1, failed=1, points=4)
     assert reviews.passes == ReviewTally(lowered=1, points=-4)
@@ -134,37 +134,37 @@ def test_a_review_is_forgotten_with_the_answer_it_was_about(story: Story) -> Non
     story.resume()
     story.answer(trial("cat"), "Plum")
 
-    assert story.open().reviews().total == ReviewTally()
+    assert story.open().count_reviews().total == ReviewTally()
 
 
 def test_reviews_due_are_counted_while_the_run_goes_on(tmp_path: Path) -> None:
     story = ada_story(tmp_path, appellate=JudgeCard(name="senior", version="2"))
     for each in ALL_OF_ADA:
         story.both(each, POOR if each.item == "dog" else PERFECT)
-    before = story.open().reviews().open
+    before = story.open().count_reviews().open
     story.judge(trial("dog"), PERFECT, primary=POOR)
-    after = story.open().reviews().open
+    after = story.open().count_reviews().open
     story.end()
 
-    assert (before, after, story.open().reviews().open) == (4, 3, 0)
+    assert (before, after, story.open().count_reviews().open) == (4, 3, 0)
 
 
 def test_results_of_some_questions_are_read_and_of_no_others(finished: Story) -> None:
     folder = finished.open()
     read: list[int] = []
-    event = folder._event
+    event = folder._read_event
 
     def counted(file: BinaryIO, offset: int) -> Event | None:
         read.append(offset)
         return event(file, offset)
 
-    folder._event = counted  # type: ignore[method-assign]
+    folder._read_event = counted  # type: ignore[method-assign]
 
-    results = list(folder.results_of("ada", lambda item: item.id == "dog"))
+    results = list(folder.read_results_of("ada", lambda item: item.id == "dog"))
 
     assert [result.trial for result in results] == [trial("dog"), trial("dog", "4d")]
     assert len(read) == 4
-    assert list(folder.results_of("ada", lambda item: False)) == []
+    assert list(folder.read_results_of("ada", lambda item: False)) == []
     assert len(read) == 4
 
 
@@ -183,7 +183,7 @@ def test_a_torn_last_line_is_no_event(finished: Story) -> None:
 
     folder = finished.open()
 
-    assert folder.finished
+    assert folder.is_finished
 
 
 def test_an_unreadable_line_is_named(finished: Story) -> None:
@@ -269,10 +269,10 @@ def test_a_feed_failure_stands_while_its_questions_wait(story: Story) -> None:
     story.feed_failed("ada", "4d", message="second")
     folder = story.open()
 
-    failures = folder.feed_failures("ada")
+    failures = folder.list_feed_failures("ada")
 
     assert [failure.message for failure in failures] == ["second"]
-    assert folder.stopped == {"ada"}
+    assert folder.stopped_scenarios == {"ada"}
 
 
 def test_a_feed_failure_is_overcome_by_going_on(story: Story) -> None:
@@ -282,16 +282,16 @@ def test_a_feed_failure_is_overcome_by_going_on(story: Story) -> None:
         story.both(each)
     folder = story.open()
 
-    assert folder.feed_failures("ada") == ()
-    assert folder.stopped == set()
+    assert folder.list_feed_failures("ada") == ()
+    assert folder.stopped_scenarios == set()
 
 
 def test_a_failure_to_close_costs_nothing(story: Story) -> None:
     story.feed_failed("ada", "4d", stage="close")
     folder = story.open()
 
-    assert folder.feed_failures("ada") == ()
-    assert folder.stopped == set()
+    assert folder.list_feed_failures("ada") == ()
+    assert folder.stopped_scenarios == set()
 
 
 def test_an_unjudged_answer_keeps_its_text(story: Story) -> None:
@@ -318,4 +318,6 @@ def test_opening_keeps_no_answers_in_memory(tmp_path: Path) -> None:
     tracemalloc.stop()
 
     assert held < 500_000
-    assert sum(len(encode(r.answered)) for r in folder.results("ada") if r.answered) > 5_000_000
+    assert (
+        sum(len(encode_event(r.answered)) for r in folder.results("ada") if r.answered) > 5_000_000
+    )

@@ -12,15 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_bench.errors import UsageError
-from recall_bench.reporting.heatmap.canvas import width_of, wrapped
+from recall_bench.reporting.heatmap.canvas import measure_text, wrap_text
 from recall_bench.reporting.heatmap.colour import (
-    contrast,
-    hallucination_colour,
-    score_colour,
+    colour_rate,
+    colour_score,
+    compute_contrast,
 )
-from recall_bench.reporting.heatmap.drawing import Cell, HeatmapData, Scale, draw
-from recall_bench.reporting.heatmap.inks import MUTED, NO_DATA, NOT_YET, NOT_YET_BORDER, SLIM
-from recall_bench.reporting.heatmap.picture import specification, thinned
+from recall_bench.reporting.heatmap.drawing import Cell, HeatmapData, Scale, draw_picture
+from recall_bench.reporting.heatmap.inks import (
+    MUTED,
+    NO_DATA_FILL,
+    NOT_YET,
+    NOT_YET_BORDER,
+    SMALL_HEIGHT,
+)
+from recall_bench.reporting.heatmap.picture import build_heatmap_spec, select_labels
 
 MEASURED = Cell(score=4.5, count=27, eligible=30, low=3.9, high=5.0, questions=25, missing=2)
 FEW = Cell(score=2.0, count=38, eligible=40, low=0.4, high=5.7, questions=19, missing=0)
@@ -51,25 +57,25 @@ def values(chart: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def texts(data: HeatmapData) -> list[str]:
-    return [value["text"] for value in values(specification(data)) if "text" in value]
+    return [value["text"] for value in values(build_heatmap_spec(data)) if "text" in value]
 
 
 def boxes(data: HeatmapData, fill: str) -> list[dict[str, Any]]:
     """Rectangles of one colour, without those of the legend below everything else."""
-    found = [v for v in values(specification(data)) if "x2" in v and v["fill"] == fill]
-    axis = next(v["y"] for v in values(specification(data)) if v.get("text") == "checkpoint")
+    found = [v for v in values(build_heatmap_spec(data)) if "x2" in v and v["fill"] == fill]
+    axis = next(v["y"] for v in values(build_heatmap_spec(data)) if v.get("text") == "checkpoint")
     return [box for box in found if box["y"] < axis]
 
 
 def hovers(data: HeatmapData) -> list[str]:
-    meta: Any = specification(data)["usermeta"]
+    meta: Any = build_heatmap_spec(data)["usermeta"]
     return [cell["text"] for cell in meta["hovers"]]
 
 
 def marks(data: HeatmapData) -> int:
     """Corners of small cells, the legend's aside."""
-    layers: Any = specification(data)["layer"]
-    axis = next(v["y"] for v in values(specification(data)) if v.get("text") == "checkpoint")
+    layers: Any = build_heatmap_spec(data)["layer"]
+    axis = next(v["y"] for v in values(build_heatmap_spec(data)) if v.get("text") == "checkpoint")
     corners = [layer["data"]["values"] for layer in layers if layer["mark"]["type"] == "point"]
     return sum(corner["y"] < axis for row in corners for corner in row)
 
@@ -78,7 +84,7 @@ def test_a_measured_cell_shows_its_mean_its_interval_and_its_questions() -> None
     data = heatmap()
 
     assert {"4.5", "3.9–5.0 · n 25", "12.5 %", "4–28 · n 25"} <= set(texts(data))
-    assert len(boxes(data, score_colour(4.5, 6))) == 2
+    assert len(boxes(data, colour_score(4.5, 6))) == 2
 
 
 @pytest.mark.parametrize(
@@ -103,13 +109,13 @@ def test_cells_say_as_much_as_they_have_room_for(
 def test_what_is_written_into_a_cell_stays_in_it(columns: int) -> None:
     wide = Cell(score=5.5, count=9999, eligible=9999, low=5.1, high=5.9, questions=4321, missing=0)
     data = heatmap((wide,) * columns)
-    chart = values(specification(data))
-    cell = next(v for v in chart if v.get("fill") == score_colour(5.5, 6))
+    chart = values(build_heatmap_spec(data))
+    cell = next(v for v in chart if v.get("fill") == colour_score(5.5, 6))
 
     words = [v for v in chart if "5.1–5.9" in str(v.get("text")) or "4321" in str(v.get("text"))]
 
     assert words
-    assert all(width_of(word["text"], 9.5) <= cell["x2"] - cell["x"] for word in words)
+    assert all(measure_text(word["text"], 9.5) <= cell["x2"] - cell["x"] for word in words)
 
 
 def test_a_cell_over_few_questions_is_marked_however_many_trials_it_has() -> None:
@@ -131,9 +137,11 @@ def test_where_questions_were_not_counted_few_trials_are_few_questions() -> None
 def test_where_there_are_no_words_a_cell_over_few_questions_is_slim() -> None:
     data = heatmap((FEW, MEASURED, UNASKED) * 47)
 
-    slim, full = (boxes(data, score_colour(cell.score or 0, 6))[0] for cell in (FEW, MEASURED))
+    slim, full = (boxes(data, colour_score(cell.score or 0, 6))[0] for cell in (FEW, MEASURED))
 
-    assert slim["y2"] - slim["y"] == pytest.approx(SLIM * (full["y2"] - full["y"]), abs=0.02)
+    assert slim["y2"] - slim["y"] == pytest.approx(
+        SMALL_HEIGHT * (full["y2"] - full["y"]), abs=0.02
+    )
     assert (slim["y2"] + slim["y"]) / 2 == pytest.approx((full["y2"] + full["y"]) / 2, abs=0.02)
     assert marks(data) == 0
 
@@ -156,7 +164,7 @@ def test_pointing_at_a_cell_tells_all_there_is_to_know() -> None:
 def test_every_cell_can_be_pointed_at_and_lies_on_its_colour(tmp_path: Path) -> None:
     row = (MEASURED, replace(MEASURED, score=1.5))
     data = heatmap(row, categories=('a<"b"',))
-    draw(data, tmp_path / "heatmap.svg")
+    draw_picture(data, tmp_path / "heatmap.svg")
 
     root = ElementTree.parse(tmp_path / "heatmap.svg").getroot()
     sheets = root[-1]
@@ -167,27 +175,27 @@ def test_every_cell_can_be_pointed_at_and_lies_on_its_colour(tmp_path: Path) -> 
         'A<"b", 14d',
     ]
     first = {key: float(value) for key, value in sheets[0].attrib.items()}
-    drawn = boxes(data, score_colour(4.5, 6))[0]
+    drawn = boxes(data, colour_score(4.5, 6))[0]
     assert (first["x"], first["y"]) == (drawn["x"], drawn["y"])
     assert first["x"] + first["width"] == pytest.approx(drawn["x2"])
 
 
 def test_the_other_colours_are_used_throughout() -> None:
     standard, other = (
-        {value["fill"] for value in values(specification(heatmap(), scale)) if "fill" in value}
+        {value["fill"] for value in values(build_heatmap_spec(heatmap(), scale)) if "fill" in value}
         for scale in Scale
     )
 
-    assert score_colour(4.5, 6) in standard - other
-    assert hallucination_colour(0.125) in standard - other
-    assert score_colour(4.5, 6, Scale.COLOUR_BLIND) in other - standard
-    assert hallucination_colour(0.125, Scale.COLOUR_BLIND) in other - standard
+    assert colour_score(4.5, 6) in standard - other
+    assert colour_rate(0.125) in standard - other
+    assert colour_score(4.5, 6, Scale.COLOUR_BLIND) in other - standard
+    assert colour_rate(0.125, Scale.COLOUR_BLIND) in other - standard
 
 
 def test_a_cell_never_measured_is_never_painted_with_a_neighbour() -> None:
     data = heatmap((MEASURED, UNASKED, MEASURED))
 
-    assert len(boxes(data, NO_DATA)) == 1
+    assert len(boxes(data, NO_DATA_FILL)) == 1
     assert texts(data).count("4.5") == 2 + 3
 
 
@@ -195,16 +203,16 @@ def test_not_eligible_yet_looks_unlike_not_measured() -> None:
     data = heatmap((NOT_ELIGIBLE, NOT_ELIGIBLE, UNASKED, MEASURED))
 
     assert len(boxes(data, NOT_YET)) == 1
-    assert len(boxes(data, NO_DATA)) == 1
-    assert contrast(NOT_YET_BORDER, "#ffffff") > 2
-    assert contrast(NO_DATA, NOT_YET) > 1.7
+    assert len(boxes(data, NO_DATA_FILL)) == 1
+    assert compute_contrast(NOT_YET_BORDER, "#ffffff") > 2
+    assert compute_contrast(NO_DATA_FILL, NOT_YET) > 1.7
 
 
 def test_every_cell_keeps_its_own_column() -> None:
     scores = (1.0, 2.0, 3.0, 4.0, 5.0)
     data = heatmap(tuple(Cell(score=score, count=5, eligible=5) for score in scores))
 
-    chart = values(specification(data))
+    chart = values(build_heatmap_spec(data))
 
     at = {value["text"]: value["x"] for value in chart if "text" in value}
     assert [at[f"{7 * (i + 1)}d"] for i in range(5)] == [at[f"{score:.1f}"] for score in scores]
@@ -243,7 +251,7 @@ def test_what_a_reader_must_know_is_in_the_picture(changes: dict[str, Any], word
     data = heatmap(**changes)
 
     assert words in texts(data)
-    assert words in str(specification(data)["description"])
+    assert words in str(build_heatmap_spec(data)["description"])
     assert words not in texts(heatmap())
 
 
@@ -251,7 +259,7 @@ def test_what_a_reader_must_know_is_in_the_picture(changes: dict[str, Any], word
 def test_axis_labels_never_touch_and_the_last_is_always_there(
     widths: list[float], step: float
 ) -> None:
-    shown = thinned(widths, step)
+    shown = select_labels(widths, step)
 
     assert shown[-1] == len(widths) - 1
     for left, right in pairwise(shown):
@@ -260,9 +268,9 @@ def test_axis_labels_never_touch_and_the_last_is_always_there(
 
 @given(st.text(), st.floats(60, 400))
 def test_wrapped_text_fits_and_loses_no_word(text: str, width: float) -> None:
-    lines = wrapped(text, 12, width)
+    lines = wrap_text(text, 12, width)
 
-    assert all(width_of(line, 12) <= width for line in lines)
+    assert all(measure_text(line, 12) <= width for line in lines)
     kept = "".join("".join(lines).split())
     assert kept == "".join(text.split()) or "·" in text
 
@@ -271,7 +279,7 @@ def test_wrapped_text_fits_and_loses_no_word(text: str, width: float) -> None:
 def test_nothing_is_drawn_outside_the_page(columns: int) -> None:
     data = heatmap((MEASURED,) * columns, title="A very long name " * 20)
 
-    chart = specification(data)
+    chart = build_heatmap_spec(data)
 
     width, height = float(str(chart["width"])), float(str(chart["height"]))
     for value in values(chart):
@@ -281,11 +289,11 @@ def test_nothing_is_drawn_outside_the_page(columns: int) -> None:
 
 
 def test_small_print_can_be_read() -> None:
-    assert contrast(MUTED, "#ffffff") >= 4.5
+    assert compute_contrast(MUTED, "#ffffff") >= 4.5
 
 
 def test_a_png_is_sharp(tmp_path: Path) -> None:
-    draw(heatmap((MEASURED,) * 5), tmp_path / "deep" / "heatmap.png")
+    draw_picture(heatmap((MEASURED,) * 5), tmp_path / "deep" / "heatmap.png")
 
     head = (tmp_path / "deep" / "heatmap.png").read_bytes()[:24]
     assert head[:8] == b"\x89PNG\r\n\x1a\n"
@@ -297,7 +305,7 @@ def test_a_png_is_sharp(tmp_path: Path) -> None:
 def test_an_svg_is_well_formed_whatever_the_names(tmp_path: Path) -> None:
     name = '<script>alert("&")</script> 日本語\0\x1b'
 
-    draw(heatmap(title=name, categories=("a<b",)), tmp_path / "heatmap.svg")
+    draw_picture(heatmap(title=name, categories=("a<b",)), tmp_path / "heatmap.svg")
 
     root = ElementTree.parse(tmp_path / "heatmap.svg").getroot()
     assert not [node for node in root.iter() if node.tag.endswith("script")]
@@ -305,7 +313,7 @@ def test_an_svg_is_well_formed_whatever_the_names(tmp_path: Path) -> None:
 
 
 def test_an_svg_can_be_listened_to(tmp_path: Path) -> None:
-    draw(heatmap((MEASURED, UNASKED)), tmp_path / "heatmap.svg")
+    draw_picture(heatmap((MEASURED, UNASKED)), tmp_path / "heatmap.svg")
 
     root = ElementTree.parse(tmp_path / "heatmap.svg").getroot()
     title, described = root[0], root[1]
@@ -317,14 +325,14 @@ def test_an_svg_can_be_listened_to(tmp_path: Path) -> None:
 
 
 def test_a_pdf_is_a_pdf(tmp_path: Path) -> None:
-    draw(heatmap(), tmp_path / "heatmap.PDF")
+    draw_picture(heatmap(), tmp_path / "heatmap.PDF")
 
     assert (tmp_path / "heatmap.PDF").read_bytes().startswith(b"%PDF")
 
 
 def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"\.png, \.svg or \.pdf"):
-        draw(heatmap(), tmp_path / "heatmap.gif")
+        draw_picture(heatmap(), tmp_path / "heatmap.gif")
 
 
 def test_the_bundled_font_is_there(tmp_path: Path) -> None:

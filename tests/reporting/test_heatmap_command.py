@@ -5,7 +5,7 @@ from click.testing import CliRunner
 
 from recall_bench.cli.heatmap import heatmap_command
 from recall_bench.cli.main import cli
-from recall_bench.reporting.heatmap.colour import Scale, score_colour
+from recall_bench.reporting.heatmap.colour import ColourScale, colour_score
 from tests.reporting.conftest import Story
 
 
@@ -19,7 +19,7 @@ def drawn(story: Story, *options: str) -> str:
 
 def test_colours_are_those_asked_for(finished: Story) -> None:
     usual, other = drawn(finished), drawn(finished, "--colours", "colour-blind")
-    best, best_for_all = score_colour(6, 6), score_colour(6, 6, Scale.COLOUR_BLIND)
+    best, best_for_all = colour_score(6, 6), colour_score(6, 6, ColourScale.COLOUR_BLIND)
 
     assert best in usual
     assert best_for_all not in usual
@@ -38,4 +38,4 @@ def test_every_scale_can_be_asked_for() -> None:
     option = next(each for each in heatmap_command.params if each.name == "colours")
 
     assert isinstance(option.type, Choice)
-    assert list(option.type.choices) == [scale.value for scale in Scale]
+    assert list(option.type.choices) == [scale.value for scale in ColourScale]

@@ -11,9 +11,9 @@ import pytest
 from recall_bench.core.question import CATEGORIES, Item
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.errors import DataError, UsageError
-from recall_bench.reporting.files.export import export
-from recall_bench.reporting.heatmap.drawing import HeatmapData, draw
-from recall_bench.reporting.heatmap.sources import heatmap_of
+from recall_bench.reporting.files.export import export_files
+from recall_bench.reporting.heatmap.drawing import HeatmapData, draw_picture
+from recall_bench.reporting.heatmap.sources import load_heatmap
 from tests.conftest import shared_data
 from tests.reporting.conftest import (
     ADA,
@@ -32,8 +32,8 @@ Json = dict[str, Any]
 
 def all_three(story: Story) -> tuple[HeatmapData, HeatmapData, HeatmapData]:
     result, progress = story.folder / "result.json", story.folder / "progress.jsonl"
-    export(story.open(), result=result, progress=progress)
-    return heatmap_of(story.folder), heatmap_of(result), heatmap_of(progress)
+    export_files(story.open(), result=result, progress=progress)
+    return load_heatmap(story.folder), load_heatmap(result), load_heatmap(progress)
 
 
 def measured(data: HeatmapData) -> list[tuple[float | None, int, int | None]]:
@@ -175,7 +175,7 @@ def original(*parts: Json, persona: str = "ea", **metadata: Any) -> Json:
 def read(tmp_path: Path, result: Json) -> HeatmapData:
     path = tmp_path / "result.json"
     path.write_text(json.dumps(result), encoding="utf-8")
-    return heatmap_of(path)
+    return load_heatmap(path)
 
 
 def test_columns_go_by_days_and_cells_by_label(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def progress(tmp_path: Path, *records: Json, tail: str = "") -> HeatmapData:
     path = tmp_path / "progress.jsonl"
     text = "".join(json.dumps(record) + "\n" for record in records)
     path.write_text(text + tail, encoding="utf-8")
-    return heatmap_of(path)
+    return load_heatmap(path)
 
 
 def checkpoint(label: str, days: int, mean: float, count: int) -> Json:
@@ -294,18 +294,18 @@ def test_a_malformed_result_says_what_is_wrong(tmp_path: Path, content: str) -> 
     path.write_text(content, encoding="latin-1")
 
     with pytest.raises(DataError, match=r"result\.json: is not a result\.json \(.+\)"):
-        heatmap_of(path)
+        load_heatmap(path)
 
 
 def test_a_path_to_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="does not exist"):
-        heatmap_of(tmp_path / "result.json")
+        load_heatmap(tmp_path / "result.json")
 
 
 def test_the_published_progress_file_can_be_drawn(tmp_path: Path) -> None:
-    data = heatmap_of(shared_data("conformance/original-progress.jsonl"))
+    data = load_heatmap(shared_data("conformance/original-progress.jsonl"))
 
-    draw(data, tmp_path / "heatmap.png")
+    draw_picture(data, tmp_path / "heatmap.png")
 
     assert len(data.columns) == 30
     assert data.columns[-1] == "180d"

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.event import Paid
-from recall_bench.core.plan import Review
+from recall_bench.core.plan import ReviewMode
 from recall_bench.core.question import Disclosure, Item
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Finding, JudgeCard, RubricCard, Verdict
-from recall_bench.reporting.summary import Status, summarise
-from recall_bench.reporting.text import report
+from recall_bench.reporting.summary import RunStatus, summarise
+from recall_bench.reporting.text import render_run
 from tests.reporting.conftest import (
     ALL_OF_ADA,
     INVENTED,
@@ -38,7 +38,7 @@ CALL = Usage(calls=1, input_tokens=1000, output_tokens=50, cost_usd=0.01)
 def fact(story: Story, label: str) -> str | None:
     """What the report's header says under a label, on one line."""
     folder = story.open()
-    text = report(folder, summarise(folder), width=1000)
+    text = render_run(folder, summarise(folder), width=1000)
     found = [line for line in text.splitlines() if line.startswith(f"{label:13}")]
     return found[0][13:] if found else None
 
@@ -52,7 +52,7 @@ def test_the_cost_of_every_call_is_in_the_report_and_the_result(story: Story) ->
     story.answer(trial("cat"))
     story.judge(trial("cat"), usage=CALL)
     story.answer(trial("dog"))
-    story.not_judged(trial("dog"), usage=CALL.but(cost_usd=0.0, unpriced=1))
+    story.not_judged(trial("dog"), usage=CALL.replace(cost_usd=0.0, unpriced=1))
     story.add(Paid(at=story.now, trial=trial("dog"), usage=CALL))
     story.resume()
     story.judge(trial("dog"), usage=Usage(cached=1))
@@ -86,7 +86,7 @@ def test_each_judge_s_part_of_the_cost_is_told(tmp_path: Path) -> None:
 
 def test_a_price_nobody_knows_is_not_called_zero(story: Story) -> None:
     story.answer(trial("cat"))
-    story.judge(trial("cat"), usage=CALL.but(cost_usd=0.0, unpriced=1))
+    story.judge(trial("cat"), usage=CALL.replace(cost_usd=0.0, unpriced=1))
 
     assert (fact(story, "Cost") or "").endswith("price unknown")
 
@@ -114,7 +114,7 @@ def test_the_report_tells_reviews_of_failures_and_passes_apart(tmp_path: Path) -
 
 
 def test_one_sided_reviews_are_called_that(tmp_path: Path) -> None:
-    story = ada_story(tmp_path, appellate=SENIOR, review=Review.FAILURES)
+    story = ada_story(tmp_path, appellate=SENIOR, review=ReviewMode.FAILURES)
     story.answer(trial("cat"))
     story.judge(trial("cat"), PERFECT, primary=POOR)
 
@@ -169,11 +169,11 @@ def test_a_run_with_verdicts_to_review_is_unfinished(tmp_path: Path) -> None:
 
     validity = summarise(story.open()).validity
 
-    assert validity.status is Status.UNFINISHED
+    assert validity.status is RunStatus.UNFINISHED
     assert validity.reason == "0 of 5 trials open, 2 verdicts to review"
     assert "2 still to do" in (fact(story, "Reviews") or "")
     story.end()
-    assert summarise(story.open()).validity.status is Status.VALID
+    assert summarise(story.open()).validity.status is RunStatus.VALID
 
 
 def test_no_run_is_invalid_before_its_verdicts_were_reviewed(tmp_path: Path) -> None:
@@ -182,9 +182,9 @@ def test_no_run_is_invalid_before_its_verdicts_were_reviewed(tmp_path: Path) -> 
     for each in ALL_OF_ADA[1:]:
         story.not_answered(each)
 
-    assert summarise(story.open()).validity.status is Status.UNFINISHED
+    assert summarise(story.open()).validity.status is RunStatus.UNFINISHED
     story.judge(trial("cat"), POOR, primary=POOR)
-    assert summarise(story.open()).validity.status is Status.INVALID
+    assert summarise(story.open()).validity.status is RunStatus.INVALID
 
 
 def test_probabilities_findings_and_rubric_reach_the_question_log(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.reporting.files.layout import lay_out, row
+from recall_bench.reporting.files.layout import encode_row, write_document
 
 plain = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text()
 values = st.recursive(
@@ -16,7 +16,7 @@ values = st.recursive(
 
 def laid_out(value: object) -> str:
     pieces: list[bytes] = []
-    lay_out(value, pieces.append)
+    write_document(value, pieces.append)
     return b"".join(pieces).decode()
 
 
@@ -27,7 +27,7 @@ def test_laying_out_changes_nothing(value: object) -> None:
 
 @given(st.lists(st.dictionaries(st.text(), plain)))
 def test_an_iterator_becomes_a_list_with_a_line_an_element(rows: list[dict[str, object]]) -> None:
-    text = laid_out({"rows": (row(fields) for fields in rows)})
+    text = laid_out({"rows": (encode_row(fields) for fields in rows)})
 
     assert json.loads(text) == {"rows": rows}
     assert text.count("\n") == 2 + (len(rows) + 1 if rows else 0)
@@ -42,6 +42,6 @@ def test_an_iterator_is_drawn_on_as_it_is_written() -> None:
             ahead.append(number - sum(piece.isdigit() for piece in written))
             yield number
 
-    lay_out(numbers(), written.append)
+    write_document(numbers(), written.append)
 
     assert ahead == [0, 0, 0, 0, 0]

@@ -7,7 +7,7 @@ import pytest
 
 from recall_bench.errors import UsageError
 from recall_bench.journal import JOURNAL
-from recall_bench.reporting.files.export import export
+from recall_bench.reporting.files.export import export_files
 from tests.reporting.conftest import Story
 
 
@@ -18,7 +18,7 @@ def test_a_failing_write_leaves_every_old_file_and_no_litter(
     (tmp_path / "a file").write_text("in the way")
 
     with pytest.raises(UsageError, match="a file"):
-        export(
+        export_files(
             finished.open(),
             result=tmp_path / "result.json",
             questions=tmp_path / "a file" / "questions.jsonl",
@@ -39,7 +39,7 @@ def test_a_full_disk_leaves_the_old_file_and_names_the_new(finished: Story, tmp_
         pytest.skip("no /dev/full here")
 
     with pytest.raises(UsageError, match=r"result\.json: cannot be written"):
-        export(finished.open(), result=target)
+        export_files(finished.open(), result=target)
 
     assert target.read_text() == "old"
     assert not beside.is_symlink()
@@ -50,7 +50,7 @@ def test_what_is_not_a_file_is_never_replaced(finished: Story, tmp_path: Path) -
     os.mkfifo(pipe)
 
     with pytest.raises(UsageError, match="is not a file"):
-        export(finished.open(), result=pipe)
+        export_files(finished.open(), result=pipe)
 
     assert pipe.is_fifo()
 
@@ -59,7 +59,7 @@ def test_a_link_is_followed_and_kept(finished: Story, tmp_path: Path) -> None:
     (tmp_path / "real.json").write_text("old")
     (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
 
-    export(finished.open(), result=tmp_path / "link.json")
+    export_files(finished.open(), result=tmp_path / "link.json")
 
     assert (tmp_path / "link.json").is_symlink()
     assert (tmp_path / "real.json").read_text() != "old"
@@ -67,7 +67,7 @@ def test_a_link_is_followed_and_kept(finished: Story, tmp_path: Path) -> None:
 
 def test_one_path_for_two_files_is_refused(finished: Story, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="something else of this run"):
-        export(finished.open(), result=tmp_path / "x", progress=tmp_path / "y" / ".." / "x")
+        export_files(finished.open(), result=tmp_path / "x", progress=tmp_path / "y" / ".." / "x")
 
 
 def test_the_journal_is_never_written_over(finished: Story) -> None:
@@ -75,6 +75,6 @@ def test_the_journal_is_never_written_over(finished: Story) -> None:
     before = (folder.path / JOURNAL).read_bytes()
 
     with pytest.raises(UsageError, match="something else of this run"):
-        export(folder, questions=folder.path / JOURNAL)
+        export_files(folder, questions=folder.path / JOURNAL)
 
     assert (folder.path / JOURNAL).read_bytes() == before

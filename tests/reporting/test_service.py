@@ -4,13 +4,13 @@ from pathlib import Path
 
 import msgspec
 
-from recall_bench.core.diagnosis import Complaint, Diagnosis, Health
+from recall_bench.core.diagnosis import Diagnosis, DoctorFinding, SystemHealth
 from recall_bench.core.event import Answered, Metered
 from recall_bench.core.memory import Answer, Asker, Clock, SystemCard
 from recall_bench.core.question import BOUNDARY
 from recall_bench.core.reader import Delivery, ReaderCard
 from recall_bench.core.usage import Usage
-from recall_bench.reporting.heatmap.sources import heatmap_of_result, heatmap_of_run
+from recall_bench.reporting.heatmap.sources import heatmap_of_run, load_result_heatmap
 from tests.reporting.conftest import (
     NOON,
     Story,
@@ -56,7 +56,7 @@ def test_boundary_questions_do_not_apply_to_a_system_that_cannot_know_who_asks(
     story.end()
 
     files = exported(story)
-    pictures = (heatmap_of_run(story.open()), heatmap_of_result(files.folder / "result.json"))
+    pictures = (heatmap_of_run(story.open()), load_result_heatmap(files.folder / "result.json"))
 
     assert files.result["metadata"]["totalEvalsOwed"] == 2
     assert files.result["metadata"]["validity"] == "valid"
@@ -106,7 +106,7 @@ def test_what_the_reader_cost_is_told_apart_from_what_judging_did(tmp_path: Path
     story = ada_story(tmp_path, reader=card)
     answer = delivered("cat", 0.002, offered=1, kept=1, tokens=1, traced=1)
     usage = Usage(calls=1, input_tokens=110, output_tokens=7, cost_usd=0.5)
-    story.add(answer.but(reading_s=0.1, reading_usage=usage))
+    story.add(answer.replace(reading_s=0.1, reading_usage=usage))
 
     assert fact(story, "Reader") == (
         "model 2 (openai:small) · 1 call · 110 tokens in, 7 out · $0.50"
@@ -127,9 +127,11 @@ def test_what_the_system_spent_is_told_by_stage(story: Story) -> None:
 
 
 def test_the_doctor_s_word_is_on_every_report(tmp_path: Path) -> None:
-    complaint = Complaint(check="count", health=Health.INVALID, message="7 of 10 days are there")
+    complaint = DoctorFinding(
+        check="count", health=SystemHealth.INVALID, message="7 of 10 days are there"
+    )
     diagnosis = Diagnosis(
-        health=Health.INVALID, system="x", at=NOON, code="1", complaints=(complaint,)
+        health=SystemHealth.INVALID, system="x", at=NOON, code="1", complaints=(complaint,)
     )
     story = examined_story(tmp_path, diagnosis)
 

@@ -7,10 +7,10 @@ import pytest
 
 from recall_bench.core.plan import Checkpoint
 from recall_bench.core.question import CATEGORIES, Disclosure, Item
-from recall_bench.metrics.marks import Tally
+from recall_bench.metrics.marks import TrialTally
 from recall_bench.reporting.summary import (
     CheckpointSummary,
-    Status,
+    RunStatus,
     Summary,
     summarise,
     summarise_checkpoint,
@@ -93,8 +93,8 @@ def test_hallucination_is_a_share_of_judged_answers_only(story: Story) -> None:
 def test_categories_and_difficulties_are_counted_apart(finished: Story) -> None:
     last = summarise(finished.open()).checkpoints[1]
 
-    assert last.category("temporal-reasoning").mean == 2.0
-    assert last.category("synthesis").mean == 6.0
+    assert last.get_tally("temporal-reasoning").mean == 2.0
+    assert last.get_tally("synthesis").mean == 6.0
     assert last.difficulties["medium"].mean == 2.0
     assert last.difficulties["hard"].counted == 1
 
@@ -102,8 +102,8 @@ def test_categories_and_difficulties_are_counted_apart(finished: Story) -> None:
 def test_eligible_counts_questions_not_yet_askable_as_none(story: Story) -> None:
     early, late = summarise(story.open()).checkpoints
 
-    assert early.category("synthesis") == Tally()
-    assert late.category("synthesis").eligible == 1
+    assert early.get_tally("synthesis") == TrialTally()
+    assert late.get_tally("synthesis").eligible == 1
     assert (early.overall.eligible, late.overall.eligible) == (2, 3)
 
 
@@ -112,7 +112,7 @@ def test_a_group_question_is_eligible_but_not_owed_where_groups_are_off(tmp_path
     scenarios: dict[str, Sequence[Item]] = {"ada": items}
     story = Story(tmp_path, scenarios, plan_of(scenarios))
 
-    group = first(story).category("group-session-attribution")
+    group = first(story).get_tally("group-session-attribution")
 
     assert (group.eligible, group.owed, group.mean) == (1, 0, None)
 
@@ -122,7 +122,7 @@ def test_repeats_count_as_trials_and_not_as_questions(tmp_path: Path) -> None:
     for repeat, verdict in enumerate((PERFECT, POOR, POOR)):
         story.both(trial("cat", repeat=repeat), verdict)
 
-    cats = first(story).category("factual-recall")
+    cats = first(story).get_tally("factual-recall")
 
     assert (cats.owed, cats.eligible) == (3, 1)
     assert cats.mean == pytest.approx(10 / 3)
@@ -146,8 +146,8 @@ def test_personas_are_weighted_by_their_questions(tmp_path: Path) -> None:
 
     assert [persona.overall.mean for persona in summary.personas] == [6.0, 2.0]
     assert summary.checkpoints[0].overall.mean == 3.0
-    assert summary.checkpoints[0].category("factual-recall").mean == 3.0
-    assert summary.checkpoints[0].category("factual-recall").eligible == 4
+    assert summary.checkpoints[0].get_tally("factual-recall").mean == 3.0
+    assert summary.checkpoints[0].get_tally("factual-recall").eligible == 4
 
 
 def test_a_checkpoint_where_nothing_is_asked_has_no_score(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_no_questions_at_all_is_a_run_without_a_score(tmp_path: Path) -> None:
     summary = summarise(story.open())
 
     assert summary.overall.mean is None
-    assert summary.validity.status is Status.VALID
+    assert summary.validity.status is RunStatus.VALID
     assert summary.categories == CATEGORIES
 
 
@@ -228,7 +228,7 @@ def test_failures_within_the_budget_leave_a_run_valid(tmp_path: Path) -> None:
     story = run(tmp_path, failures=2, budget=0.2)
     story.end()
 
-    assert summarise(story.open()).validity.status is Status.VALID
+    assert summarise(story.open()).validity.status is RunStatus.VALID
 
 
 def test_failures_over_the_budget_make_it_invalid_and_say_why(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_failures_over_the_budget_make_it_invalid_and_say_why(tmp_path: Path) ->
 
     validity = summarise(story.open()).validity
 
-    assert validity.status is Status.INVALID
+    assert validity.status is RunStatus.INVALID
     assert validity.reason == "3 of 10 trials failed, budget 20 %"
 
 
@@ -247,7 +247,7 @@ def test_answers_nobody_could_judge_count_against_the_budget(story: Story) -> No
         story.not_judged(each)
     story.end()
 
-    assert summarise(story.open()).validity.status is Status.INVALID
+    assert summarise(story.open()).validity.status is RunStatus.INVALID
 
 
 def test_a_run_still_going_is_unfinished_whatever_failed(story: Story) -> None:
@@ -256,7 +256,7 @@ def test_a_run_still_going_is_unfinished_whatever_failed(story: Story) -> None:
 
     validity = summarise(story.open()).validity
 
-    assert validity.status is Status.UNFINISHED
+    assert validity.status is RunStatus.UNFINISHED
     assert validity.reason == "3 of 5 trials open"
 
 
@@ -267,7 +267,7 @@ def test_a_run_that_could_not_be_fed_is_invalid_by_what_it_left_open(story: Stor
 
     validity = summarise(story.open()).validity
 
-    assert validity.status is Status.INVALID
+    assert validity.status is RunStatus.INVALID
     assert (
         validity.reason
         == "3 of 5 trials failed, budget 5 %; 3 of them could not be put, because feeding failed"
@@ -279,7 +279,7 @@ def test_a_run_going_on_after_a_feed_failure_is_unfinished(story: Story) -> None
     story.resume()
     story.both(trial("cat"))
 
-    assert summarise(story.open()).validity.status is Status.UNFINISHED
+    assert summarise(story.open()).validity.status is RunStatus.UNFINISHED
 
 
 def test_a_persona_not_started_leaves_the_run_unfinished(tmp_path: Path) -> None:
@@ -290,9 +290,9 @@ def test_a_persona_not_started_leaves_the_run_unfinished(tmp_path: Path) -> None
 
     summary = summarise(story.open())
 
-    assert summary.validity.status is Status.UNFINISHED
+    assert summary.validity.status is RunStatus.UNFINISHED
     assert summary.validity.reason == "0 of 5 trials open, not started: bob"
-    assert (summary.done, summary.visits) == (2, 4)
+    assert (summary.done_checkpoints, summary.planned_checkpoints) == (2, 4)
 
 
 def test_a_checkpoint_is_done_when_nothing_is_left_to_do(story: Story) -> None:
@@ -307,10 +307,10 @@ def test_a_checkpoint_is_done_when_nothing_is_left_to_do(story: Story) -> None:
 def test_an_empty_checkpoint_is_done_once_the_system_has_lived_it(tmp_path: Path) -> None:
     scenarios: dict[str, Sequence[Item]] = {"ada": (question("late", known_from=3),)}
     story = Story(tmp_path, scenarios, plan_of(scenarios))
-    before = summarise(story.open()).done
+    before = summarise(story.open()).done_checkpoints
     story.settle("ada", "2d")
 
-    assert (before, summarise(story.open()).done) == (0, 1)
+    assert (before, summarise(story.open()).done_checkpoints) == (0, 1)
 
 
 def test_a_dry_run_visits_one_checkpoint(tmp_path: Path) -> None:
@@ -322,7 +322,7 @@ def test_a_dry_run_visits_one_checkpoint(tmp_path: Path) -> None:
     summary = summarise(story.open())
 
     assert len(summary.checkpoints) == 1
-    assert (summary.done, summary.visits) == (1, 1)
+    assert (summary.done_checkpoints, summary.planned_checkpoints) == (1, 1)
 
 
 def test_one_checkpoint_counts_alone_as_it_does_in_the_whole(finished: Story) -> None:
@@ -330,5 +330,5 @@ def test_one_checkpoint_counts_alone_as_it_does_in_the_whole(finished: Story) ->
 
     whole: Summary = summarise(folder)
 
-    standing = folder.standings.scenarios["ada"]
+    standing = folder.states.scenarios["ada"]
     assert summarise_checkpoint(standing, 1) == whole.personas[0].checkpoints[1]

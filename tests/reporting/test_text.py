@@ -8,15 +8,15 @@ import pytest
 from recall_bench.core.plan import Checkpoint
 from recall_bench.core.question import Item
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.reporting.estimates import Estimates
+from recall_bench.reporting.estimates import RunEstimates
 from recall_bench.reporting.summary import summarise
-from recall_bench.reporting.tables import text_heatmap
+from recall_bench.reporting.tables import render_heatmap
 from recall_bench.reporting.text import (
     STUB_WARNING,
-    duration,
-    progress_line,
-    report,
-    verdict_on,
+    describe_verdict,
+    format_duration,
+    format_progress,
+    render_run,
 )
 from tests.reporting.conftest import (
     ADA,
@@ -34,7 +34,7 @@ from tests.reporting.conftest import (
 
 def reported(story: Story, *, width: int = 100) -> str:
     folder = story.open()
-    return report(folder, summarise(folder), width=width)
+    return render_run(folder, summarise(folder), width=width)
 
 
 def test_the_header_names_system_judge_data_and_time(finished: Story) -> None:
@@ -95,7 +95,7 @@ def test_a_run_that_measured_nothing_says_so(tmp_path: Path) -> None:
     story = Story(tmp_path, scenarios, plan_of(scenarios))
     story.end()
 
-    assert verdict_on(summarise(story.open())) == "no score: nothing was measured"
+    assert describe_verdict(summarise(story.open())) == "no score: nothing was measured"
     assert reported(story)
 
 
@@ -115,7 +115,7 @@ def test_failures_are_listed_by_kind_and_feeding_with_its_message(story: Story) 
 
 def lines_of(story: Story, *, width: int = 100) -> list[str]:
     """The heatmap of Ada, without rules and with single spaces."""
-    text = text_heatmap(Estimates(story.open()).heatmap("ada"), width=width)
+    text = render_heatmap(RunEstimates(story.open()).build_heatmap("ada"), width=width)
     return [" ".join(line.split()) for line in text.splitlines() if line.strip(" ─")]
 
 
@@ -228,7 +228,7 @@ def test_five_checkpoints_are_all_shown(tmp_path: Path) -> None:
 def test_a_selection_of_many_checkpoints_says_it_is_one_and_has_the_last(tmp_path: Path) -> None:
     story = many_checkpoints(tmp_path, 143)
 
-    heatmap = text_heatmap(Estimates(story.open()).heatmap("ada"), width=80)
+    heatmap = render_heatmap(RunEstimates(story.open()).build_heatmap("ada"), width=80)
 
     assert heatmap.splitlines()[0].split()[-1] == "143d"
     assert heatmap.splitlines()[-1].endswith("of 143 checkpoints shown)")
@@ -254,7 +254,7 @@ def test_a_progress_line_tells_one_checkpoint(story: Story) -> None:
     story.not_answered(trial("dog"))
     part = summarise(story.open()).checkpoints[0]
 
-    line = progress_line(part, persona="ada", index=1, total=12)
+    line = format_progress(part, persona="ada", index=1, total=12)
 
     assert line == (
         "  [bench] [ 1/12] ada     2d +   2d ingest=  1.0s q=2 (new=2 hist=0/0) "
@@ -267,7 +267,7 @@ def test_a_progress_line_without_questions_has_no_score(tmp_path: Path) -> None:
     story = Story(tmp_path, scenarios, plan_of(scenarios))
     part = summarise(story.open()).checkpoints[0]
 
-    assert progress_line(part, persona="ada", index=1, total=1).endswith("score=--")
+    assert format_progress(part, persona="ada", index=1, total=1).endswith("score=--")
 
 
 @pytest.mark.parametrize(
@@ -275,4 +275,4 @@ def test_a_progress_line_without_questions_has_no_score(tmp_path: Path) -> None:
     [(0.2, "0s"), (3, "3s"), (123, "2m 03s"), (3723, "1h 02m 03s"), (59.9, "1m 00s")],
 )
 def test_durations_read_as_people_say_them(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
+    assert format_duration(seconds) == words

@@ -10,12 +10,12 @@ from recall_bench.core.memory import MemorySystem
 from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.question import Scenario
 from recall_bench.core.reader import Reader
-from recall_bench.core.standing import Standings, State
+from recall_bench.core.standing import TrialState, TrialStates
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Judge
-from recall_bench.running.company import Company
-from recall_bench.running.conduct import conduct
-from recall_bench.running.grade import Bench
+from recall_bench.running.company import RunContext
+from recall_bench.running.conduct import run_plan
+from recall_bench.running.grade import Judges
 from recall_bench.testing import ExactJudge
 
 
@@ -30,11 +30,11 @@ class Rehearsal:
     reopened: bool = False
     """Whether questions that failed are owed again."""
 
-    def standings(self) -> Standings:
+    def standings(self) -> TrialStates:
         """A fold over everything recorded so far."""
-        standings = Standings(self.plan)
+        standings = TrialStates(self.plan)
         for event in self.journal:
-            standings.note(event)
+            standings.apply_event(event)
         return standings
 
     async def run(
@@ -52,27 +52,27 @@ class Rehearsal:
         reader: Reader | None = None,
         meter: Callable[[], Usage] | None = None,
         **changes: object,
-    ) -> Standings:
+    ) -> TrialStates:
         """Go on from the journal as it is."""
-        self.plan = self.plan.but(**changes)
+        self.plan = self.plan.replace(**changes)
         standings = self.standings()
         if self.reopened:
-            standings.reopen(State.NOT_ANSWERED)
+            standings.reset_state(TrialState.NOT_ANSWERED)
 
         def record(event: Event) -> None:
             if self.record is not None:
                 self.record(event)
             self.journal.append(event)
-            standings.note(event)
+            standings.apply_event(event)
 
-        def unjudged(scenario: str, states: frozenset[State]) -> Iterable[Answered]:
+        def unjudged(scenario: str, states: frozenset[TrialState]) -> Iterable[Answered]:
             standing = standings.scenarios[scenario]
             return [
                 event
                 for event in self.journal
                 if isinstance(event, Answered)
                 and event.trial.scenario == scenario
-                and standing.state_of(event.trial) in states
+                and standing.find_state(event.trial) in states
             ]
 
         def judged(scenario: str) -> Iterable[Judged]:
@@ -83,9 +83,9 @@ class Rehearsal:
             }
             return list(last.values())
 
-        company = Company(
+        company = RunContext(
             system=system,
-            bench=Bench(judge=judge or ExactJudge(), appellate=appellate),
+            bench=Judges(judge=judge or ExactJudge(), appellate=appellate),
             load=self.scenarios.__getitem__,
             record=record,
             unjudged=unjudged,
@@ -99,7 +99,7 @@ class Rehearsal:
             max_tokens=max_tokens,
             max_calls=max_calls,
         )
-        await conduct(self.plan, standings, company)
+        await run_plan(self.plan, standings, company)
         return standings
 
     def of(self, kind: type[Event]) -> list[Event]:

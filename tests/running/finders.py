@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Found, Memory, Passage, SystemCard
+from recall_bench.core.memory import Answer, Memory, Passage, RetrievalReply, SystemCard
 from recall_bench.core.question import Question
 from recall_bench.core.reader import ReaderCard
 from recall_bench.core.usage import Usage
 
-Reply = Answer | Found
+Reply = Answer | RetrievalReply
 
 
 class FinderMemory:
@@ -54,9 +54,9 @@ class Finder:
         """Nothing is held."""
 
 
-def everything(lived: Sequence[Episode], _: Question) -> Found:
+def everything(lived: Sequence[Episode], _: Question) -> RetrievalReply:
     """Each day as a passage, the latest first."""
-    return Found(passages=tuple(Passage(text=episode.text) for episode in reversed(lived)))
+    return RetrievalReply(passages=tuple(Passage(text=episode.text) for episode in reversed(lived)))
 
 
 class ScriptedReader:

@@ -35,7 +35,7 @@ def many(plan: Plan, *names: str, days: int = 1, **changes: object) -> Rehearsal
         "scenarios": tuple(card_of(scenario) for scenario in scenarios.values()),
         "checkpoints": (Checkpoint(label="1d", days=1),),
     }
-    return Rehearsal(plan=plan.but(**usual | changes), scenarios=scenarios)
+    return Rehearsal(plan=plan.replace(**usual | changes), scenarios=scenarios)
 
 
 def parrot() -> ScriptedSystem:

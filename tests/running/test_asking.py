@@ -9,7 +9,7 @@ from recall_bench.core.event import Answered, FeedFailed, NotAnswered, Postponed
 from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer
 from recall_bench.core.question import Question, Scenario
-from recall_bench.core.standing import State
+from recall_bench.core.standing import TrialState
 from recall_bench.errors import SystemBusy, SystemFault, SystemGone, SystemStuck
 from recall_bench.running import patience
 from recall_bench.testing import ScriptedMemory, ScriptedSystem
@@ -59,7 +59,7 @@ async def test_a_fault_is_recorded_with_its_reason_and_the_next_question_is_stil
 
     faults = [event.message for event in rehearsal.journal if isinstance(event, NotAnswered)]
     assert faults == ["index is corrupt", "index is corrupt"]
-    assert standings.ended
+    assert standings.has_ended
 
 
 async def test_a_bug_is_not_a_fault_and_stops_the_run(rehearsal: Rehearsal) -> None:
@@ -112,7 +112,7 @@ async def test_a_system_that_is_gone_ends_the_asking_and_nothing_is_held_against
         await rehearsal.run(ScriptedSystem(vanish))
 
     ada = rehearsal.standings().scenarios["ada"]
-    assert (ada.count(State.JUDGED), ada.count(State.OPEN)) == (1, 1)
+    assert (ada.count_states(TrialState.JUDGED), ada.count_states(TrialState.OPEN)) == (1, 1)
     assert not rehearsal.of(NotAnswered)
     assert not rehearsal.of(RunEnded)
 
@@ -125,12 +125,12 @@ async def test_what_a_lost_system_owes_is_asked_when_it_is_back(rehearsal: Rehea
         await rehearsal.run(ScriptedSystem(vanish))
     standings = await rehearsal.run(ScriptedSystem(lambda lived, question: "Fig"))
 
-    assert standings.scenarios["ada"].count(State.JUDGED) == 2
+    assert standings.scenarios["ada"].count_states(TrialState.JUDGED) == 2
 
 
 @pytest.fixture
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "PAUSES_S", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.0, 0.0, 0.0))
 
 
 @pytest.mark.usefixtures("_no_pauses")
@@ -199,7 +199,7 @@ async def test_a_stuck_memory_is_replaced_by_one_that_lived_the_same_days(
         id=both.id,
         epoch=both.epoch,
         episodes=both.episodes,
-        items=(first, second.but(known_from=1)),
+        items=(first, second.replace(known_from=1)),
     )
 
     await rehearsal.run(system, answer_timeout_s=0.01)
@@ -254,9 +254,12 @@ async def test_a_system_that_cannot_be_fed_leaves_its_trials_open_and_says_why(
     standings = await rehearsal.run(ChoosySystem(stage))
 
     ada = standings.scenarios["ada"]
-    assert (ada.count(State.JUDGED), ada.count(State.OPEN)) == (judged, open_trials)
+    assert (ada.count_states(TrialState.JUDGED), ada.count_states(TrialState.OPEN)) == (
+        judged,
+        open_trials,
+    )
     assert {event.stage for event in rehearsal.journal if isinstance(event, FeedFailed)} == {stage}
-    assert standings.ended is (stage == "close")
+    assert standings.has_ended is (stage == "close")
 
 
 async def test_feeding_has_a_timeout_too(rehearsal: Rehearsal) -> None:

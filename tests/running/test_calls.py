@@ -6,12 +6,12 @@ import anyio.lowlevel
 import pytest
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Found, Passage
+from recall_bench.core.memory import Answer, Passage, RetrievalReply
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
 from recall_bench.core.question import Question, Scenario
 from recall_bench.core.reader import ReaderCard
 from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
-from recall_bench.running.calls import Calls, provider
+from recall_bench.running.calls import CallLimiter, name_provider
 from recall_bench.testing import ScriptedMemory, ScriptedSystem
 from tests.running.many import many
 
@@ -67,8 +67,8 @@ class ModelReader:
 
 
 class Finder(ScriptedMemory):
-    async def answer(self, question: Question) -> Found:  # type: ignore[override]
-        return Found(passages=(Passage(text="The cat is Fig."),))
+    async def answer(self, question: Question) -> RetrievalReply:  # type: ignore[override]
+        return RetrievalReply(passages=(Passage(text="The cat is Fig."),))
 
 
 class Finders(ScriptedSystem):
@@ -131,12 +131,12 @@ async def test_feeding_and_asking_copies_share_the_limit_of_the_system(
 
 
 async def test_no_limit_keeps_nobody_waiting() -> None:
-    calls = Calls()
+    calls = CallLimiter()
 
-    async with calls.to("a"), calls.to("a"):
+    async with calls.limit("a"), calls.limit("a"):
         assert True
 
 
 def test_a_provider_is_the_same_for_all_its_models() -> None:
-    assert provider("openai:gpt-5-mini") == provider("openai:o5")
-    assert provider("anthropic:claude") != provider("openai:o5")
+    assert name_provider("openai:gpt-5-mini") == name_provider("openai:o5")
+    assert name_provider("anthropic:claude") != name_provider("openai:o5")

@@ -6,7 +6,7 @@ import pytest
 from recall_bench.core.memory import Answer, SystemCard
 from recall_bench.core.plan import Checkpoint, Plan
 from recall_bench.core.question import Item, Question, Scenario, Truth
-from recall_bench.core.standing import State
+from recall_bench.core.standing import TrialState
 from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.testing import ExactJudge, ScriptedMemory, ScriptedSystem
 from tests.conftest import EPOCH, card_of, episode
@@ -24,7 +24,7 @@ def exam(plan: Plan) -> Rehearsal:
         Item(id=f"q{n}", text=f"{n}", known_from=1, truth=truth) for n in range(QUESTIONS)
     )
     scenario = Scenario(id="many", epoch=EPOCH, episodes=(episode(1, "text"),), items=items)
-    one_day = plan.but(
+    one_day = plan.replace(
         scenarios=(card_of(scenario),), checkpoints=(Checkpoint(label="1d", days=1),), seed=0
     )
     return Rehearsal(plan=one_day, scenarios={"many": scenario})
@@ -72,7 +72,7 @@ async def test_one_slow_question_holds_up_nobody(exam: Rehearsal) -> None:
     with anyio.fail_after(10):
         standings = await exam.run(system, parallelism=4)
 
-    assert standings.scenarios["many"].count(State.JUDGED) == QUESTIONS
+    assert standings.scenarios["many"].count_states(TrialState.JUDGED) == QUESTIONS
     assert system.memory.most == 4
 
 
@@ -105,4 +105,4 @@ async def test_a_slow_judge_never_idles_the_system(exam: Rehearsal) -> None:
     with anyio.fail_after(10):
         standings = await exam.run(ScriptedSystem(count), Patient())
 
-    assert standings.scenarios["many"].count(State.JUDGED) == QUESTIONS
+    assert standings.scenarios["many"].count_states(TrialState.JUDGED) == QUESTIONS

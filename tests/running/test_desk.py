@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 from recall_bench.core.event import Answered, NotAnswered, Postponed
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Found, Passage
+from recall_bench.core.memory import Answer, Passage, RetrievalReply
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import Question
 from recall_bench.core.reader import Delivery
-from recall_bench.core.standing import State
-from recall_bench.core.tokens import tokens
+from recall_bench.core.standing import TrialState
+from recall_bench.core.tokens import estimate_tokens
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.errors import BudgetSpent, ModelBusy, ReaderFault
 from recall_bench.running import desk, patience, sitting
-from recall_bench.running.desk import within_budget
+from recall_bench.running.desk import cut_to_budget
 from tests.running.conftest import Rehearsal
 from tests.running.finders import Finder, ScriptedReader, everything, latest_word
 from tests.running.many import many
@@ -42,7 +42,7 @@ def passages(*texts: str) -> tuple[Passage, ...]:
 
 @pytest.fixture
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "PAUSES_S", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.0, 0.0, 0.0))
 
 
 @pytest.mark.anyio
@@ -51,13 +51,13 @@ async def test_a_reader_answers_for_a_system_that_only_finds(rehearsal: Rehearsa
 
     assert [event.answer.text for event in answered(rehearsal)] == ["Rain", "Plum"]
     assert all(event.reading_s is not None for event in answered(rehearsal))
-    assert standings.ended
+    assert standings.has_ended
 
 
 @pytest.mark.anyio
 async def test_the_days_of_what_was_found_are_recorded_and_counted(rehearsal: Rehearsal) -> None:
-    def find(lived: Sequence[Episode], _: Question) -> Found:
-        return Found(passages=passages("The cat is Fig.", "The dog is Bo."))
+    def find(lived: Sequence[Episode], _: Question) -> RetrievalReply:
+        return RetrievalReply(passages=passages("The cat is Fig.", "The dog is Bo."))
 
     await rehearsal.run(Finder(find), reader=ScriptedReader(latest_word))
 
@@ -68,8 +68,8 @@ async def test_the_days_of_what_was_found_are_recorded_and_counted(rehearsal: Re
 
 @pytest.mark.anyio
 async def test_what_is_fed_after_the_checkpoint_cannot_be_traced(rehearsal: Rehearsal) -> None:
-    def clairvoyant(_: Sequence[Episode], question: Question) -> Found:
-        return Found(passages=passages("The cat is now Plum."))
+    def clairvoyant(_: Sequence[Episode], question: Question) -> RetrievalReply:
+        return RetrievalReply(passages=passages("The cat is now Plum."))
 
     await rehearsal.run(Finder(clairvoyant), reader=ScriptedReader(latest_word))
 
@@ -83,7 +83,7 @@ async def test_a_system_is_told_how_many_passages_count_and_no_more_are_kept(
 ) -> None:
     told: list[int | None] = []
 
-    def find(lived: Sequence[Episode], question: Question) -> Found:
+    def find(lived: Sequence[Episode], question: Question) -> RetrievalReply:
         told.append(question.top_k)
         return everything(lived, question)
 
@@ -102,9 +102,11 @@ async def test_a_system_is_told_how_many_passages_count_and_no_more_are_kept(
 async def test_the_days_of_what_the_budget_cut_off_are_those_of_its_text(
     rehearsal: Rehearsal,
 ) -> None:
-    def find(lived: Sequence[Episode], _: Question) -> Found:
+    def find(lived: Sequence[Episode], _: Question) -> RetrievalReply:
         claimed = Passage(text=lived[0].text, day=2)
-        return Found(passages=(*passages("Rain.", "The cat is now Plum."), claimed, claimed))
+        return RetrievalReply(
+            passages=(*passages("Rain.", "The cat is now Plum."), claimed, claimed)
+        )
 
     await rehearsal.run(Finder(find), reader=ScriptedReader(latest_word), max_context_tokens=2)
 
@@ -115,9 +117,9 @@ async def test_the_days_of_what_the_budget_cut_off_are_those_of_its_text(
 
 @pytest.mark.anyio
 async def test_what_is_cut_off_far_below_the_budget_is_not_traced(rehearsal: Rehearsal) -> None:
-    def find(lived: Sequence[Episode], _: Question) -> Found:
-        strangers = passages(*(f"stranger {n}" for n in range(desk.CUT_TRACED)))
-        return Found(passages=(*strangers, *passages(lived[1].text, lived[0].text)))
+    def find(lived: Sequence[Episode], _: Question) -> RetrievalReply:
+        strangers = passages(*(f"stranger {n}" for n in range(desk.MAX_CUT_TRACED)))
+        return RetrievalReply(passages=(*strangers, *passages(lived[1].text, lived[0].text)))
 
     await rehearsal.run(Finder(find), reader=ScriptedReader(latest_word), top_k=1)
 
@@ -159,7 +161,9 @@ async def test_a_reader_speaks_for_a_system_that_answers_where_there_are_passage
 
 @pytest.mark.anyio
 async def test_finding_nothing_is_read_too(rehearsal: Rehearsal) -> None:
-    await rehearsal.run(Finder(lambda lived, question: Found()), reader=ScriptedReader(latest_word))
+    await rehearsal.run(
+        Finder(lambda lived, question: RetrievalReply()), reader=ScriptedReader(latest_word)
+    )
 
     assert [event.answer.text for event in answered(rehearsal)] == ["nothing", "nothing"]
 
@@ -180,8 +184,8 @@ async def test_what_reading_cost_is_recorded_beside_what_the_system_says_it_spen
 ) -> None:
     spent = Usage(calls=2, input_tokens=5)
 
-    def find(lived: Sequence[Episode], question: Question) -> Found:
-        return everything(lived, question).but(usage=spent)
+    def find(lived: Sequence[Episode], question: Question) -> RetrievalReply:
+        return everything(lived, question).replace(usage=spent)
 
     reader = ScriptedReader(latest_word, usage=CALL, model="m")
     standings = await rehearsal.run(Finder(find), reader=reader)
@@ -210,7 +214,7 @@ async def test_the_time_of_the_reader_is_not_the_systems(
     monkeypatch.setattr(sitting, "time", clock)
     monkeypatch.setattr(desk, "time", clock)
 
-    def find(lived: Sequence[Episode], question: Question) -> Found:
+    def find(lived: Sequence[Episode], question: Question) -> RetrievalReply:
         clock.now += 2
         return everything(lived, question)
 
@@ -221,7 +225,7 @@ async def test_the_time_of_the_reader_is_not_the_systems(
     standings = await rehearsal.run(Finder(find), reader=ScriptedReader(read))
 
     assert [(event.seconds, event.reading_s) for event in answered(rehearsal)] == [(2, 5), (2, 5)]
-    clocks = standings.scenarios["ada"].clocks
+    clocks = standings.scenarios["ada"].times
     assert [(each.query_s, each.reading_s) for each in clocks] == [(2, 5), (2, 5)]
 
 
@@ -257,7 +261,7 @@ class BusyReader(ScriptedReader):
 async def test_a_busy_reader_is_asked_again_and_the_system_is_not(rehearsal: Rehearsal) -> None:
     asked: list[str] = []
 
-    def find(lived: Sequence[Episode], question: Question) -> Found:
+    def find(lived: Sequence[Episode], question: Question) -> RetrievalReply:
         asked.append(question.id)
         return everything(lived, question)
 
@@ -278,11 +282,11 @@ async def test_a_reader_that_stays_busy_costs_the_run_and_not_the_system(
         await rehearsal.run(Finder(everything), reader=BusyReader(4))
 
     assert not rehearsal.of(NotAnswered)
-    assert rehearsal.standings().scenarios["ada"].count(State.OPEN) == 2
+    assert rehearsal.standings().scenarios["ada"].count_states(TrialState.OPEN) == 2
 
     standings = await rehearsal.run(Finder(everything), reader=BusyReader(0))
 
-    assert standings.scenarios["ada"].count(State.JUDGED) == 2
+    assert standings.scenarios["ada"].count_states(TrialState.JUDGED) == 2
 
 
 class Hung(ScriptedReader):
@@ -329,7 +333,7 @@ async def test_readings_under_way_are_finished_when_another_fails(plan: Plan) ->
 @pytest.mark.anyio
 async def test_reading_stops_when_the_money_is_spent_and_goes_on_with_more(plan: Plan) -> None:
     rehearsal = many(plan)
-    rehearsal.plan = rehearsal.plan.but(judge=JudgeCard(name="exact", version="1"))
+    rehearsal.plan = rehearsal.plan.replace(judge=JudgeCard(name="exact", version="1"))
     reader = ScriptedReader(lambda _: "r", usage=CALL, model="m")
 
     with pytest.raises(BudgetSpent, match=r"reading and judging have cost \$1\.0000"):
@@ -374,15 +378,15 @@ async def test_answers_judged_again_are_not_paid_for_again(plan: Plan) -> None:
 
     standings = await rehearsal.run(Finder(everything), asks=False, max_cost_usd=1.0)
 
-    assert standings.scenarios["many"].count(State.JUDGED) == 12
+    assert standings.scenarios["many"].count_states(TrialState.JUDGED) == 12
 
 
 def kept(plan: Plan, *texts: str) -> list[str]:
-    return [passage.text for passage in within_budget(passages(*texts), plan)]
+    return [passage.text for passage in cut_to_budget(passages(*texts), plan)]
 
 
 def test_passages_are_whole_and_the_first_that_does_not_fit_ends_it(plan: Plan) -> None:
-    budget = plan.but(max_context_tokens=5)
+    budget = plan.replace(max_context_tokens=5)
 
     assert kept(budget, "a" * 12, "b" * 12, "c") == ["a" * 12]
 
@@ -399,7 +403,7 @@ def test_passages_are_whole_and_the_first_that_does_not_fit_ends_it(plan: Plan) 
 def test_a_first_passage_beyond_the_whole_budget_is_cut_at_a_word(
     plan: Plan, text: str, left: str
 ) -> None:
-    assert kept(plan.but(max_context_tokens=2), text, "x") == [left]
+    assert kept(plan.replace(max_context_tokens=2), text, "x") == [left]
 
 
 @given(
@@ -410,12 +414,12 @@ def test_a_first_passage_beyond_the_whole_budget_is_cut_at_a_word(
 def test_the_budget_holds_for_any_passages(
     texts: list[str], top_k: int, budget: int | None
 ) -> None:
-    plan = PLAN.but(top_k=top_k, max_context_tokens=budget)
+    plan = PLAN.replace(top_k=top_k, max_context_tokens=budget)
 
     left = kept(plan, *texts)
 
     assert len(left) <= top_k
-    assert budget is None or sum(map(tokens, left)) <= budget
+    assert budget is None or sum(map(estimate_tokens, left)) <= budget
     assert bool(left) == bool(texts)
     assert left[1:] == texts[1 : len(left)]
     assert not left or texts[0].startswith(left[0])

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from recall_bench.core.event import Answered, Judged, NotJudged
-from recall_bench.core.standing import State
+from recall_bench.core.standing import TrialState
 from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.errors import (
     JudgeBusy,
@@ -17,7 +17,7 @@ from recall_bench.errors import (
     UnreadableVerdict,
 )
 from recall_bench.running import patience
-from recall_bench.running.docket import Docket
+from recall_bench.running.docket import AnswerQueue
 from recall_bench.testing import ExactJudge, ScriptedMemory, ScriptedSystem
 from tests.running.conftest import Rehearsal
 
@@ -47,8 +47,8 @@ async def test_a_judge_that_babbles_once_costs_that_verdict_and_no_more(
     standings = await rehearsal.run(fig(), Moody(UnreadableVerdict("no JSON"), 1))
 
     ada = standings.scenarios["ada"]
-    assert (ada.count(State.NOT_JUDGED), ada.count(State.JUDGED)) == (1, 1)
-    assert not standings.ended
+    assert (ada.count_states(TrialState.NOT_JUDGED), ada.count_states(TrialState.JUDGED)) == (1, 1)
+    assert not standings.has_ended
 
 
 async def test_an_unjudged_answer_is_judged_by_the_next_run_without_asking_again(
@@ -59,7 +59,7 @@ async def test_an_unjudged_answer_is_judged_by_the_next_run_without_asking_again
 
     standings = await rehearsal.run(fig())
 
-    assert standings.ended
+    assert standings.has_ended
     assert len(rehearsal.of(Answered)) == asked == 2
     assert len(rehearsal.of(Judged)) == 2
 
@@ -79,7 +79,7 @@ async def test_a_hanging_judge_is_cancelled(rehearsal: Rehearsal) -> None:
 async def test_a_busy_judge_is_asked_again(
     rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "PAUSES_S", (0.0,))
+    monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.0,))
 
     await rehearsal.run(fig(), Moody(JudgeBusy("429"), 1))
 
@@ -115,11 +115,11 @@ async def test_the_judge_sees_the_evidence_window_and_never_the_future(
 async def test_a_full_docket_loses_nothing(
     rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recall_bench.running.conduct.Docket", lambda: Docket(capacity=0))
+    monkeypatch.setattr("recall_bench.running.conduct.Docket", lambda: AnswerQueue(capacity=0))
 
     standings = await rehearsal.run(fig())
 
-    assert standings.ended
+    assert standings.has_ended
     assert len(rehearsal.of(Judged)) == 2
 
 
@@ -130,7 +130,7 @@ async def test_answers_of_later_scenarios_are_judged_even_if_the_system_is_gone(
     ada = rehearsal.scenarios["ada"]
     rehearsal.scenarios["bob"] = msgspec.structs.replace(ada, id="bob")
     [card] = rehearsal.plan.scenarios
-    cards = (card, card.but(id="bob"))
+    cards = (card, card.replace(id="bob"))
 
     class Reachable(ScriptedSystem):
         async def open(self, scenario: str) -> ScriptedMemory:
@@ -148,8 +148,8 @@ async def test_answers_of_later_scenarios_are_judged_even_if_the_system_is_gone(
         await rehearsal.run(Gone(reply))
 
     standings = rehearsal.standings()
-    assert standings.scenarios["bob"].count(State.JUDGED) == 2
-    assert standings.scenarios["ada"].count(State.OPEN) == 2
+    assert standings.scenarios["bob"].count_states(TrialState.JUDGED) == 2
+    assert standings.scenarios["ada"].count_states(TrialState.OPEN) == 2
 
 
 @pytest.mark.parametrize(("asked", "waited"), [(0.0, 0.5), (7.5, 7.5), (3600.0, 60.0)])

@@ -84,7 +84,7 @@ def told(rehearsal: Rehearsal) -> list[tuple[str, tuple[int, ...] | None, int | 
 
 @pytest.fixture
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "PAUSES_S", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.0, 0.0, 0.0))
 
 
 @pytest.mark.parametrize("repeats", [1, 2])
@@ -127,7 +127,7 @@ async def test_what_was_not_fed_yet_is_not_lost(rehearsal: Rehearsal) -> None:
 async def test_a_day_without_a_word_cannot_be_lost(rehearsal: Rehearsal) -> None:
     scenario = rehearsal.scenarios["ada"]
     first, _, third = scenario.episodes
-    rehearsal.scenarios["ada"] = scenario.but(episodes=(first, episode(2, " \n"), third))
+    rehearsal.scenarios["ada"] = scenario.replace(episodes=(first, episode(2, " \n"), third))
 
     await rehearsal.run(OpenSystem(lambda memory: Holdings(days=(1,))))
 
@@ -159,7 +159,7 @@ async def test_a_memory_that_says_nothing_leaves_no_word(rehearsal: Rehearsal) -
 async def test_a_memory_that_cannot_be_looked_into_is_not(rehearsal: Rehearsal) -> None:
     standings = await rehearsal.run(ScriptedSystem(plum))
 
-    assert standings.ended
+    assert standings.has_ended
     assert not inspected(rehearsal)
 
 
@@ -181,7 +181,7 @@ async def test_a_memory_costs_no_trial_that(
 
     standings = await rehearsal.run(OpenSystem(fail), lifecycle=lifecycle)
 
-    assert standings.ended
+    assert standings.has_ended
     assert len(rehearsal.of(Answered)) == 2
     assert [(event.fault, event.lost, event.bytes) for event in inspected(rehearsal)] == [
         (said, None, None),
@@ -210,7 +210,7 @@ async def test_a_busy_memory_is_looked_into_again(rehearsal: Rehearsal) -> None:
 async def test_a_size_that_cannot_be_is_not_recorded(rehearsal: Rehearsal, size: int) -> None:
     standings = await rehearsal.run(OpenSystem(lambda memory: Holdings(days=(1,), bytes=size)))
 
-    assert standings.ended
+    assert standings.has_ended
     assert [(event.lost, event.bytes) for event in inspected(rehearsal)] == [(None, None)] * 2
     assert f"it says that it takes {size} bytes" in str(inspected(rehearsal)[0].fault)
 
@@ -229,7 +229,7 @@ async def test_a_memory_that_hangs_over_it_costs_no_trial_and_is_not_looked_into
     with anyio.fail_after(5):
         standings = await rehearsal.run(system, lifecycle=lifecycle, feed_timeout_s=0.01)
 
-    assert standings.ended
+    assert standings.has_ended
     [once] = inspected(rehearsal)
     assert once.fault == "SystemTimeout: looking into it took longer than 0.01 s"
     assert len(rehearsal.of(Answered)) == 2

@@ -5,7 +5,7 @@ import pytest
 
 from recall_bench.core.event import Answered, Judged, NotJudged, Paid, RunEnded
 from recall_bench.core.plan import Plan
-from recall_bench.core.standing import State
+from recall_bench.core.standing import TrialState
 from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.errors import JudgeGone
 from recall_bench.testing import ScriptedMemory, ScriptedSystem
@@ -47,7 +47,7 @@ async def test_a_judge_that_is_gone_ends_the_run_and_holds_nothing_unjudged(plan
 
     standings = await run.run(parrot(), Ruled(lambda n: PASS))
 
-    assert standings.ended
+    assert standings.has_ended
     assert len(run.of(Answered)) == QUESTIONS
 
 
@@ -61,7 +61,7 @@ async def test_an_appellate_judge_that_is_gone_ends_the_run_and_keeps_first_verd
         await run.run(parrot(), first, appellate=Ruled(lambda n: JudgeGone("no key")))
     standings = await run.run(parrot(), first, appellate=Ruled(lambda n: PASS))
 
-    assert standings.ended
+    assert standings.has_ended
     assert len(first.seen) == QUESTIONS
     assert sum(isinstance(e, Judged) and e.primary is not None for e in run.journal) == 6
 
@@ -74,7 +74,10 @@ async def test_what_a_judge_cost_before_it_went_is_on_record(plan: Plan) -> None
 
     assert [event.usage for event in run.journal if isinstance(event, Paid)] == [CALL]
     assert run.standings().usage == CALL
-    assert run.standings().scenarios["many"].count(State.JUDGED, State.NOT_JUDGED) == 0
+    assert (
+        run.standings().scenarios["many"].count_states(TrialState.JUDGED, TrialState.NOT_JUDGED)
+        == 0
+    )
 
 
 async def test_verdicts_under_way_when_the_judge_goes_are_kept(plan: Plan) -> None:

@@ -5,7 +5,7 @@ import pytest
 from recall_bench.core.event import Answered, Judged
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import Question
-from recall_bench.core.standing import State
+from recall_bench.core.standing import TrialState
 from recall_bench.errors import JudgeGone, SystemGone
 from recall_bench.testing import ScriptedSystem
 from tests.running.conftest import Rehearsal
@@ -41,8 +41,11 @@ async def test_nothing_is_fed_or_asked_and_what_was_never_answered_stays_open(pl
     assert system.opened == []
     assert {type(event) for event in run.journal[before:]} == {Judged}
     found = standings.scenarios["many"]
-    assert (found.count(State.JUDGED), found.count(State.OPEN)) == (5, QUESTIONS - 5)
-    assert not standings.ended
+    assert (found.count_states(TrialState.JUDGED), found.count_states(TrialState.OPEN)) == (
+        5,
+        QUESTIONS - 5,
+    )
+    assert not standings.has_ended
 
 
 async def test_a_run_with_every_answer_is_judged_reviewed_and_ended(plan: Plan) -> None:
@@ -52,7 +55,7 @@ async def test_a_run_with_every_answer_is_judged_reviewed_and_ended(plan: Plan) 
         parrot(), Ruled(fails_below(3)), appellate=Ruled(lambda n: PASS), asks=False
     )
 
-    assert standings.ended
+    assert standings.has_ended
     reviewed = [e for e in run.journal if isinstance(e, Judged) and e.primary is not None]
     assert len(reviewed) == 6
 
@@ -63,4 +66,4 @@ async def test_a_scenario_without_any_answer_is_not_even_loaded(plan: Plan) -> N
 
     standings = await run.run(parrot(), Ruled(lambda n: PASS), asks=False)
 
-    assert standings.scenarios["many"].count(State.OPEN) == QUESTIONS
+    assert standings.scenarios["many"].count_states(TrialState.OPEN) == QUESTIONS

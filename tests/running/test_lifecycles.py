@@ -126,7 +126,7 @@ async def test_a_snapshot_that_fails_is_recorded_and_leaves_the_rest_open(
 
     [failure] = standings.scenarios["ada"].failures
     assert (failure.stage, failure.checkpoint, failure.message) == ("snapshot", "2d", "disk full")
-    assert not standings.ended
+    assert not standings.has_ended
 
 
 class Attesting(ScriptedMemory):
@@ -199,7 +199,7 @@ async def test_a_snapshot_that_cannot_be_dropped_costs_no_result(rehearsal: Rehe
 
     standings = await rehearsal.run(system, lifecycle=Lifecycle.FORKED)
 
-    assert standings.ended
+    assert standings.has_ended
     assert {failure.stage for failure in standings.scenarios["ada"].failures} == {"close"}
 
 

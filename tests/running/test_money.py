@@ -15,7 +15,7 @@ from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
 from recall_bench.core.question import Question
-from recall_bench.core.standing import State
+from recall_bench.core.standing import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.errors import BudgetSpent, JudgeBusy, SystemFault, UnreadableVerdict
@@ -87,7 +87,7 @@ async def test_what_was_paid_in_vain_is_on_record(plan: Plan) -> None:
 async def test_every_attempt_at_a_busy_judge_is_paid_for(
     plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "PAUSES_S", (0.0,))
+    monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.0,))
     run = many(plan)
     attempts: list[int] = []
 
@@ -127,7 +127,7 @@ async def test_the_money_spent_stops_the_run_and_more_of_it_goes_on(plan: Plan) 
 
     standings = await run.run(parrot(), judge, max_cost_usd=100.0)
 
-    assert standings.ended
+    assert standings.has_ended
     assert sorted(judge.seen) == sorted(f"many/q{n}" for n in range(QUESTIONS))
     assert len(run.of(Answered)) == QUESTIONS
 
@@ -143,7 +143,7 @@ async def test_a_limit_that_cannot_be_kept_stops_the_run_and_none_goes_on(plan: 
 
     standings = await run.run(parrot(), uncounted)
 
-    assert standings.ended
+    assert standings.has_ended
     assert len(uncounted.seen) == QUESTIONS
 
 
@@ -284,15 +284,15 @@ async def test_a_judge_that_computes_is_never_stopped(plan: Plan) -> None:
         await run.run(parrot(), first, appellate=second, max_cost_usd=2 * CALL.cost_usd)
 
     ada = run.standings().scenarios["many"]
-    assert ada.count(State.JUDGED) == len(run.of(Answered))
-    assert ada.count(State.ANSWERED, State.NOT_JUDGED) == 0
+    assert ada.count_states(TrialState.JUDGED) == len(run.of(Answered))
+    assert ada.count_states(TrialState.ANSWERED, TrialState.NOT_JUDGED) == 0
     assert len(second.seen) == 2
 
     await run.run(parrot(), first, appellate=second, max_cost_usd=100.0)
 
     assert len(first.seen) == QUESTIONS
     assert len(second.seen) == len(set(second.seen)) == QUESTIONS
-    assert run.standings().ended
+    assert run.standings().has_ended
 
 
 async def test_a_run_with_nothing_left_to_pay_for_ends_whatever_was_spent(plan: Plan) -> None:
@@ -300,7 +300,7 @@ async def test_a_run_with_nothing_left_to_pay_for_ends_whatever_was_spent(plan: 
 
     standings = await run.run(parrot(), passing(), max_cost_usd=QUESTIONS * CALL.cost_usd)
 
-    assert standings.ended
+    assert standings.has_ended
 
 
 async def test_a_judge_that_computes_judges_what_later_scenarios_answered_before(
@@ -332,7 +332,7 @@ async def test_a_judge_that_computes_judges_what_later_scenarios_answered_before
             max_cost_usd=0.01,
         )
 
-    assert run.standings().scenarios["bob"].count(State.JUDGED) == QUESTIONS
+    assert run.standings().scenarios["bob"].count_states(TrialState.JUDGED) == QUESTIONS
 
 
 async def test_a_first_verdict_paid_for_is_kept_when_its_review_cannot_be(plan: Plan) -> None:

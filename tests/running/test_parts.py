@@ -1,7 +1,7 @@
 """A part feeds and asks its own shards, grades their answers, and says nothing of the rest."""
 
 from recall_bench.core.event import Answered, Event, Ingested, Judged, RunEnded
-from recall_bench.core.part import Part
+from recall_bench.core.part import Shard
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
 from recall_bench.core.question import Scenario
 from recall_bench.core.verdict import JudgeCard
@@ -12,11 +12,11 @@ from tests.running.many import QUESTIONS, Ruled, fails_below, many, parrot
 
 def part(plan: Plan, scenario: Scenario, number: int, system: ScriptedSystem) -> list[Event]:
     told = {scenario.id: scenario}
-    return go_on(begun(plan, told, Part(number=number, of=2)), told, system)
+    return go_on(begun(plan, told, Shard(number=number, of=2)), told, system)
 
 
 def test_a_part_feeds_and_asks_its_own_shards_alone(plan: Plan, scenario: Scenario) -> None:
-    plan = plan.but(repeats=2)
+    plan = plan.replace(repeats=2)
     system = ScriptedSystem(lambda lived, question: "Fig")
 
     journal = part(plan, scenario, 1, system)
@@ -39,7 +39,7 @@ def test_a_part_does_not_say_that_the_run_has_ended(plan: Plan, scenario: Scenar
 def test_a_part_without_shards_opens_no_memory(plan: Plan, scenario: Scenario) -> None:
     system = ScriptedSystem(lambda lived, question: "Fig")
 
-    journal = part(plan.but(lifecycle=Lifecycle.GROWING), scenario, 2, system)
+    journal = part(plan.replace(lifecycle=Lifecycle.GROWING), scenario, 2, system)
 
     assert system.opened == []
     assert len(journal) == 2
@@ -67,7 +67,7 @@ def reviewed(plan: Plan, lifecycle: Lifecycle) -> tuple[list[Event], Ruled]:
         lifecycle=lifecycle,
     )
     first, second = Ruled(fails_below(3)), Ruled(fails_below(6))
-    journal = begun(rehearsal.plan, rehearsal.scenarios, Part(number=1, of=2))
+    journal = begun(rehearsal.plan, rehearsal.scenarios, Shard(number=1, of=2))
     return go_on(journal, rehearsal.scenarios, parrot(), first, second), second
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from recall_bench.core.event import Answered, Event, Judged, NotAnswered, RunEnded, RunResumed
 from recall_bench.core.plan import Lifecycle, Trial
-from recall_bench.core.standing import State
+from recall_bench.core.standing import TrialState
 from recall_bench.errors import SystemFault
 from recall_bench.testing import ScriptedSystem
 from tests.running.conftest import LIFECYCLES, Rehearsal
@@ -94,5 +94,5 @@ async def test_a_power_cut_while_failures_are_retried_changes_no_outcome(
         await rehearsal.run(system())
 
     standings = rehearsal.standings()
-    assert standings.scenarios["ada"].count(State.JUDGED) == 2
-    assert standings.ended
+    assert standings.scenarios["ada"].count_states(TrialState.JUDGED) == 2
+    assert standings.has_ended

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def scenario(scenario: Scenario) -> Scenario:
     """Ada's days without the first, in other words."""
-    return scenario.but(
+    return scenario.replace(
         retold=(episode(2, "She calls her cat Fig."), episode(3, "She calls her cat Plum."))
     )
 

@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from recall_bench.core.event import Judged, RunEnded
-from recall_bench.core.plan import Plan, Review, Trial
-from recall_bench.core.review import reviews_due
-from recall_bench.core.standing import State
+from recall_bench.core.plan import Plan, ReviewMode, Trial
+from recall_bench.core.review import find_due_reviews
+from recall_bench.core.standing import TrialState
 from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.errors import SystemFault, UnreadableVerdict
 from recall_bench.testing import ScriptedSystem
@@ -69,11 +69,11 @@ async def test_a_pass_that_is_lowered_stays_lowered(plan: Plan) -> None:
 
     standings = await run.run(parrot(), Ruled(fails_below(6)), appellate=Ruled(lambda n: FAIL))
 
-    assert standings.scenarios["many"].grid.count(State.JUDGED | 1 << 7) == QUESTIONS
+    assert standings.scenarios["many"].grid.count(TrialState.JUDGED | 1 << 7) == QUESTIONS
 
 
 async def test_failures_alone_are_reviewed_where_the_plan_says_so(plan: Plan) -> None:
-    run = many(plan, review=Review.FAILURES)
+    run = many(plan, review=ReviewMode.FAILURES)
     first, second = judges()
 
     await run.run(parrot(), first, appellate=second)
@@ -95,7 +95,7 @@ async def test_without_an_appellate_judge_nothing_is_reviewed(plan: Plan) -> Non
 
     standings = await run.run(parrot(), judges()[0])
 
-    assert standings.ended
+    assert standings.has_ended
     assert not reviewed(run)
 
 
@@ -130,7 +130,7 @@ async def test_a_failing_review_leaves_the_first_verdict_and_says_so(plan: Plan)
     assert len(faults) == 2 * FAILURES
     assert all(each[1] is None for each in faults)
     assert {each[2] for each in faults} == {"UnreadableVerdict: no JSON"}
-    assert standings.ended
+    assert standings.has_ended
 
 
 async def test_passes_wait_until_every_trial_has_its_outcome(plan: Plan) -> None:
@@ -141,11 +141,11 @@ async def test_passes_wait_until_every_trial_has_its_outcome(plan: Plan) -> None
 
     babbler = Ruled(lambda n: UnreadableVerdict("?") if n > 9 else fails_below(FAILURES)(n))
     standings = await broken.run(parrot(), babbler, appellate=second)
-    assert not standings.ended
+    assert not standings.has_ended
     assert reviewed(broken) == {"q0", "q1", "q2"}
 
     standings = await broken.run(parrot(), first, appellate=second)
-    assert standings.ended
+    assert standings.has_ended
     assert final(broken) == final(whole)
 
 
@@ -161,7 +161,7 @@ async def test_an_unanswered_question_is_an_outcome_and_no_verdict(plan: Plan) -
 
     standings = await run.run(ScriptedSystem(reply), first, appellate=second)
 
-    assert standings.ended
+    assert standings.has_ended
     assert len(reviewed(run)) == 2 * FAILURES
 
 
@@ -202,7 +202,7 @@ async def test_an_ended_run_owes_no_review(plan: Plan) -> None:
 
     standings = await run.run(parrot(), first, appellate=second)
 
-    assert reviews_due("many", standings.scenarios["many"], run.plan) == frozenset()
+    assert find_due_reviews("many", standings.scenarios["many"], run.plan) == frozenset()
 
 
 class Unplugged(BaseException):

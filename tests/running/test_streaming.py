@@ -12,7 +12,7 @@ from anyio.lowlevel import checkpoint
 from recall_bench.core.event import FeedFailed, Ingested, Settled
 from recall_bench.core.history import Episode
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
-from recall_bench.core.standing import State
+from recall_bench.core.standing import TrialState
 from recall_bench.errors import JudgeGone, SystemBusy, SystemFault, SystemGone
 from recall_bench.running import patience
 from recall_bench.testing import CopiesInMemory, ScriptedMemory, ScriptedSystem
@@ -96,7 +96,7 @@ async def test_all_days_up_to_the_checkpoint_are_handed_over_at_once(
         (label, day) for label, days in zip(("2d", "3d"), handed, strict=True) for day in days
     ]
     assert len(rehearsal.of(Settled)) == 2
-    assert standings.ended
+    assert standings.has_ended
 
 
 async def test_a_fault_names_the_day_after_the_last_one_taken(rehearsal: Rehearsal) -> None:
@@ -176,7 +176,7 @@ async def test_the_time_allowed_is_for_each_day_and_not_for_all(plan: Plan) -> N
 async def test_a_busy_memory_is_handed_what_is_left(
     rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "PAUSES_S", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.0, 0.0, 0.0))
     refusals = iter([SystemBusy("later")])
 
     def busy_once(episode: Episode) -> None:
@@ -204,7 +204,7 @@ async def test_a_stream_that_broke_off_goes_on_when_the_system_is_back(
     assert not failures(rehearsal)
     standings = await rehearsal.run(StreamSystem(), lifecycle=lifecycle)
 
-    assert standings.scenarios["ada"].count(State.JUDGED) == 2
+    assert standings.scenarios["ada"].count_states(TrialState.JUDGED) == 2
 
 
 async def test_nothing_more_is_taken_once_the_court_has_adjourned(plan: Plan) -> None:

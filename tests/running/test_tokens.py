@@ -31,7 +31,7 @@ async def test_the_tokens_taken_stop_the_run_and_more_of_them_go_on(plan: Plan) 
 
     standings = await run.run(parrot(), judge, max_tokens=1_000_000)
 
-    assert standings.ended
+    assert standings.has_ended
     assert sorted(judge.seen) == sorted(f"many/q{n}" for n in range(QUESTIONS))
     assert len(run.of(Answered)) == QUESTIONS
 
@@ -66,7 +66,7 @@ async def test_tokens_nobody_tells_stop_a_run_with_such_a_limit_and_none_without
 
     standings = await run.run(parrot(), silent, max_cost_usd=100.0)
 
-    assert standings.ended
+    assert standings.has_ended
     assert len(silent.seen) == QUESTIONS
 
 
@@ -75,13 +75,13 @@ async def test_a_price_nobody_knows_does_not_matter_to_a_limit_in_tokens(plan: P
 
     standings = await many(plan).run(parrot(), charging(told), max_tokens=10 * QUESTIONS)
 
-    assert standings.ended
+    assert standings.has_ended
 
 
 async def test_verdicts_on_record_take_no_tokens(plan: Plan) -> None:
     standings = await many(plan).run(parrot(), charging(Usage(cached=1)), max_tokens=1)
 
-    assert standings.ended
+    assert standings.has_ended
 
 
 @pytest.mark.parametrize(
@@ -90,4 +90,4 @@ async def test_verdicts_on_record_take_no_tokens(plan: Plan) -> None:
 async def test_calls_allowed_at_a_time_cap_what_one_process_does_at_once(
     parallelism: int, max_calls: int | None, at_once: int
 ) -> None:
-    assert Settings(parallelism=parallelism, max_calls=max_calls).at_once == at_once
+    assert Settings(parallelism=parallelism, max_calls=max_calls).concurrency == at_once

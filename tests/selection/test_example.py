@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.selection.corpus import corpus_digest
+from recall_bench.selection.corpus import digest_corpus
 from recall_bench.selection.files.bench_file import BenchTest, write_bench
 from recall_bench.selection.files.memory_file import BODY, HINT, KEYWORDS, METADATA, MemoryFile
 from recall_bench.selection.suite import EXAMPLE, Suite, open_suite
@@ -78,8 +78,8 @@ def test_every_memory_is_expected_by_some_test(suite: Suite) -> None:
 def test_tests_and_memories_belong_together(suite: Suite, tests: dict[str, BenchTest]) -> None:
     files = {f"memory/{path.name}": path.read_bytes() for path in MEMORIES.iterdir()}
 
-    assert corpus_digest(files) == suite.corpus_digest
-    assert {test.header("Corpus") for test in tests.values()} == {suite.corpus_digest}
+    assert digest_corpus(files) == suite.corpus_digest
+    assert {test.find_header("Corpus") for test in tests.values()} == {suite.corpus_digest}
     assert not suite.notes, "made for other memories, or twice the same prompt"
 
 
@@ -93,8 +93,8 @@ def test_headers_say_how_a_test_came_to_be(tests: dict[str, BenchTest]) -> None:
 
 
 def test_every_kind_of_prompt_is_there(tests: dict[str, BenchTest]) -> None:
-    kinds = Counter(test.header("Kind") for test in tests.values() if test.expected)
-    quiet = [test.header("Kind") for test in tests.values() if not test.expected]
+    kinds = Counter(test.find_header("Kind") for test in tests.values() if test.expected)
+    quiet = [test.find_header("Kind") for test in tests.values() if not test.expected]
 
     assert set(kinds) == {
         "confusable",

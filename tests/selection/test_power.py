@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recall_bench.metrics.shares import mcnemar, wilson
+from recall_bench.metrics.shares import compute_mcnemar, compute_wilson
 from recall_bench.selection.power import (
     DISAGREEMENT,
-    detectable,
-    detectable_apart,
-    in_words,
+    describe_power,
+    find_detectable,
+    find_detectable_apart,
 )
 
 DRAWS = 20_000
@@ -23,7 +23,7 @@ DRAWS = 20_000
 def noticed(better: np.ndarray, worse: np.ndarray) -> float:
     """The share of draws in which the exact test sees a difference."""
     splits, counts = np.unique(np.stack([better, worse]), axis=1, return_counts=True)
-    seen = [mcnemar(int(b), int(w)) <= 0.05 for b, w in splits.T]
+    seen = [compute_mcnemar(int(b), int(w)) <= 0.05 for b, w in splits.T]
     return float(counts[seen].sum() / counts.sum())
 
 
@@ -48,14 +48,16 @@ def drawn(tests: int, difference: float, disagreement: float = DISAGREEMENT) -> 
     ],
 )
 def test_the_interval_of_a_share(count: int, of: int, low: float, high: float) -> None:
-    assert wilson(count, of) == pytest.approx((low, high), abs=5e-5)
+    assert compute_wilson(count, of) == pytest.approx((low, high), abs=5e-5)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.8])
 def test_an_interval_holds_the_share_it_was_drawn_from(share: float) -> None:
     counts = np.random.default_rng(3).binomial(60, share, size=DRAWS)
 
-    held = np.mean([low <= share <= high for low, high in (wilson(int(c), 60) for c in counts)])
+    held = np.mean(
+        [low <= share <= high for low, high in (compute_wilson(int(c), 60) for c in counts)]
+    )
 
     assert 0.93 < held < 0.97
 
@@ -63,7 +65,7 @@ def test_an_interval_holds_the_share_it_was_drawn_from(share: float) -> None:
 @pytest.mark.parametrize(("count", "of"), [(0, 0), (3, 2), (-1, 4)])
 def test_no_interval_of_what_is_no_share(count: int, of: int) -> None:
     with pytest.raises(ValueError, match="is no share"):
-        wilson(count, of)
+        compute_wilson(count, of)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +80,8 @@ def test_no_interval_of_what_is_no_share(count: int, of: int) -> None:
     ],
 )
 def test_the_exact_test_of_a_split(better: int, worse: int, p: float) -> None:
-    assert mcnemar(better, worse) == pytest.approx(p)
-    assert mcnemar(worse, better) == mcnemar(better, worse)
+    assert compute_mcnemar(better, worse) == pytest.approx(p)
+    assert compute_mcnemar(worse, better) == compute_mcnemar(better, worse)
 
 
 def test_the_exact_test_rarely_sees_what_is_not_there() -> None:
@@ -88,7 +90,7 @@ def test_the_exact_test_rarely_sees_what_is_not_there() -> None:
 
 @pytest.mark.parametrize("tests", [30, 60, 200])
 def test_a_detectable_difference_is_noticed_four_times_in_five(tests: int) -> None:
-    smallest = detectable(tests)
+    smallest = find_detectable(tests)
 
     assert smallest is not None
     assert drawn(tests, smallest) == pytest.approx(0.8, abs=0.01)
@@ -96,7 +98,7 @@ def test_a_detectable_difference_is_noticed_four_times_in_five(tests: int) -> No
 
 @pytest.mark.parametrize("disagreement", [0.2, 0.4, 0.6])
 def test_so_it_is_where_more_or_fewer_tests_change(disagreement: float) -> None:
-    smallest = detectable(60, disagreement)
+    smallest = find_detectable(60, disagreement)
 
     assert smallest is not None
     assert drawn(60, smallest, disagreement) == pytest.approx(0.8, abs=0.01)
@@ -105,12 +107,12 @@ def test_so_it_is_where_more_or_fewer_tests_change(disagreement: float) -> None:
 def test_too_few_that_change_can_show_nothing() -> None:
     """Six have to, and of twenty six or more do only 58 times in 100."""
     assert sum(comb(20, k) * 0.3**k * 0.7 ** (20 - k) for k in range(6, 21)) < 0.8
-    assert detectable(20) is None
-    assert detectable(1) is None
+    assert find_detectable(20) is None
+    assert find_detectable(1) is None
 
 
 def test_a_shortcut_for_many_tests_changes_nothing() -> None:
-    exact, short = detectable(500), detectable(501)
+    exact, short = find_detectable(500), find_detectable(501)
 
     assert exact is not None
     assert short is not None
@@ -119,7 +121,7 @@ def test_a_shortcut_for_many_tests_changes_nothing() -> None:
 
 
 def test_more_tests_tell_smaller_differences() -> None:
-    found = [detectable(tests) or 1.0 for tests in (20, 60, 200, 1000, 20_000)]
+    found = [find_detectable(tests) or 1.0 for tests in (20, 60, 200, 1000, 20_000)]
 
     assert found == sorted(found, reverse=True)
     assert found[3] == pytest.approx(0.05, abs=0.005)
@@ -127,13 +129,13 @@ def test_more_tests_tell_smaller_differences() -> None:
 
 def test_versions_on_different_tests_need_a_larger_difference() -> None:
     """(1.9600 + 0.8416) times the root of 2 · 0.25 / 60."""
-    assert detectable_apart(60) == pytest.approx(2.8016 * sqrt(0.5 / 60), abs=1e-4)
-    assert (detectable_apart(60) or 0.0) > (detectable(60) or 1.0)
+    assert find_detectable_apart(60) == pytest.approx(2.8016 * sqrt(0.5 / 60), abs=1e-4)
+    assert (find_detectable_apart(60) or 0.0) > (find_detectable(60) or 1.0)
 
 
 @pytest.mark.parametrize("tests", [60, 200])
 def test_versions_on_different_tests_are_told_apart_as_often_as_said(tests: int) -> None:
-    half = (detectable_apart(tests) or 0.0) / 2
+    half = (find_detectable_apart(tests) or 0.0) / 2
     chance = np.random.default_rng(5)
     one, other = (chance.binomial(tests, 0.5 + way * half, size=DRAWS) / tests for way in (-1, 1))
 
@@ -145,8 +147,11 @@ def test_versions_on_different_tests_are_told_apart_as_often_as_said(tests: int)
 
 def row(tests: int) -> str:
     """A line of the table in the explanation."""
-    low, high = wilson(tests // 2, tests)
-    found = [*(detectable(tests, share) for share in (0.1, 0.3, 0.5)), detectable_apart(tests)]
+    low, high = compute_wilson(tests // 2, tests)
+    found = [
+        *(find_detectable(tests, share) for share in (0.1, 0.3, 0.5)),
+        find_detectable_apart(tests),
+    ]
     points = (" – " if each is None else f" {100 * each:.0f} " for each in found)
     return f"| {tests:,} | {100 * low:.0f} to {100 * high:.0f} % |{'|'.join(points)}|"
 
@@ -162,7 +167,7 @@ def test_the_table_in_the_explanation_is_what_is_computed() -> None:
 
 
 def test_a_run_is_announced_with_what_it_can_tell() -> None:
-    told = in_words(60)
+    told = describe_power(60)
 
     assert told.startswith("60 tests: ")
     assert "about 20 points" in told
@@ -170,17 +175,17 @@ def test_a_run_is_announced_with_what_it_can_tell() -> None:
 
 
 def test_too_few_tests_are_said_to_be_too_few() -> None:
-    assert in_words(10).startswith("10 tests: too few to tell two versions apart")
-    assert in_words(1).startswith("1 test: ")
+    assert describe_power(10).startswith("10 tests: too few to tell two versions apart")
+    assert describe_power(1).startswith("1 test: ")
 
 
 def test_no_difference_is_larger_than_the_share_that_changes() -> None:
-    assert all((detectable(tests) or 0) <= DISAGREEMENT for tests in range(1, 61))
+    assert all((find_detectable(tests) or 0) <= DISAGREEMENT for tests in range(1, 61))
 
 
 def test_no_difference_is_larger_than_all() -> None:
-    assert detectable_apart(2) is None
+    assert find_detectable_apart(2) is None
 
 
 def test_half_of_an_odd_number_is_a_half() -> None:
-    assert "a share of a half is known to 13% to 87%" in in_words(3)
+    assert "a share of a half is known to 13% to 87%" in describe_power(3)

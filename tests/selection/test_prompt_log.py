@@ -10,12 +10,19 @@ import pytest
 
 from recall_bench.core.memory import SystemCard
 from recall_bench.errors import Malformed, UsageError
-from recall_bench.selection.change import Change, change_between
-from recall_bench.selection.outcomes import Scored
-from recall_bench.selection.prompt_log import HEADING, Entry, append, entry_of, read, table
-from recall_bench.selection.report import FORMAT, Report
-from recall_bench.selection.scoring import Outcome
-from recall_bench.selection.summary import summarise
+from recall_bench.selection.change import SelectionChange, measure_change
+from recall_bench.selection.outcomes import ScoredTest
+from recall_bench.selection.prompt_log import (
+    HEADING,
+    PromptLogEntry,
+    append_entry,
+    build_entry,
+    read_log,
+    render_log,
+)
+from recall_bench.selection.report import FORMAT, SelectionReport
+from recall_bench.selection.scoring import SelectionOutcome
+from recall_bench.selection.summary import summarise_tests
 
 AGENT: dict[str, object] = {
     "scheme": "double",
@@ -25,13 +32,13 @@ AGENT: dict[str, object] = {
         {"name": "v5-pass2", "sha256": "cd" * 32},
     ],
 }
-OUTCOMES = {outcome.value[0]: outcome for outcome in Outcome}
+OUTCOMES = {outcome.value[0]: outcome for outcome in SelectionOutcome}
 
 
-def report(outcomes: Mapping[str, str], minute: int = 0, **changes: object) -> Report:
+def report(outcomes: Mapping[str, str], minute: int = 0, **changes: object) -> SelectionReport:
     """A run in which each test came, each time it was put, to the outcome its letter names."""
     rows = tuple(
-        Scored(
+        ScoredTest(
             test=test,
             repeat=repeat,
             category="recall",
@@ -42,7 +49,7 @@ def report(outcomes: Mapping[str, str], minute: int = 0, **changes: object) -> R
         for test, letters in sorted(outcomes.items())
         for repeat, letter in enumerate(letters)
     )
-    return Report(
+    return SelectionReport(
         format=FORMAT,
         selector=SystemCard(name="recall-agent", version="1", config=AGENT),
         eval_version="exact-1",
@@ -54,13 +61,13 @@ def report(outcomes: Mapping[str, str], minute: int = 0, **changes: object) -> R
         plan_digest="p" * 64,
         code=("1",),
         validity="valid",
-        summary=summarise(rows),
+        summary=summarise_tests(rows),
         tests=rows,
-    ).but(**changes)
+    ).replace(**changes)
 
 
-def entry(outcomes: Mapping[str, str], minute: int = 0, **changes: object) -> Entry:
-    return entry_of(report(outcomes, minute, **changes))
+def entry(outcomes: Mapping[str, str], minute: int = 0, **changes: object) -> PromptLogEntry:
+    return build_entry(report(outcomes, minute, **changes))
 
 
 def suite(perfect: int, over: int, under: int = 0) -> dict[str, str]:
@@ -73,21 +80,21 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "recall-prompts.md"
 
 
-def changed(before: Mapping[str, str], after: Mapping[str, str]) -> Change:
-    change = change_between(entry(before).trials(), entry(after).trials())
+def changed(before: Mapping[str, str], after: Mapping[str, str]) -> SelectionChange:
+    change = measure_change(entry(before).list_trials(), entry(after).list_trials())
     assert change is not None
     return change
 
 
 def test_a_log_begins_with_a_heading_and_is_read_back_as_it_was_written(log: Path) -> None:
-    first = append(log, entry(suite(9, 11)))
+    first = append_entry(log, entry(suite(9, 11)))
 
     assert log.read_text(encoding="utf-8").startswith(HEADING)
-    assert read(log) == [first] == [entry(suite(9, 11))]
+    assert read_log(log) == [first] == [entry(suite(9, 11))]
 
 
 def test_an_entry_tells_people_what_was_tested_and_what_came_of_it(log: Path) -> None:
-    append(log, entry({**suite(9, 10, 1), "broken": "E", "empty": "S"}))
+    append_entry(log, entry({**suite(9, 10, 1), "broken": "E", "empty": "S"}))
 
     told = log.read_text(encoding="utf-8").removeprefix(HEADING).split("<!--")[0]
     assert "## 2026-03-01 12:00 UTC: recall-agent 1" in told
@@ -102,11 +109,11 @@ def test_an_entry_tells_people_what_was_tested_and_what_came_of_it(log: Path) ->
 
 def test_the_next_version_is_paired_with_the_one_before_test_by_test(log: Path) -> None:
     """Twelve better and two worse: p is 2 · (1 + 14 + 91) / 2¹⁴."""
-    append(log, entry(suite(22, 28)))
+    append_entry(log, entry(suite(22, 28)))
     after = {**suite(20, 0), "bench-021": "U", "bench-022": "O"}
     after |= {f"bench-{number:03}": "P" if number <= 34 else "O" for number in range(23, 51)}
 
-    second = append(log, entry(after, minute=5))
+    second = append_entry(log, entry(after, minute=5))
 
     assert second.since is not None
     change = second.since.change
@@ -119,7 +126,7 @@ def test_the_next_version_is_paired_with_the_one_before_test_by_test(log: Path) 
         "v5-pass1@abababab/v5-pass2@cdcdcdcd, claude:sonnet/claude:opus: "
         "12 better and 2 worse of 50 tests, p = 0.013"
     ) in log.read_text(encoding="utf-8")
-    assert read(log)[1] == second
+    assert read_log(log)[1] == second
 
 
 def test_v3_to_v4_on_twenty_tests_was_noise() -> None:
@@ -154,7 +161,7 @@ def test_an_interval_holds_the_change_it_was_drawn_from() -> None:
         kinds = chance.choice(4, size=40, p=[0.4, 0.2, 0.1, 0.3])
         before = {str(place): [bool(kind in (0, 2))] for place, kind in enumerate(kinds)}
         after = {str(place): [bool(kind in (0, 1))] for place, kind in enumerate(kinds)}
-        change = change_between(before, after)
+        change = measure_change(before, after)
         assert change is not None
         assert change.interval is not None
         held.append(change.interval[0] <= 0.1 <= change.interval[1])
@@ -178,41 +185,41 @@ def test_with_repeats_a_test_counts_once() -> None:
 
 
 def test_a_version_is_compared_with_the_last_that_had_the_same_tests(log: Path) -> None:
-    append(log, entry(suite(2, 8)))
-    append(log, entry(suite(5, 5), minute=1))
-    append(log, entry(suite(9, 1), minute=2, tests_digest="o" * 64))
-    append(log, entry(suite(9, 1), minute=3, eval_version="exact-2"))
+    append_entry(log, entry(suite(2, 8)))
+    append_entry(log, entry(suite(5, 5), minute=1))
+    append_entry(log, entry(suite(9, 1), minute=2, tests_digest="o" * 64))
+    append_entry(log, entry(suite(9, 1), minute=3, eval_version="exact-2"))
 
-    found = append(log, entry(suite(6, 4), minute=4))
+    found = append_entry(log, entry(suite(6, 4), minute=4))
 
     assert found.since is not None
     assert found.since.at.minute == 1
     assert found.since.change.value == pytest.approx(0.1)
-    assert [each.since is None for each in read(log)] == [True, False, True, True, False]
+    assert [each.since is None for each in read_log(log)] == [True, False, True, True, False]
 
 
 def test_changed_memories_are_said_beside_the_difference(log: Path) -> None:
-    append(log, entry(suite(5, 5)))
-    append(log, entry(suite(6, 4), minute=1, corpus_digest="d" * 64))
+    append_entry(log, entry(suite(5, 5)))
+    append_entry(log, entry(suite(6, 4), minute=1, corpus_digest="d" * 64))
 
     assert log.read_text(encoding="utf-8").count("; the memories changed too") == 1
 
 
 def test_figures_that_are_invalid_are_said_to_be(log: Path) -> None:
     broken = entry({"a": "E"}, validity="invalid", reason="1 of 1 failed")
-    append(log, broken)
+    append_entry(log, broken)
 
     assert "**these figures are invalid: 1 of 1 failed**" in log.read_text(encoding="utf-8")
-    assert "these figures are invalid: 1 of 1 failed" in table(read(log))
-    assert "of nothing: no test came to a class" in table(read(log))
+    assert "these figures are invalid: 1 of 1 failed" in render_log(read_log(log))
+    assert "of nothing: no test came to a class" in render_log(read_log(log))
 
 
 def test_a_run_that_is_told_again_is_not_added_again(log: Path) -> None:
-    append(log, entry(suite(5, 5)))
-    second = append(log, entry(suite(6, 4), minute=1))
+    append_entry(log, entry(suite(5, 5)))
+    second = append_entry(log, entry(suite(6, 4), minute=1))
     before = log.read_bytes()
 
-    assert append(log, entry(suite(6, 4), minute=1)) == second
+    assert append_entry(log, entry(suite(6, 4), minute=1)) == second
     assert log.read_bytes() == before
 
 
@@ -227,25 +234,25 @@ def test_a_run_that_is_told_again_is_not_added_again(log: Path) -> None:
 )
 def test_what_its_owner_wrote_stays_byte_by_byte(log: Path, mine: bytes) -> None:
     log.write_bytes(mine)
-    append(log, entry(suite(5, 5)))
+    append_entry(log, entry(suite(5, 5)))
     with log.open("ab") as file:
         file.write(b"v4 is the better one, I think. " + mine)
     before = log.read_bytes()
 
-    append(log, entry(suite(6, 4), minute=1))
+    append_entry(log, entry(suite(6, 4), minute=1))
 
     assert before.startswith(mine)
     assert log.read_bytes().startswith(before)
     assert log.read_bytes().removeprefix(before).lstrip(b"\n").startswith(b"## 2026")
     assert b"\n## 2026" in log.read_bytes().removeprefix(before)
-    assert [each.perfect for each in read(log)] == [5, 6]
+    assert [each.perfect for each in read_log(log)] == [5, 6]
 
 
 def test_an_entry_is_found_again_after_an_editor_changed_the_line_ends(log: Path) -> None:
-    append(log, entry(suite(5, 5)))
+    append_entry(log, entry(suite(5, 5)))
     log.write_bytes(log.read_bytes().replace(b"\n", b"\r\n"))
 
-    assert read(log) == [entry(suite(5, 5))]
+    assert read_log(log) == [entry(suite(5, 5))]
 
 
 def test_settings_cannot_end_the_comment_or_mark_up_the_page(log: Path) -> None:
@@ -255,28 +262,28 @@ def test_settings_cannot_end_the_comment_or_mark_up_the_page(log: Path) -> None:
         config={"a|b": "--> `x`\n<b>\u2028", "n": ("-->",)},
     )
 
-    written = append(log, entry(suite(1, 1), selector=wild))
+    written = append_entry(log, entry(suite(1, 1), selector=wild))
 
-    assert read(log) == [written]
+    assert read_log(log) == [written]
     told = log.read_text(encoding="utf-8").removeprefix(HEADING)
     assert told.count("-->") == 3, "in two settings that people see, and where the comment ends"
     assert "UTC: my\\_agent \\[2J## 2020 1\n" in told
-    assert "my_agent [2J## 2020 1\n" in table([written])
+    assert "my_agent [2J## 2020 1\n" in render_log([written])
 
 
 def test_the_name_of_the_version_before_marks_nothing_up(log: Path) -> None:
     card = SystemCard(name="my_agent", version="<1>")
-    append(log, entry(suite(1, 1), selector=card))
-    append(log, entry(suite(2, 0), minute=1, selector=card))
+    append_entry(log, entry(suite(1, 1), selector=card))
+    append_entry(log, entry(suite(2, 0), minute=1, selector=card))
 
     assert "since 2026-03-01 12:00 UTC, my\\_agent \\<1\\>:" in log.read_text(encoding="utf-8")
-    assert "since 2026-03-01 12:00 UTC, my_agent <1>:" in table(read(log))
+    assert "since 2026-03-01 12:00 UTC, my_agent <1>:" in render_log(read_log(log))
 
 
 def test_prompts_and_models_of_another_shape_are_settings_like_any(log: Path) -> None:
     card = SystemCard(name="mine", version="1", config={"models": "opus", "prompts": ["v1.md"]})
 
-    append(log, entry(suite(1, 1), selector=card))
+    append_entry(log, entry(suite(1, 1), selector=card))
 
     assert 'settings: models `opus`, prompts `["v1.md"]`' in log.read_text(encoding="utf-8")
 
@@ -292,13 +299,13 @@ def test_prompts_and_models_of_another_shape_are_settings_like_any(log: Path) ->
     ],
 )
 def test_a_damaged_entry_is_named_by_its_line(log: Path, old: str, new: str, problem: str) -> None:
-    append(log, entry(suite(5, 5)))
+    append_entry(log, entry(suite(5, 5)))
     text = log.read_text(encoding="utf-8")
     log.write_text(text.replace(old, new), encoding="utf-8")
     number = next(place for place, line in enumerate(text.split("\n"), 1) if "<!--" in line)
 
     with pytest.raises(Malformed, match=f"recall-prompts.md, line {number}: .*{problem}"):
-        append(log, entry(suite(6, 4)))
+        append_entry(log, entry(suite(6, 4)))
 
     assert log.read_text(encoding="utf-8") == text.replace(old, new)
 
@@ -307,33 +314,33 @@ def test_a_file_that_is_no_text_is_refused_and_kept(log: Path) -> None:
     log.write_bytes(b"\xff\xfe")
 
     with pytest.raises(Malformed, match="not UTF-8"):
-        append(log, entry(suite(1, 1)))
+        append_entry(log, entry(suite(1, 1)))
 
     assert log.read_bytes() == b"\xff\xfe"
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
-        append(tmp_path, entry(suite(1, 1)))
+        append_entry(tmp_path, entry(suite(1, 1)))
     with pytest.raises(UsageError, match="cannot be read"):
-        read(tmp_path / "none.md")
+        read_log(tmp_path / "none.md")
 
 
 def test_of_those_who_add_at_once_nobody_is_lost(log: Path) -> None:
-    def add(perfect: int) -> Entry:
-        return append(log, entry(suite(perfect, 10 - perfect), minute=perfect))
+    def add(perfect: int) -> PromptLogEntry:
+        return append_entry(log, entry(suite(perfect, 10 - perfect), minute=perfect))
 
     with ThreadPoolExecutor(6) as together:
         list(together.map(add, range(6)))
 
-    assert sorted(each.perfect for each in read(log)) == list(range(6))
+    assert sorted(each.perfect for each in read_log(log)) == list(range(6))
 
 
 def test_the_terminal_shows_every_version_and_how_it_differs(log: Path) -> None:
-    append(log, entry(suite(9, 11)))
-    append(log, entry({**suite(10, 9, 1), "x": "E"}, minute=5))
+    append_entry(log, entry(suite(9, 11)))
+    append_entry(log, entry({**suite(10, 9, 1), "x": "E"}, minute=5))
 
-    lines = table(read(log)).splitlines()
+    lines = render_log(read_log(log)).splitlines()
 
     assert lines[0] == (
         "  1  2026-03-01 12:00 UTC  recall-agent 1, v5-pass1@abababab/v5-pass2@cdcdcdcd, "
@@ -343,4 +350,4 @@ def test_the_terminal_shows_every_version_and_how_it_differs(log: Path) -> None:
     assert lines[4].endswith("10 perfect, 9 over, 1 under, 1 error, 0 skip")
     assert lines[5].startswith("     +5.0 points (")
     assert lines[5].endswith("1 better and 0 worse of 20 tests, p = 1.000; 1 left out")
-    assert table([]) == "no version has been tested yet"
+    assert render_log([]) == "no version has been tested yet"

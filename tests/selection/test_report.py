@@ -7,12 +7,12 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.core.usage import Usage
 from recall_bench.errors import BudgetSpent, SystemFault
 from recall_bench.selection.assembly import assemble_selection
-from recall_bench.selection.carrying_out import Selected, run_selection
+from recall_bench.selection.carrying_out import SelectionRun, run_selection
 from recall_bench.selection.files.memory_file import MemoryFile
-from recall_bench.selection.report import text_of
-from recall_bench.selection.request import Request
+from recall_bench.selection.report import render_text
+from recall_bench.selection.request import SelectionRequest
 from recall_bench.selection.results import write_results
-from recall_bench.selection.selectors.selector import Selection
+from recall_bench.selection.selectors.selector import MemorySelection
 from recall_bench.selection.suite import open_suite
 from recall_bench.settings import Settings
 from tests.selection.suites import TESTS, write_suite
@@ -28,7 +28,7 @@ class Picks:
 
     card = SystemCard(name="picks", version="1")
 
-    def __init__(self, **selections: Selection) -> None:
+    def __init__(self, **selections: MemorySelection) -> None:
         self.asked: list[str] = []
         self._names = {prompt: name for name, (_, prompt) in TESTS.items()}
         self._selections = selections
@@ -36,7 +36,7 @@ class Picks:
     async def open(self, memories: Sequence[MemoryFile]) -> "Picks":
         return self
 
-    async def select(self, prompt: str) -> Selection:
+    async def select(self, prompt: str) -> MemorySelection:
         name = self._names[prompt]
         self.asked.append(name)
         if name not in self._selections:
@@ -47,11 +47,11 @@ class Picks:
         """Nothing is held."""
 
 
-def run(folder: Path, picks: Picks, max_cost_usd: float | None = None) -> Selected:
+def run(folder: Path, picks: Picks, max_cost_usd: float | None = None) -> SelectionRun:
     """The small suite put to somebody, one test at a time."""
     write_suite(folder)
     told = Settings(into=folder / "run", error_budget=0.0, max_cost_usd=max_cost_usd)
-    request = Request(
+    request = SelectionRequest(
         selector="picks", memories=folder / "memory", tests=folder / "tests", settings=told
     )
     suite = open_suite(request.memories, request.tests)
@@ -59,9 +59,9 @@ def run(folder: Path, picks: Picks, max_cost_usd: float | None = None) -> Select
 
 
 def test_what_a_selector_says_beside_its_names_is_kept(tmp_path: Path) -> None:
-    noted = Selection(names=(KILN,), presearched=(KILN, MARKET), notes=("a pass failed",))
+    noted = MemorySelection(names=(KILN,), presearched=(KILN, MARKET), notes=("a pass failed",))
 
-    report = run(tmp_path, Picks(one=noted, two=noted, quiet=Selection(names=()))).report
+    report = run(tmp_path, Picks(one=noted, two=noted, quiet=MemorySelection(names=()))).report
 
     first, quiet, _ = report.tests
     assert (first.test, first.notes, first.presearched) == (
@@ -75,9 +75,9 @@ def test_what_a_selector_says_beside_its_names_is_kept(tmp_path: Path) -> None:
 
 
 def test_near_misses_and_names_that_are_not_there_are_told(tmp_path: Path) -> None:
-    loud = Selection(names=(KILN, MARKET, SISTER, "memory/ghost.md"))
+    loud = MemorySelection(names=(KILN, MARKET, SISTER, "memory/ghost.md"))
 
-    text = text_of(run(tmp_path, Picks(one=loud, two=loud, quiet=loud)).report)
+    text = render_text(run(tmp_path, Picks(one=loud, two=loud, quiet=loud)).report)
 
     assert f"Over-recalled together:\n    3 × memory/ghost.md + {MARKET}\n" in text
     assert f"Expected and not recalled, most often:\n    1 × {GLAZE}\n" in text
@@ -85,9 +85,11 @@ def test_near_misses_and_names_that_are_not_there_are_told(tmp_path: Path) -> No
 
 
 def test_figures_that_lack_a_test_are_not_told_as_if_they_were_whole(tmp_path: Path) -> None:
-    selected = run(tmp_path, Picks(one=Selection(names=(KILN,)), quiet=Selection(names=())))
+    selected = run(
+        tmp_path, Picks(one=MemorySelection(names=(KILN,)), quiet=MemorySelection(names=()))
+    )
 
-    lines = text_of(selected.report).splitlines()
+    lines = render_text(selected.report).splitlines()
     assert selected.exit_code == 5
     assert lines[1].startswith("These figures are invalid: ")
     assert lines[-1] == "  1 × SystemFault: two: lost its list"
@@ -95,7 +97,7 @@ def test_figures_that_lack_a_test_are_not_told_as_if_they_were_whole(tmp_path: P
 
 def test_what_was_paid_before_counts_when_a_run_goes_on(tmp_path: Path) -> None:
     """Else a limit is a limit for each attempt, and a suite put in ten costs ten times as much."""
-    paid = Selection(names=(), usage=CENT)
+    paid = MemorySelection(names=(), usage=CENT)
     first, second = (Picks(one=paid, two=paid, quiet=paid) for _ in range(2))
 
     before = run(tmp_path, first, max_cost_usd=0.02)

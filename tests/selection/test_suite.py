@@ -30,7 +30,7 @@ def test_memories_are_called_after_their_place_below_memory(tmp_path: Path) -> N
 def test_every_memory_is_an_episode_and_every_test_an_item(tmp_path: Path) -> None:
     suite = open_suite(write_suite(tmp_path) / "memory", tmp_path / "tests")
 
-    scenario = suite.scenario()
+    scenario = suite.build_scenario()
 
     assert [episode.id for episode in scenario.episodes] == sorted(suite.names)
     assert {item.id: item.truth.category for item in scenario.items} == {

@@ -3,19 +3,21 @@
 import pytest
 
 from recall_bench.core.usage import Usage
-from recall_bench.metrics.shares import wilson
-from recall_bench.selection.outcomes import Scored
-from recall_bench.selection.scoring import Outcome, compare
+from recall_bench.metrics.shares import compute_wilson
+from recall_bench.selection.outcomes import ScoredTest
+from recall_bench.selection.scoring import SelectionOutcome, compare_selection
 from recall_bench.selection.suite import NO_RECALL, RECALL
-from recall_bench.selection.summary import summarise
+from recall_bench.selection.summary import summarise_tests
 
 A, B, C, D = (f"memory/{name}.md" for name in "abcd")
 
 
-def put(test: str, expected: tuple[str, ...], recalled: tuple[str, ...], repeat: int = 0) -> Scored:
+def put(
+    test: str, expected: tuple[str, ...], recalled: tuple[str, ...], repeat: int = 0
+) -> ScoredTest:
     """A test for which this was recalled."""
-    found = compare(expected, recalled)
-    return Scored(
+    found = compare_selection(expected, recalled)
+    return ScoredTest(
         test=test,
         repeat=repeat,
         category=RECALL if expected else NO_RECALL,
@@ -34,13 +36,13 @@ def put(test: str, expected: tuple[str, ...], recalled: tuple[str, ...], repeat:
     )
 
 
-def failed(test: str) -> Scored:
+def failed(test: str) -> ScoredTest:
     """A test at which the selector failed."""
-    return Scored(
+    return ScoredTest(
         test=test,
         category=RECALL,
         prompt="?",
-        outcome=Outcome.ERROR,
+        outcome=SelectionOutcome.ERROR,
         expected=(A,),
         fault="SystemTimeout",
         message="no answer within 30 s",
@@ -48,7 +50,7 @@ def failed(test: str) -> Scored:
     )
 
 
-SKIPPED = Scored(test="s", category=NO_RECALL, prompt="", outcome=Outcome.SKIP)
+SKIPPED = ScoredTest(test="s", category=NO_RECALL, prompt="", outcome=SelectionOutcome.SKIP)
 ROWS = [
     put("exact", (A, B), (B, A)),
     put("over", (A,), (A, C, D)),
@@ -62,22 +64,22 @@ ROWS = [
 
 
 def test_every_test_is_in_one_class_and_in_no_other() -> None:
-    found = summarise(ROWS)
+    found = summarise_tests(ROWS)
 
     assert (found.perfect, found.overrecall, found.underrecall) == (2, 2, 2)
     assert (found.error, found.skip, found.tests) == (1, 1, 8)
 
 
 def test_shares_are_of_the_tests_that_came_to_a_class() -> None:
-    share = summarise(ROWS).perfect_share
+    share = summarise_tests(ROWS).perfect_share
 
     assert share is not None
     assert (share.count, share.of, share.value) == (2, 6, 1 / 3)
-    assert share.interval == wilson(2, 6)
+    assert share.interval == compute_wilson(2, 6)
 
 
 def test_means_are_over_the_tests_they_apply_to() -> None:
-    found = summarise(ROWS)
+    found = summarise_tests(ROWS)
 
     assert found.precision is not None
     assert found.recall is not None
@@ -87,14 +89,14 @@ def test_means_are_over_the_tests_they_apply_to() -> None:
 
 
 def test_a_false_alarm_is_a_quiet_test_that_recalled_something() -> None:
-    share = summarise(ROWS).false_positives
+    share = summarise_tests(ROWS).false_positives
 
     assert share is not None
     assert (share.count, share.of) == (1, 2)
 
 
 def test_what_is_over_recalled_together_is_told() -> None:
-    found = summarise(ROWS)
+    found = summarise_tests(ROWS)
 
     assert [(each.names, each.tests) for each in found.extra_together] == [((C, D), 2)]
     assert [(each.names, each.tests) for each in found.often_extra] == [((C,), 3), ((D,), 2)]
@@ -102,14 +104,14 @@ def test_what_is_over_recalled_together_is_told() -> None:
 
 
 def test_what_failed_selections_cost_is_not_lost() -> None:
-    found = summarise(ROWS, wasted=Usage(calls=3, input_tokens=7))
+    found = summarise_tests(ROWS, wasted=Usage(calls=3, input_tokens=7))
 
     assert found.usage == Usage(calls=9, input_tokens=67)
 
 
 def test_repeats_of_a_test_are_not_tests_of_their_own() -> None:
-    once = summarise([put(str(n), (A,), (A,) if n % 2 else ()) for n in range(40)])
-    thrice = summarise(
+    once = summarise_tests([put(str(n), (A,), (A,) if n % 2 else ()) for n in range(40)])
+    thrice = summarise_tests(
         [put(str(n), (A,), (A,) if n % 2 else (), repeat) for n in range(40) for repeat in range(3)]
     )
 
@@ -125,15 +127,15 @@ def test_repeats_of_a_test_are_not_tests_of_their_own() -> None:
 
 
 def test_latency_is_that_of_selections_and_not_of_failures() -> None:
-    rows = [put(str(n), (A,), (A,)).but(seconds=n / 10) for n in range(1, 21)]
+    rows = [put(str(n), (A,), (A,)).replace(seconds=n / 10) for n in range(1, 21)]
 
-    found = summarise([*rows, failed("broken")])
+    found = summarise_tests([*rows, failed("broken")])
 
     assert (found.p50_s, found.p95_s) == (1.0, 1.9)
 
 
 def test_nothing_classed_has_no_shares_and_no_means() -> None:
-    found = summarise([failed("a"), SKIPPED])
+    found = summarise_tests([failed("a"), SKIPPED])
 
     assert found.perfect_share is None
     assert found.f1 is None
@@ -141,16 +143,18 @@ def test_nothing_classed_has_no_shares_and_no_means() -> None:
 
 
 def test_all_alike_is_not_certain() -> None:
-    found = summarise([put(str(n), (A,), (A,), repeat) for n in range(9) for repeat in range(2)])
+    found = summarise_tests(
+        [put(str(n), (A,), (A,), repeat) for n in range(9) for repeat in range(2)]
+    )
 
     assert found.perfect_share is not None
-    assert found.perfect_share.interval == wilson(9, 9)
+    assert found.perfect_share.interval == compute_wilson(9, 9)
     assert found.f1 is not None
     assert found.f1.interval is None
 
 
 def test_who_fails_gains_nothing() -> None:
-    found = summarise([put("a", (A,), (A,)), failed("b"), failed("c"), SKIPPED])
+    found = summarise_tests([put("a", (A,), (A,)), failed("b"), failed("c"), SKIPPED])
 
     assert found.perfect_share is not None
     assert found.perfect_of_put is not None

@@ -11,7 +11,7 @@ import anyio
 import grpc
 import pytest
 
-from recall_bench.core.memory import Answer, Found, Memory, MemorySystem, Passage
+from recall_bench.core.memory import Answer, Memory, MemorySystem, Passage, RetrievalReply
 from recall_bench.core.question import PRINCIPAL
 from recall_bench.core.reader import ReaderCard
 from recall_bench.errors import (
@@ -22,15 +22,15 @@ from recall_bench.errors import (
     SystemGone,
     UsageError,
 )
-from recall_bench.serving.grpc_server import Certificate, serve_grpc, serving_grpc
-from recall_bench.serving.host import Host
-from recall_bench.systems.builtin.baselines import hybrid
-from recall_bench.systems.grpc.address import address_of
-from recall_bench.systems.grpc.door import Door
-from recall_bench.systems.grpc.messages import SERVICE, methods
-from recall_bench.systems.grpc.public import PublicSystem
-from recall_bench.systems.grpc.system import grpc_system
-from recall_bench.systems.python.system import system_from
+from recall_bench.serving.grpc_server import ServerCertificate, run_grpc_server, serve_grpc
+from recall_bench.serving.host import SystemHost
+from recall_bench.systems.builtin.baselines import build_hybrid
+from recall_bench.systems.grpc.address import parse_grpc_address
+from recall_bench.systems.grpc.door import GrpcServer
+from recall_bench.systems.grpc.messages import SERVICE_V1, load_methods
+from recall_bench.systems.grpc.public import GrpcV1System
+from recall_bench.systems.grpc.system import build_grpc_system
+from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import CHECKS, Honest, Outcome, check_system
 from tests.systems.diary import EPISODES, QUESTIONS, question
 from tests.systems.grpc_server import Cabinet
@@ -45,7 +45,7 @@ class Harness:
         self._channel = grpc.aio.insecure_channel(f"127.0.0.1:{port}")
 
     async def call(self, name: str, **fields: Any) -> Any:
-        method = methods(SERVICE)[name]
+        method = load_methods(SERVICE_V1)[name]
         spelled = method.request.SerializeToString, method.response.FromString
         call = self._channel.unary_unary(method.path, *spelled)
         return await call(method.request(**fields), timeout=20)
@@ -64,7 +64,7 @@ class Harness:
 
 @asynccontextmanager
 async def harness(system: MemorySystem, **settings: Any) -> AsyncIterator[Harness]:
-    async with serving_grpc(Host(system), "127.0.0.1:0", **settings) as port:
+    async with run_grpc_server(SystemHost(system), "127.0.0.1:0", **settings) as port:
         caller = Harness(port)
         try:
             yield caller
@@ -199,10 +199,10 @@ async def test_an_error_is_an_error_and_never_an_answer(
     assert failed.value.code() is code
 
 
-FOUND: Found = Found(passages=(Passage(text="The cat is Fig."),))
+FOUND: RetrievalReply = RetrievalReply(passages=(Passage(text="The cat is Fig."),))
 
 
-async def finds(_: object) -> Found:
+async def finds(_: object) -> RetrievalReply:
     return FOUND
 
 
@@ -256,15 +256,15 @@ async def told(memory: Memory) -> list[str]:
 
 
 async def test_a_story_is_answered_the_same_directly_and_in_either_version() -> None:
-    directly = await told(await hybrid({}).open("diary"))
+    directly = await told(await build_hybrid({}).open("diary"))
 
-    async with serving_grpc(Host(hybrid({})), "127.0.0.1:0") as port:
+    async with run_grpc_server(SystemHost(build_hybrid({})), "127.0.0.1:0") as port:
         target = f"grpc://127.0.0.1:{port}"
-        second = grpc_system(target)
+        second = build_grpc_system(target)
         over_second = await told(await second.open("diary"))
         await second.close()
         timeouts = {"timeout_s": 20.0, "connect_timeout_s": 5.0, "ready_timeout_s": 5.0}
-        first = PublicSystem(Door(address_of(target), **timeouts))
+        first = GrpcV1System(GrpcServer(parse_grpc_address(target), **timeouts))
         over_first = await told(await first.open("diary"))
         await first.close()
 
@@ -274,11 +274,11 @@ async def test_a_story_is_answered_the_same_directly_and_in_either_version() -> 
 
 
 async def test_a_served_system_keeps_the_contract() -> None:
-    host = Host(system_from(Honest))
+    host = SystemHost(build_python_system(Honest))
 
-    async with serving_grpc(host, "127.0.0.1:0") as port:
-        system = grpc_system(f"grpc://127.0.0.1:{port}")
-        await system.greet()
+    async with run_grpc_server(host, "127.0.0.1:0") as port:
+        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
+        await system.fetch_card()
         report = await check_system(system)
         await system.close()
     await host.close()
@@ -300,32 +300,32 @@ async def test_serving_says_where_and_ends_when_cancelled() -> None:
     async with anyio.create_task_group() as group:
 
         async def serve() -> None:
-            await serve_grpc(Host(Cabinet()), "127.0.0.1:0", ready=note)
+            await serve_grpc(SystemHost(Cabinet()), "127.0.0.1:0", ready=note)
 
         group.start_soon(serve)
         await up.wait()
-        card = await grpc_system(f"grpc://{ready[0]}").greet()
+        card = await build_grpc_system(f"grpc://{ready[0]}").fetch_card()
         group.cancel_scope.cancel()
 
     assert card.name == "cabinet"
     with pytest.raises(SystemGone):
-        await grpc_system(f"grpc://{ready[0]}", connect_timeout_s=0.1).greet()
+        await build_grpc_system(f"grpc://{ready[0]}", connect_timeout_s=0.1).fetch_card()
 
 
 async def test_an_address_that_is_taken_is_refused_even_if_it_is_one_of_ours() -> None:
-    async with serving_grpc(Host(Cabinet()), "127.0.0.1:0") as port:
+    async with run_grpc_server(SystemHost(Cabinet()), "127.0.0.1:0") as port:
         with pytest.raises(UsageError, match=f"nothing can be served at 127.0.0.1:{port}"):
-            await serve_grpc(Host(Cabinet()), f"127.0.0.1:{port}")
+            await serve_grpc(SystemHost(Cabinet()), f"127.0.0.1:{port}")
 
 
 @pytest.mark.parametrize("address", ["localhost", "localhost:", "localhost:http", ""])
 async def test_an_address_without_a_port_is_refused(address: str) -> None:
     with pytest.raises(UsageError, match="write host:port"):
-        await serve_grpc(Host(Cabinet()), address)
+        await serve_grpc(SystemHost(Cabinet()), address)
 
 
 async def test_a_certificate_that_is_not_there_is_named(tmp_path: Path) -> None:
-    missing = Certificate(chain=tmp_path / "cert.pem", key=tmp_path / "key.pem")
+    missing = ServerCertificate(chain=tmp_path / "cert.pem", key=tmp_path / "key.pem")
 
     with pytest.raises(UsageError, match=r"key\.pem cannot be read"):
-        await serve_grpc(Host(Cabinet()), "127.0.0.1:0", tls=missing)
+        await serve_grpc(SystemHost(Cabinet()), "127.0.0.1:0", tls=missing)

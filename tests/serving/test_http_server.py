@@ -21,12 +21,17 @@ from recall_bench.errors import (
     SystemTimeout,
     UsageError,
 )
-from recall_bench.serving.host import Host
-from recall_bench.serving.http_server import address_of, serve_http
-from recall_bench.systems.http.address import Address
-from recall_bench.systems.http.carrier import HttpCarrier
-from recall_bench.systems.http.contract import ENDPOINTS, MAX_BODY_BYTES, read, written
-from recall_bench.systems.http.openapi import text
+from recall_bench.serving.host import SystemHost
+from recall_bench.serving.http_server import parse_listen_address, serve_http
+from recall_bench.systems.http.address import HttpAddress
+from recall_bench.systems.http.carrier import HttpTransport
+from recall_bench.systems.http.contract import (
+    MAX_BODY_BYTES,
+    ROUTES,
+    decode_request,
+    encode_request,
+)
+from recall_bench.systems.http.openapi import render_document
 from recall_bench.systems.remote import wire
 from recall_bench.testing.fakes import ScriptedMemory, ScriptedSystem
 from tests.systems.http_servers import hosting, serving
@@ -81,7 +86,7 @@ REPLIES: dict[str, wire.Reply] = {
 }
 
 
-class Recorded(Host):
+class Recorded(SystemHost):
     """A host that notes what it is asked and replies from a list."""
 
     def __init__(self, reply: wire.Reply | BenchError) -> None:
@@ -103,7 +108,7 @@ async def test_every_message_arrives_as_it_was_sent(verb: str) -> None:
     host = Recorded(reply)
 
     async with hosting(host) as url:
-        carrier = HttpCarrier(Address(url))
+        carrier = HttpTransport(HttpAddress(url))
         came = await carrier.call(request, kind)
         await carrier.close()
 
@@ -131,7 +136,7 @@ async def test_an_error_has_its_status_and_comes_back_as_it_was(
     async with hosting(Recorded(error)) as url:
         async with httpx.AsyncClient(trust_env=False) as client:
             response = await client.post(f"{url}/memories/m/settle")
-        carrier = HttpCarrier(Address(url))
+        carrier = HttpTransport(HttpAddress(url))
         with pytest.raises(expected) as raised:
             await carrier.call(wire.SettleRequest(memory="m"), wire.Done)
         await carrier.close()
@@ -176,7 +181,7 @@ async def test_what_is_none_of_our_messages_is_refused_with_the_reason() -> None
 
 async def test_a_body_may_have_64_megabytes_and_not_one_more() -> None:
     host = Recorded(wire.Done())
-    _, path, body = written(
+    _, path, body = encode_request(
         wire.IngestRequest(memory="m", day=1, id="d", date="2026-01-01", content="")
     )
     assert body is not None
@@ -209,7 +214,7 @@ async def test_a_call_is_given_up_with_the_client() -> None:
 
     begun, given_up = anyio.Event(), anyio.Event()
     async with serving(System(lambda lived, question: "")) as url:
-        carrier = HttpCarrier(Address(url))
+        carrier = HttpTransport(HttpAddress(url))
         name = (await carrier.call(wire.OpenRequest(scenario="s"), wire.Opened)).memory
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(carrier.call, wire.SettleRequest(memory=name), wire.Done)
@@ -239,7 +244,7 @@ async def test_a_call_under_way_when_the_server_stops_is_told_that_it_is_gone() 
     begun = anyio.Event()
     told: list[str] = []
     async with anyio.create_task_group() as tasks, hosting(Endless(wire.Done())) as url:
-        carrier = HttpCarrier(Address(url))
+        carrier = HttpTransport(HttpAddress(url))
         tasks.start_soon(call)
         await begun.wait()
     await carrier.close()
@@ -260,7 +265,7 @@ async def test_nothing_waits_for_small_packets_to_be_collected(
 
     monkeypatch.setattr(uvicorn.Server, "startup", noted)
     async with hosting(Recorded(wire.Health())) as url:
-        carrier = HttpCarrier(Address(url))
+        carrier = HttpTransport(HttpAddress(url))
         await carrier.call(wire.HealthRequest(), wire.Health)
         (connection,) = servers[0].server_state.connections
         kept = connection.transport.get_extra_info("socket")
@@ -323,13 +328,13 @@ async def test_a_token_in_the_environment_is_asked_of_everyone(
 def test_an_address_is_on_loopback_unless_it_says_where(
     address: str, place: tuple[str, int]
 ) -> None:
-    assert address_of(address) == place
+    assert parse_listen_address(address) == place
 
 
 @pytest.mark.parametrize("address", ["https://h:7", "h:x", "h:70000", "h:7/path", "u@h:7"])
 def test_anything_else_is_refused_with_what_to_write(address: str) -> None:
     with pytest.raises(UsageError, match="write host:port"):
-        address_of(address)
+        parse_listen_address(address)
 
 
 @pytest.mark.parametrize("missing", ["starlette", "uvicorn"])
@@ -344,32 +349,34 @@ async def test_a_missing_library_is_named_with_the_remedy(
 
 def test_the_contract_has_a_place_for_every_message_and_one_message_for_every_place() -> None:
     for verb, request in REQUESTS.items():
-        method, path, body = written(request)
-        endpoint, again = read(method, path, body or b"")
+        method, path, body = encode_request(request)
+        endpoint, again = decode_request(method, path, body or b"")
         assert (endpoint.verb, again) == (verb, request)
 
-    assert sorted(endpoint.verb for endpoint in ENDPOINTS) == sorted(wire.VERBS)
-    assert len({(e.method, e.path) for e in ENDPOINTS}) == len(wire.VERBS)
+    assert sorted(endpoint.verb for endpoint in ROUTES) == sorted(wire.VERBS)
+    assert len({(e.method, e.path) for e in ROUTES}) == len(wire.VERBS)
 
 
 def test_the_committed_contract_is_made_from_the_messages() -> None:
     committed = (ROOT / "docs/reference/openapi.json").read_text(encoding="utf-8")
 
-    assert committed == text(), "write the text() of recall_bench.systems.http.openapi there"
+    assert committed == render_document(), (
+        "write the text() of recall_bench.systems.http.openapi there"
+    )
 
 
 def test_the_committed_contract_declares_every_path_and_field() -> None:
-    document = json.loads(text())
+    document = json.loads(render_document())
     schemas = document["components"]["schemas"]
 
     assert {(path, method.upper()) for path, at in document["paths"].items() for method in at} == {
-        (e.path, e.method) for e in ENDPOINTS
+        (e.path, e.method) for e in ROUTES
     }
-    for endpoint in ENDPOINTS:
+    for endpoint in ROUTES:
         if endpoint.has_body:
             declared = set(schemas[endpoint.request.__name__]["properties"])
             fields = {f.name for f in msgspec.structs.fields(endpoint.request)}
-            assert declared == fields - set(endpoint.named)
+            assert declared == fields - set(endpoint.path_fields)
     for reference in set(_references(document)):
         part = document
         for step in reference.removeprefix("#/").split("/"):

@@ -13,7 +13,7 @@ import pytest
 from recall_bench.core.memory import MemorySystem
 from recall_bench.resolve.systems import resolve_system
 from recall_bench.settings import Settings
-from recall_bench.systems.python.system import system_from
+from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import ContractReport, Honest, Outcome, check_system
 
 HONEST = "recall_bench.testing:Honest"
@@ -35,7 +35,7 @@ def serving(*words: str) -> Iterator[str]:
 
 @contextmanager
 def as_object(folder: Path) -> Iterator[MemorySystem]:
-    yield system_from(Honest)
+    yield build_python_system(Honest)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemBusy, UsageError
-from recall_bench.serving.host import Host
+from recall_bench.serving.host import SystemHost
 from recall_bench.serving.stdio import Pipes, serve_stdio
 from recall_bench.systems.command import lines
 from recall_bench.testing import ScriptedMemory, ScriptedSystem
@@ -60,7 +60,7 @@ async def served(system: ScriptedSystem) -> AsyncIterator[Line]:
     try:
         async with anyio.create_task_group() as group:
             pipes = Pipes(requests=asking[0], replies=asked[1])
-            group.start_soon(serve_stdio, Host(system), pipes)
+            group.start_soon(serve_stdio, SystemHost(system), pipes)
             yield line
     finally:
         line.close()

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from recall_bench.core.plan import Trial
-from recall_bench.statistics.lifetimes import Series
+from recall_bench.statistics.lifetimes import AskSeries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ def run(chance: Generator, own: np.ndarray, *, asks: int, shift: float = 0.0) ->
 
 def decaying(
     chance: Generator, *, facts: int, half_life: float, gap: int, until: int, skipped: float = 0.0
-) -> list[Series]:
+) -> list[AskSeries]:
     """Facts learned all along, lost at a steady rate, asked every `gap` days but for some asks."""
     series = []
     for number in range(facts):
@@ -88,5 +88,5 @@ def decaying(
         put = chance.random(len(days)) >= skipped
         put[0] = True
         asks = [(float(day), bool(day - born < life)) for day in days[put]]
-        series.append(Series(persona="p", question=f"q{number}", asks=asks))
+        series.append(AskSeries(persona="p", question=f"q{number}", asks=asks))
     return series

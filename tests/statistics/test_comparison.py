@@ -6,9 +6,9 @@ import pytest
 from numpy.random import default_rng
 
 from recall_bench.core.plan import Trial
-from recall_bench.statistics.comparison import Comparison, compare, compare_by
-from recall_bench.statistics.estimate import Method, mean_estimate
-from recall_bench.statistics.signs import EXACT_UP_TO, sign_flip_p
+from recall_bench.statistics.comparison import PairedComparison, compare, compare_by_category
+from recall_bench.statistics.estimate import IntervalMethod, estimate_mean
+from recall_bench.statistics.signs import EXACT_UP_TO, compute_sign_flip_p
 from tests.statistics.simulated import run
 
 
@@ -19,7 +19,7 @@ def trials(marks: Mapping[str, float]) -> dict[Trial, float]:
     }
 
 
-def compared(first: Mapping[str, float], second: Mapping[str, float]) -> Comparison:
+def compared(first: Mapping[str, float], second: Mapping[str, float]) -> PairedComparison:
     found = compare(trials(first), trials(second), seed=1, limits=(0, 6))
     assert found is not None
     return found
@@ -46,7 +46,7 @@ def test_a_trial_that_one_run_lacks_is_missing_and_not_paired() -> None:
 def test_its_interval_is_that_of_a_difference() -> None:
     first = {f"{name}1": 3.0 for name in "abcdefghijkl"}
     second = {trial: 3.0 + (place > 9) * 2 for place, trial in enumerate(first)}
-    expected = mean_estimate(
+    expected = estimate_mean(
         [0.0] * 10 + [2.0] * 2,
         list("abcdefghijkl"),
         ["p"] * 12,
@@ -78,7 +78,7 @@ def test_equal_runs_have_no_difference_and_do_not_claim_to_know_it() -> None:
     found = compared({"a1": 6, "b1": 3}, {"a1": 6, "b1": 3})
 
     assert (found.difference.value, found.p_value) == (0.0, 1.0)
-    assert found.difference.method is Method.AGREEMENT
+    assert found.difference.method is IntervalMethod.AGREEMENT
     assert not found.difference.excludes_zero
     assert found.detectable is None
 
@@ -94,29 +94,31 @@ def test_the_p_value_of_few_questions_is_exact() -> None:
 def test_a_p_value_that_is_drawn_counts_the_case_at_hand() -> None:
     sums = default_rng(1).uniform(1, 2, 60)
 
-    assert sign_flip_p(sums, seed=1, flips=999) == 1 / 1000
+    assert compute_sign_flip_p(sums, seed=1, flips=999) == 1 / 1000
 
 
 def test_a_p_value_that_is_drawn_is_the_same_every_time() -> None:
     sums = default_rng(1).normal(0.1, 1, 60)
 
-    assert sign_flip_p(sums, seed=1) == sign_flip_p(sums, seed=1)
-    assert sign_flip_p(sums, seed=1) != sign_flip_p(sums, seed=2)
+    assert compute_sign_flip_p(sums, seed=1) == compute_sign_flip_p(sums, seed=1)
+    assert compute_sign_flip_p(sums, seed=1) != compute_sign_flip_p(sums, seed=2)
 
 
 def test_questions_that_do_not_differ_say_nothing() -> None:
     differing = default_rng(2).normal(0.5, 1, 10)
     padded = [*differing, *[0.0] * 500]
 
-    assert sign_flip_p(default_rng(3).permutation(padded), seed=1) == sign_flip_p(differing, seed=1)
+    assert compute_sign_flip_p(default_rng(3).permutation(padded), seed=1) == compute_sign_flip_p(
+        differing, seed=1
+    )
 
 
 def test_drawn_and_exact_p_values_agree() -> None:
     values = default_rng(4).normal(0.4, 1, EXACT_UP_TO)
-    exact = sign_flip_p(values, seed=1)
+    exact = compute_sign_flip_p(values, seed=1)
 
     # One more question, so small that it turns nothing round, and all is drawn.
-    drawn = sign_flip_p(default_rng(5).permutation([*values, 1e-6]), seed=1, flips=100_000)
+    drawn = compute_sign_flip_p(default_rng(5).permutation([*values, 1e-6]), seed=1, flips=100_000)
 
     assert drawn == pytest.approx(exact, abs=0.005)
 
@@ -126,7 +128,7 @@ def test_rounding_does_not_hide_a_tie() -> None:
     for seed in range(20):
         values = default_rng(seed).permutation([0.1, 0.2, 0.3, 0.7, 0.9, 1.1, 1.3, 2.1, 2.3])
 
-        assert sign_flip_p(values, seed=1) == 2 / 2**9
+        assert compute_sign_flip_p(values, seed=1) == 2 / 2**9
 
 
 def test_categories_are_adjusted_for_being_several() -> None:
@@ -135,7 +137,7 @@ def test_categories_are_adjusted_for_being_several() -> None:
         f"{name}1": 3.0 + (-1) ** place for place, name in enumerate("stuvwxyz")
     }
 
-    found = compare_by(
+    found = compare_by_category(
         trials(first),
         trials(second),
         lambda trial: "early" if trial.item < "m" else "late",
@@ -150,7 +152,7 @@ def test_categories_are_adjusted_for_being_several() -> None:
 
 
 def test_a_category_that_one_run_lacks_is_not_compared() -> None:
-    found = compare_by(
+    found = compare_by_category(
         trials({"a1": 1, "b1": 2}), trials({"a1": 2}), lambda trial: trial.item, seed=1
     )
 
@@ -189,6 +191,6 @@ def test_where_personas_are_drawn_what_they_could_have_shown_counts() -> None:
     found = compare(first, second, seed=1)
 
     assert found is not None
-    assert found.difference.method is Method.PERSONAS
+    assert found.difference.method is IntervalMethod.PERSONAS
     assert found.detectable is not None
     assert found.detectable > 1.4

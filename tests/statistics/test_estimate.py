@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from recall_bench.statistics.clusters import ENOUGH_PERSONAS, resampled
-from recall_bench.statistics.estimate import FEW_QUESTIONS, Estimate, Method, mean_estimate
-from recall_bench.statistics.intervals import percentile
+from recall_bench.statistics.clusters import ENOUGH_PERSONAS, resample
+from recall_bench.statistics.estimate import FEW_QUESTIONS, Estimate, IntervalMethod, estimate_mean
+from recall_bench.statistics.intervals import compute_percentile
 from tests.statistics.simulated import Rule
 
 
@@ -19,7 +19,7 @@ def estimated(
 ) -> Estimate:
     """Each trial of a question of its own, and all of one persona, unless letters say otherwise."""
     names = list(questions) or [str(number) for number in range(len(values))]
-    found = mean_estimate(
+    found = estimate_mean(
         values, names, list(personas) or ["p"] * len(values), seed=seed, limits=limits
     )
     assert found is not None
@@ -33,7 +33,7 @@ def width(found: Estimate) -> float:
 
 
 def test_no_trial_is_no_estimate() -> None:
-    assert mean_estimate([], [], [], seed=1) is None
+    assert estimate_mean([], [], [], seed=1) is None
 
 
 def test_the_mean_is_over_trials_and_the_count_over_questions() -> None:
@@ -43,7 +43,7 @@ def test_the_mean_is_over_trials_and_the_count_over_questions() -> None:
 
 
 def test_what_is_missing_is_said_and_not_counted() -> None:
-    found = mean_estimate([6.0, 2.0], ["a", "b"], ["p", "p"], seed=1, missing=3)
+    found = estimate_mean([6.0, 2.0], ["a", "b"], ["p", "p"], seed=1, missing=3)
 
     assert found is not None
     assert (found.value, found.missing) == (4.0, 3)
@@ -56,12 +56,12 @@ def test_questions_of_one_name_in_two_personas_are_two() -> None:
 def test_one_question_has_no_interval() -> None:
     found = estimated(1, 2, 3, questions="aaa")
 
-    assert (found.low, found.high, found.method) == (None, None, Method.NONE)
+    assert (found.low, found.high, found.method) == (None, None, IntervalMethod.NONE)
     assert not found.excludes_zero
 
 
 def test_two_questions_have_an_interval_from_the_one_to_the_other() -> None:
-    found = mean_estimate([2, 1, 1, 4, 3, 3], list("aaabbb"), ["p"] * 6, seed=42, limits=(0, 6))
+    found = estimate_mean([2, 1, 1, 4, 3, 3], list("aaabbb"), ["p"] * 6, seed=42, limits=(0, 6))
 
     assert found is not None
     assert found.low == pytest.approx(4 / 3)
@@ -72,8 +72,8 @@ def test_asking_again_with_the_same_outcome_adds_no_certainty() -> None:
     values = default_rng(4).integers(0, 7, 30).tolist()
     names = [str(number) for number in range(30)]
 
-    once = mean_estimate(values, names, ["p"] * 30, seed=1)
-    thrice = mean_estimate(values * 3, names * 3, ["p"] * 90, seed=1)
+    once = estimate_mean(values, names, ["p"] * 30, seed=1)
+    thrice = estimate_mean(values * 3, names * 3, ["p"] * 90, seed=1)
 
     assert once is not None
     assert thrice is not None
@@ -84,8 +84,8 @@ def test_the_order_of_the_trials_changes_nothing() -> None:
     trials = Rule().marks(default_rng(5), personas=3, questions=20, asks=4)
     order = default_rng(6).permutation(len(trials.values)).tolist()
 
-    one = mean_estimate(trials.values, trials.questions, trials.personas, seed=1)
-    other = mean_estimate(
+    one = estimate_mean(trials.values, trials.questions, trials.personas, seed=1)
+    other = estimate_mean(
         [trials.values[place] for place in order],
         [trials.questions[place] for place in order],
         [trials.personas[place] for place in order],
@@ -116,7 +116,7 @@ def test_where_all_questions_agree_others_may_not() -> None:
     """None of ten: the exact interval of Clopper and Pearson, not 0 to 0."""
     found = estimated(*[0.0] * 10, limits=(0, 1))
 
-    assert (found.value, found.low, found.method) == (0.0, 0.0, Method.AGREEMENT)
+    assert (found.value, found.low, found.method) == (0.0, 0.0, IntervalMethod.AGREEMENT)
     assert found.high == pytest.approx(0.3085, abs=1e-4)
 
 
@@ -129,7 +129,7 @@ def test_where_all_questions_agree_at_full_marks_the_floor_is_below() -> None:
 def test_where_all_questions_agree_and_no_limit_is_known_there_is_no_interval() -> None:
     found = estimated(*[6.0] * 10)
 
-    assert (found.low, found.high, found.method) == (None, None, Method.NONE)
+    assert (found.low, found.high, found.method) == (None, None, IntervalMethod.NONE)
 
 
 def test_re_asks_do_not_make_agreement_surer() -> None:
@@ -151,7 +151,7 @@ def test_marks_of_another_scale_are_refused() -> None:
 
 def test_trials_without_a_question_are_refused() -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - numpy's words
-        mean_estimate([1, 2, 3], ["a", "b"], ["p", "p"], seed=1)
+        estimate_mean([1, 2, 3], ["a", "b"], ["p", "p"], seed=1)
 
 
 def test_few_questions_are_said_to_be_few() -> None:
@@ -171,8 +171,8 @@ def test_personas_are_drawn_once_there_are_enough() -> None:
         return estimated(*values, questions="abcdefghijklmnopqrstuvwxyzäöüß" * len(names),
                          personas=personas)  # fmt: skip
 
-    assert made(few).method is Method.QUESTIONS
-    assert made(enough).method is Method.PERSONAS
+    assert made(few).method is IntervalMethod.QUESTIONS
+    assert made(enough).method is IntervalMethod.PERSONAS
     assert width(made(enough)) > 3 * width(made(few))
 
 
@@ -191,14 +191,14 @@ def test_a_difference_has_the_middle_of_its_draws_and_a_mean_the_corrected_one()
     values = default_rng(12).exponential(1.0, 25)
     names = [str(number) for number in range(25)]
     sums = np.column_stack([values, np.ones(25)])
-    draws = np.concatenate([each[:, 0] / each[:, 1] for each in resampled(sums, seed=1)])
+    draws = np.concatenate([each[:, 0] / each[:, 1] for each in resample(sums, seed=1)])
 
-    difference = mean_estimate(values.tolist(), names, ["p"] * 25, seed=1, is_difference=True)
-    mean = mean_estimate(values.tolist(), names, ["p"] * 25, seed=1)
+    difference = estimate_mean(values.tolist(), names, ["p"] * 25, seed=1, is_difference=True)
+    mean = estimate_mean(values.tolist(), names, ["p"] * 25, seed=1)
 
     assert difference is not None
     assert mean is not None
-    assert (difference.low, difference.high) == percentile(draws, clusters=25)
+    assert (difference.low, difference.high) == compute_percentile(draws, clusters=25)
     assert (mean.low or 0) > (difference.low or 0)
     assert (mean.high or 0) > (difference.high or 0)
 
@@ -228,7 +228,7 @@ def test_intervals_hold_the_truth_as_often_as_stated(
     hits, rounds, truth = 0, 300, rule.truth
     for number in range(rounds):
         made = rule.marks(chance, personas=personas, questions=questions, asks=4)
-        found = mean_estimate(
+        found = estimate_mean(
             made.values, made.questions, made.personas, seed=number, limits=limits, resamples=800
         )
         assert found is not None
@@ -245,7 +245,7 @@ def test_trials_taken_for_independent_would_claim_far_too_much() -> None:
     for number in range(200):
         made = rule.marks(chance, personas=1, questions=30, asks=-8)
         each = [str(place) for place in range(len(made.values))]
-        found = mean_estimate(made.values, each, made.personas, seed=number, resamples=400)
+        found = estimate_mean(made.values, each, made.personas, seed=number, resamples=400)
         assert found is not None
         assert found.low is not None
         assert found.high is not None
@@ -259,8 +259,8 @@ def test_the_half_width_of_a_real_run_is_that_of_questions_not_of_trials() -> No
     made = Rule().marks(default_rng(11), personas=1, questions=100, asks=-15)
     alone = [str(place) for place in range(len(made.values))]
 
-    clustered = mean_estimate(made.values, made.questions, made.personas, seed=1)
-    naive = mean_estimate(made.values, alone, made.personas, seed=1)
+    clustered = estimate_mean(made.values, made.questions, made.personas, seed=1)
+    naive = estimate_mean(made.values, alone, made.personas, seed=1)
 
     assert clustered is not None
     assert naive is not None

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtri
 
 from recall_bench.statistics.clusters import Floats
-from recall_bench.statistics.intervals import corrected, percentile
+from recall_bench.statistics.intervals import compute_bca, compute_percentile
 
 NORMAL: Floats = np.asarray(ndtri((np.arange(400_000) + 0.5) / 400_000), np.float64)
 """As many draws as one likes, spread as the normal distribution has it."""
@@ -19,12 +19,12 @@ STUDENT = {6: 2.5706, 40: 2.0227}
 def test_few_clusters_widen_the_middle_of_the_draws(clusters: int) -> None:
     reach = sqrt(clusters / (clusters - 1)) * STUDENT[clusters]
 
-    assert percentile(NORMAL, clusters=clusters) == pytest.approx((-reach, reach), abs=0.01)
+    assert compute_percentile(NORMAL, clusters=clusters) == pytest.approx((-reach, reach), abs=0.01)
 
 
 def test_one_cluster_has_no_interval() -> None:
-    assert percentile(NORMAL, clusters=1) is None
-    assert corrected(0.0, NORMAL, np.zeros(1)) is None
+    assert compute_percentile(NORMAL, clusters=1) is None
+    assert compute_bca(0.0, NORMAL, np.zeros(1)) is None
 
 
 def test_a_value_above_most_draws_moves_the_interval_up_twice_as_far() -> None:
@@ -33,7 +33,7 @@ def test_a_value_above_most_draws_moves_the_interval_up_twice_as_far() -> None:
     even = np.array([-1.0, 1.0] * 20)
     reach = sqrt(40 / 39) * STUDENT[40]
 
-    found = corrected(above, NORMAL, even)
+    found = compute_bca(above, NORMAL, even)
 
     assert found == pytest.approx((2 * above - reach, 2 * above + reach), abs=0.01)
 
@@ -45,7 +45,7 @@ def test_one_cluster_that_pulls_up_moves_the_interval_up() -> None:
     skew = (pulls**3).sum() / (6 * (pulls**2).sum() ** 1.5)
     reach = sqrt(40 / 39) * STUDENT[40]
 
-    found = corrected(0.0, NORMAL, without)
+    found = compute_bca(0.0, NORMAL, without)
 
     assert skew > 0
     expected = (-reach / (1 + skew * reach), reach / (1 - skew * reach))
@@ -53,7 +53,7 @@ def test_one_cluster_that_pulls_up_moves_the_interval_up() -> None:
 
 
 def test_draws_all_below_the_value_still_have_an_interval() -> None:
-    found = corrected(100.0, NORMAL, np.array([-1.0, 1.0] * 20))
+    found = compute_bca(100.0, NORMAL, np.array([-1.0, 1.0] * 20))
 
     assert found is not None
     assert found[1] == NORMAL.max()
@@ -64,5 +64,5 @@ def test_a_figure_that_is_undefined_too_often_has_no_interval() -> None:
     usual[:90] = np.nan
     seldom[:110] = np.nan
 
-    assert percentile(usual, clusters=40) is not None
-    assert percentile(seldom, clusters=40) is None
+    assert compute_percentile(usual, clusters=40) is not None
+    assert compute_percentile(seldom, clusters=40) is None

@@ -11,15 +11,15 @@ import pytest
 from numpy.random import default_rng
 from scipy import stats
 
-from recall_bench.statistics.clusters import left_out, resampled
-from recall_bench.statistics.estimate import mean_estimate
-from recall_bench.statistics.holm import holm
-from recall_bench.statistics.intervals import corrected, percentile
-from recall_bench.statistics.lifetimes import Lifetime
-from recall_bench.statistics.power import Spread, power_at, questions_needed
-from recall_bench.statistics.signs import sign_flip_p
-from recall_bench.statistics.survival import survival
-from recall_bench.statistics.trend import trend
+from recall_bench.statistics.clusters import drop_each, resample
+from recall_bench.statistics.estimate import estimate_mean
+from recall_bench.statistics.holm import adjust_p_values
+from recall_bench.statistics.intervals import compute_bca, compute_percentile
+from recall_bench.statistics.lifetimes import FactLifetime
+from recall_bench.statistics.power import DifferenceSpread, compute_power, find_sample_size
+from recall_bench.statistics.signs import compute_sign_flip_p
+from recall_bench.statistics.survival import estimate_survival
+from recall_bench.statistics.trend import estimate_trend
 
 
 def alone(count: int) -> list[str]:
@@ -31,7 +31,7 @@ def test_the_draws_of_a_mean_are_those_of_scipy_bootstrap() -> None:
     values = default_rng(1).exponential(2.0, 60)
     sums = np.column_stack([values, np.ones(60)])
 
-    ours = np.concatenate([each[:, 0] / each[:, 1] for each in resampled(sums, seed=1)])
+    ours = np.concatenate([each[:, 0] / each[:, 1] for each in resample(sums, seed=1)])
     theirs = stats.bootstrap(
         (values,), np.mean, n_resamples=10_000, method="percentile", rng=default_rng(2)
     )
@@ -44,10 +44,10 @@ def test_the_corrected_interval_is_scipys_bca_widened() -> None:
     """With a thousand clusters the widening is a hair, and the two are the same."""
     values = default_rng(3).exponential(2.0, 1000)
     sums = np.column_stack([values, np.ones(1000)])
-    draws = np.concatenate([each[:, 0] / each[:, 1] for each in resampled(sums, seed=1)])
-    without = left_out(sums)
+    draws = np.concatenate([each[:, 0] / each[:, 1] for each in resample(sums, seed=1)])
+    without = drop_each(sums)
 
-    ours = corrected(float(values.mean()), draws, without[:, 0] / without[:, 1])
+    ours = compute_bca(float(values.mean()), draws, without[:, 0] / without[:, 1])
     theirs = stats.bootstrap(
         (values,), np.mean, n_resamples=10_000, method="BCa", batch=500, rng=default_rng(4)
     )
@@ -59,16 +59,16 @@ def test_the_percentile_interval_is_students_for_normal_values() -> None:
     """The widening makes it scipy's t interval, not its bootstrap's."""
     values = default_rng(5).normal(3, 1, 12)
     sums = np.column_stack([values, np.ones(12)])
-    draws = np.concatenate([each[:, 0] / each[:, 1] for each in resampled(sums, seed=1)])
+    draws = np.concatenate([each[:, 0] / each[:, 1] for each in resample(sums, seed=1)])
 
-    ours = percentile(draws, clusters=12)
+    ours = compute_percentile(draws, clusters=12)
     theirs = stats.t.interval(0.95, 11, values.mean(), values.std(ddof=1) / sqrt(12))
 
     assert ours == pytest.approx(theirs, abs=0.08)
 
 
 def test_an_estimate_of_agreement_is_scipys_exact_interval_of_a_share() -> None:
-    found = mean_estimate([0.0] * 15, alone(15), ["p"] * 15, seed=1, limits=(0, 1))
+    found = estimate_mean([0.0] * 15, alone(15), ["p"] * 15, seed=1, limits=(0, 1))
     theirs = stats.binomtest(0, 15).proportion_ci(method="exact")
 
     assert found is not None
@@ -80,7 +80,7 @@ def test_exact_p_values_are_those_of_scipy_permutation_test(count: int) -> None:
     """Paired samples, every way to swap them."""
     first, second = default_rng(6).integers(0, 7, (2, count)).astype(np.float64)
 
-    ours = sign_flip_p(second - first, seed=1)
+    ours = compute_sign_flip_p(second - first, seed=1)
     theirs = stats.permutation_test(
         (second, first),
         lambda one, other, axis: np.mean(one - other, axis=axis),
@@ -96,7 +96,7 @@ def test_drawn_p_values_are_those_of_scipy_permutation_test() -> None:
     """Paired samples of 60; two standard errors of two draws apart."""
     values = default_rng(7).normal(0.25, 1.0, 60)
 
-    ours = sign_flip_p(values, seed=1)
+    ours = compute_sign_flip_p(values, seed=1)
     theirs = stats.permutation_test(
         (values,),
         np.mean,
@@ -114,10 +114,10 @@ def test_holms_steps_are_those_of_statsmodels() -> None:
 
     for seed in range(20):
         values = default_rng(seed).beta(0.4, 2.0, 10).tolist()
-        ours = holm(dict(enumerate(values)))
+        ours = adjust_p_values(dict(enumerate(values)))
 
         assert list(ours.values()) == pytest.approx(multipletests(values, method="holm")[1])
-    assert holm({}) == {}
+    assert adjust_p_values({}) == {}
 
 
 def test_power_is_that_of_statsmodels_paired_t_test() -> None:
@@ -126,8 +126,10 @@ def test_power_is_that_of_statsmodels_paired_t_test() -> None:
     for difference, deviation in ((0.3, 1.0), (0.5, 2.0), (1.5, 1.0)):
         needed = TTestPower().solve_power(difference / deviation, alpha=0.05, power=0.8)
 
-        assert questions_needed(difference, Spread(deviation=deviation)) == int(np.ceil(needed))
-        assert power_at(difference, deviation / sqrt(20), 20) == pytest.approx(
+        assert find_sample_size(difference, DifferenceSpread(deviation=deviation)) == int(
+            np.ceil(needed)
+        )
+        assert compute_power(difference, deviation / sqrt(20), 20) == pytest.approx(
             TTestPower().power(difference / deviation, 20, 0.05), abs=1e-6
         )
 
@@ -140,7 +142,9 @@ def test_a_line_is_that_of_statsmodels_ols() -> None:
     days = chance.uniform(0, 900, 300)
     values = 4 - 0.001 * days + chance.normal(0, 0.6, 300)
 
-    ours = trend(values.tolist(), days.tolist(), alone(300), ["p"] * 300, seed=1, limits=(-9, 9))
+    ours = estimate_trend(
+        values.tolist(), days.tolist(), alone(300), ["p"] * 300, seed=1, limits=(-9, 9)
+    )
     theirs = OLS(values, add_constant(days)).fit(cov_type="HC1")
     band = theirs.get_prediction([[1, 2000], [1, 5000]]).conf_int()
 
@@ -166,7 +170,9 @@ def test_clusters_are_those_of_statsmodels_cluster_robust_errors() -> None:
     values = 3 + steep * days + chance.normal(0, 0.3, 320)
     names = [str(number) for number in question.tolist()]
 
-    ours = trend(values.tolist(), days.tolist(), names, ["p"] * 320, seed=1, limits=(-9, 9))
+    ours = estimate_trend(
+        values.tolist(), days.tolist(), names, ["p"] * 320, seed=1, limits=(-9, 9)
+    )
     theirs = OLS(values, add_constant(days)).fit(cov_type="cluster", cov_kwds={"groups": question})
 
     assert ours is not None
@@ -174,7 +180,7 @@ def test_clusters_are_those_of_statsmodels_cluster_robust_errors() -> None:
     assert (ours.slope.low, ours.slope.high) == pytest.approx((low, high), abs=0.06 * (high - low))
 
 
-def lifetimes(chance: np.random.Generator, count: int, step: int) -> list[Lifetime]:
+def lifetimes(chance: np.random.Generator, count: int, step: int) -> list[FactLifetime]:
     """Facts asked every `step` days until they are lost or a day of their own."""
     found = []
     for number in range(count):
@@ -182,7 +188,7 @@ def lifetimes(chance: np.random.Generator, count: int, step: int) -> list[Lifeti
         until = int(chance.integers(1, 12)) * step
         lost = (int(life) // step + 1) * step
         found.append(
-            Lifetime(
+            FactLifetime(
                 persona="p",
                 question=str(number),
                 known_for=float(min(lost - step, until)),
@@ -200,7 +206,7 @@ def test_a_survival_curve_is_that_of_scipy_and_lifelines() -> None:
     ages = [each.lost_by or each.known_for for each in facts]
     lost = [each.lost_by is not None for each in facts]
 
-    ours = survival(facts, seed=1, resamples=50)
+    ours = estimate_survival(facts, seed=1, resamples=50)
     sample = stats.CensoredData.right_censored(ages, [not each for each in lost])
     theirs = stats.ecdf(sample).sf
     fitted = KaplanMeierFitter().fit(ages, lost)
@@ -222,7 +228,7 @@ def test_the_band_of_a_survival_curve_is_near_that_of_lifelines() -> None:
     facts = lifetimes(default_rng(12), 400, 30)
     ages = [each.lost_by or each.known_for for each in facts]
 
-    ours = survival(facts, seed=1)
+    ours = estimate_survival(facts, seed=1)
     fitted = KaplanMeierFitter().fit(ages, [each.lost_by is not None for each in facts])
 
     assert ours is not None
@@ -242,9 +248,9 @@ def test_losses_between_asks_are_spread_as_lifelines_spreads_them() -> None:
         ages = np.cumsum(chance.integers(1, 5, 40) * 15.0)
         known = float(ages[ages <= life].max(initial=0.0))
         lost = float(ages[ages > life].min())
-        facts.append(Lifetime(persona="p", question=str(number), known_for=known, lost_by=lost))
+        facts.append(FactLifetime(persona="p", question=str(number), known_for=known, lost_by=lost))
 
-    ours = survival(facts, seed=1, resamples=50)
+    ours = estimate_survival(facts, seed=1, resamples=50)
     # They take a loss to be possible at the very ask that passed; a day later it is not.
     fitted = KaplanMeierFitter().fit_interval_censoring(
         [each.known_for + 1 for each in facts], [each.lost_by for each in facts], tol=1e-8

@@ -7,59 +7,67 @@ import pytest
 from numpy.random import default_rng
 
 from recall_bench.errors import UsageError
-from recall_bench.statistics.clusters import grouping
+from recall_bench.statistics.clusters import group_trials
 from recall_bench.statistics.power import (
-    Spread,
-    detectable,
-    power_at,
-    questions_needed,
-    spread_of,
-    standard_error,
+    DifferenceSpread,
+    compute_power,
+    compute_standard_error,
+    find_detectable,
+    find_sample_size,
+    measure_spread,
 )
 
 
 def test_more_questions_are_needed_for_less_difference() -> None:
-    spread = Spread(deviation=2.0)
+    spread = DifferenceSpread(deviation=2.0)
 
-    assert questions_needed(1.0, spread) == 34
-    assert questions_needed(0.5, spread) == 128
-    assert questions_needed(0.1, spread) == 3142
+    assert find_sample_size(1.0, spread) == 34
+    assert find_sample_size(0.5, spread) == 128
+    assert find_sample_size(0.1, spread) == 3142
 
 
 def test_needed_and_detectable_are_each_others_inverse() -> None:
-    spread = Spread(deviation=1.7, correlation=0.6)
+    spread = DifferenceSpread(deviation=1.7, correlation=0.6)
     for questions in (5, 12, 40, 300):
-        error = spread.of_question(4) / sqrt(questions)
-        smallest = detectable(error, questions)
+        error = spread.compute_question_deviation(4) / sqrt(questions)
+        smallest = find_detectable(error, questions)
 
-        assert questions_needed(smallest * 1.000001, spread, asks=4) == questions
-        assert power_at(smallest, error, questions) == pytest.approx(0.8)
+        assert find_sample_size(smallest * 1.000001, spread, asks=4) == questions
+        assert compute_power(smallest, error, questions) == pytest.approx(0.8)
 
 
 def test_asking_again_helps_as_far_as_answers_to_one_question_vary() -> None:
-    alike, unlike = Spread(deviation=2, correlation=1), Spread(deviation=2, correlation=0)
+    alike, unlike = (
+        DifferenceSpread(deviation=2, correlation=1),
+        DifferenceSpread(deviation=2, correlation=0),
+    )
 
-    assert questions_needed(0.5, alike, asks=10) == questions_needed(0.5, alike)
-    assert questions_needed(0.5, unlike, asks=4) == pytest.approx(128 / 4, abs=3)
-    assert questions_needed(0.5, Spread(deviation=2, correlation=0.8), asks=100) > 100
+    assert find_sample_size(0.5, alike, asks=10) == find_sample_size(0.5, alike)
+    assert find_sample_size(0.5, unlike, asks=4) == pytest.approx(128 / 4, abs=3)
+    assert find_sample_size(0.5, DifferenceSpread(deviation=2, correlation=0.8), asks=100) > 100
 
 
 def test_two_questions_are_the_least() -> None:
-    assert questions_needed(1000.0, Spread(deviation=0.001)) == 2
+    assert find_sample_size(1000.0, DifferenceSpread(deviation=0.001)) == 2
 
 
 def test_a_difference_either_way_needs_the_same() -> None:
-    assert questions_needed(-0.5, Spread(deviation=2)) == questions_needed(0.5, Spread(deviation=2))
+    assert find_sample_size(-0.5, DifferenceSpread(deviation=2)) == find_sample_size(
+        0.5, DifferenceSpread(deviation=2)
+    )
 
 
 @pytest.mark.parametrize(
     ("difference", "spread", "asks"),
-    [(0.5, Spread(deviation=1.2, correlation=0.7), 5), (1.5, Spread(deviation=2.0), 1)],
+    [
+        (0.5, DifferenceSpread(deviation=1.2, correlation=0.7), 5),
+        (1.5, DifferenceSpread(deviation=2.0), 1),
+    ],
 )
 def test_so_many_questions_notice_it_as_often_as_stated(
-    difference: float, spread: Spread, asks: int
+    difference: float, spread: DifferenceSpread, asks: int
 ) -> None:
-    needed = questions_needed(difference, spread, asks=asks)
+    needed = find_sample_size(difference, spread, asks=asks)
     chance = default_rng(1)
     rounds = 2000
     shape = (rounds, needed, asks)
@@ -81,7 +89,7 @@ def test_the_spread_is_found_again_in_a_pilot() -> None:
     question = np.repeat(np.arange(2000), asks)
     values = 1.2 * chance.normal(size=2000)[question] + 0.6 * chance.normal(size=len(question))
 
-    found = spread_of(values.tolist(), [str(number) for number in question])
+    found = measure_spread(values.tolist(), [str(number) for number in question])
 
     assert found is not None
     assert found.deviation == pytest.approx(sqrt(1.44 + 0.36), rel=0.03)
@@ -89,7 +97,7 @@ def test_the_spread_is_found_again_in_a_pilot() -> None:
 
 
 def test_without_a_re_ask_the_correlation_is_the_careful_guess() -> None:
-    found = spread_of([1.0, 2.0, 4.0], ["a", "b", "c"])
+    found = measure_spread([1.0, 2.0, 4.0], ["a", "b", "c"])
 
     assert found is not None
     assert found.correlation == 1.0
@@ -97,23 +105,25 @@ def test_without_a_re_ask_the_correlation_is_the_careful_guess() -> None:
 
 
 def test_nothing_is_said_of_a_spread_that_does_not_show() -> None:
-    assert spread_of([1.0, 2.0], ["a", "a"]) is None
-    assert spread_of([1.0, 1.0], ["a", "b"]) is None
-    assert spread_of([], []) is None
-    assert standard_error([1.0, 2.0], grouping(["a", "a"], ["p", "p"])) is None
-    assert standard_error([], grouping([], [])) is None
+    assert measure_spread([1.0, 2.0], ["a", "a"]) is None
+    assert measure_spread([1.0, 1.0], ["a", "b"]) is None
+    assert measure_spread([], []) is None
+    assert compute_standard_error([1.0, 2.0], group_trials(["a", "a"], ["p", "p"])) is None
+    assert compute_standard_error([], group_trials([], [])) is None
 
 
 def test_the_standard_error_is_the_textbooks_where_each_question_is_asked_once() -> None:
     values = default_rng(3).normal(size=25)
 
-    known = standard_error(values.tolist(), grouping([str(n) for n in range(25)], ["p"] * 25))
+    known = compute_standard_error(
+        values.tolist(), group_trials([str(n) for n in range(25)], ["p"] * 25)
+    )
 
     assert known == pytest.approx((values.std(ddof=1) / 5, 25))
 
 
 def test_questions_that_differ_not_at_all_below_zero_correlation_count_as_unrelated() -> None:
-    found = spread_of([1.0, -1.0, 1.0, -1.0], ["a", "a", "b", "b"])
+    found = measure_spread([1.0, -1.0, 1.0, -1.0], ["a", "a", "b", "b"])
 
     assert found is not None
     assert found.correlation == 0.0
@@ -122,13 +132,16 @@ def test_questions_that_differ_not_at_all_below_zero_correlation_count_as_unrela
 @pytest.mark.parametrize(
     ("act", "said"),
     [
-        (lambda: Spread(deviation=0), "is not above 0"),
-        (lambda: Spread(deviation=1, correlation=1.1), "not between 0 and 1"),
-        (lambda: questions_needed(0, Spread(deviation=1)), "cannot be looked for"),
-        (lambda: questions_needed(1e-9, Spread(deviation=1)), "more than 1,000,000,000"),
-        (lambda: questions_needed(1, Spread(deviation=1), asks=0), "1 or more"),
-        (lambda: questions_needed(1, Spread(deviation=1), power=1.0), "0 < alpha < power < 1"),
-        (lambda: detectable(1.0, 1), "ask two or more"),
+        (lambda: DifferenceSpread(deviation=0), "is not above 0"),
+        (lambda: DifferenceSpread(deviation=1, correlation=1.1), "not between 0 and 1"),
+        (lambda: find_sample_size(0, DifferenceSpread(deviation=1)), "cannot be looked for"),
+        (lambda: find_sample_size(1e-9, DifferenceSpread(deviation=1)), "more than 1,000,000,000"),
+        (lambda: find_sample_size(1, DifferenceSpread(deviation=1), asks=0), "1 or more"),
+        (
+            lambda: find_sample_size(1, DifferenceSpread(deviation=1), power=1.0),
+            "0 < alpha < power < 1",
+        ),
+        (lambda: find_detectable(1.0, 1), "ask two or more"),
     ],
 )
 def test_what_cannot_be_answered_is_refused_in_words(act: object, said: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from numpy.random import Generator, default_rng
 
 from recall_bench.core.plan import Trial
-from recall_bench.statistics.comparison import Comparison, compare, compare_by
+from recall_bench.statistics.comparison import PairedComparison, compare, compare_by_category
 from tests.statistics.simulated import run
 
 ROUNDS = 300
@@ -26,7 +26,7 @@ def pair(chance: Generator, questions: int = 24, asks: int = 5) -> list[dict[Tri
     return [run(chance, hard + chance.normal(0, 1.0, questions), asks=asks) for _ in range(2)]
 
 
-def compared(first: dict[Trial, float], second: dict[Trial, float]) -> Comparison:
+def compared(first: dict[Trial, float], second: dict[Trial, float]) -> PairedComparison:
     found = compare(first, second, seed=1, resamples=300)
     assert found is not None
     return found
@@ -34,7 +34,7 @@ def compared(first: dict[Trial, float], second: dict[Trial, float]) -> Compariso
 
 def unclustered(marks: dict[Trial, float]) -> dict[Trial, float]:
     """The same marks, every trial taken for a question of its own."""
-    return {trial.but(item=str(trial)): mark for trial, mark in marks.items()}
+    return {trial.replace(item=str(trial)): mark for trial, mark in marks.items()}
 
 
 def test_a_difference_is_claimed_as_rarely_as_stated_and_by_trials_far_more_often() -> None:
@@ -58,7 +58,7 @@ def test_over_ten_categories_one_false_claim_is_as_rare_as_over_one() -> None:
     rounds = 80
     for _ in range(rounds):
         first, second = pair(chance, questions=100, asks=2)
-        found = compare_by(
+        found = compare_by_category(
             first, second, lambda trial: str(int(trial.item[1:]) % 10), seed=1, resamples=50
         )
         adjusted += any((each.p_adjusted or 0) <= NOMINAL for each in found.values())

@@ -5,30 +5,30 @@ import pytest
 from numpy.random import default_rng
 
 from recall_bench.errors import UsageError
-from recall_bench.statistics.lifetimes import Lifetime, Series, cohort
-from recall_bench.statistics.survival import Survival, survival, survival_by
+from recall_bench.statistics.lifetimes import AskSeries, FactLifetime, build_cohort
+from recall_bench.statistics.survival import Survival, estimate_survival, estimate_survival_by
 from tests.statistics.simulated import decaying
 
 
 def lives(*asks: str, gap: float = 10, failures: int = 1) -> list[tuple[float, float | None]]:
     """`++-` passed twice and failed, ten days apart."""
     series = [
-        Series(
+        AskSeries(
             persona="p",
             question=f"q{number}",
             asks=[(5 + gap * place, mark == "+") for place, mark in enumerate(line) if mark != " "],
         )
         for number, line in enumerate(asks)
     ]
-    found = cohort(series, failures=failures).lifetimes
+    found = build_cohort(series, failures=failures).lifetimes
     return [(each.known_for, each.lost_by) for each in found]
 
 
 def lived(*known: tuple[float, float | None]) -> Survival:
     """Each fact a question of its own."""
-    found = survival(
+    found = estimate_survival(
         [
-            Lifetime(persona="p", question=str(number), known_for=low, lost_by=high)
+            FactLifetime(persona="p", question=str(number), known_for=low, lost_by=high)
             for number, (low, high) in enumerate(known)
         ],
         seed=1,
@@ -62,9 +62,9 @@ def test_a_lifetime_begins_with_the_first_pass_and_ends_with_a_row_of_failures(
 
 
 def test_what_was_never_known_is_counted_and_not_lost() -> None:
-    series = [Series(persona="p", question="q", asks=[(1, False), (2, False)])]
+    series = [AskSeries(persona="p", question="q", asks=[(1, False), (2, False)])]
 
-    found = cohort(series)
+    found = build_cohort(series)
 
     assert (found.lifetimes, found.never_known) == ((), 1)
 
@@ -72,25 +72,28 @@ def test_what_was_never_known_is_counted_and_not_lost() -> None:
 def test_the_order_of_the_asks_changes_nothing() -> None:
     asks = [(20.0, False), (0.0, True), (10.0, True)]
 
-    found = cohort([Series(persona="p", question="q", asks=asks)]).lifetimes[0]
+    found = build_cohort([AskSeries(persona="p", question="q", asks=asks)]).lifetimes[0]
 
     assert (found.known_for, found.lost_by) == (10, 20)
 
 
 def test_two_asks_at_one_age_are_refused() -> None:
     with pytest.raises(ValueError, match="a series of its own"):
-        cohort([Series(persona="p", question="q", asks=[(1, True), (1, False)])])
+        build_cohort([AskSeries(persona="p", question="q", asks=[(1, True), (1, False)])])
 
 
 def test_no_failure_at_all_is_no_rule() -> None:
     with pytest.raises(UsageError, match="1 or more"):
-        cohort([], failures=0)
+        build_cohort([], failures=0)
 
 
 def test_nothing_followed_is_no_survival() -> None:
-    assert survival([], seed=1) is None
+    assert estimate_survival([], seed=1) is None
     assert (
-        survival([Lifetime(persona="p", question="q", known_for=0, lost_by=None)], seed=1) is None
+        estimate_survival(
+            [FactLifetime(persona="p", question="q", known_for=0, lost_by=None)], seed=1
+        )
+        is None
     )
 
 
@@ -134,10 +137,14 @@ def test_where_nothing_is_lost_the_curve_stays() -> None:
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_where_nothing_is_lost_others_could_have_been_as_many_as_go_unnoticed(repeats: int) -> None:
     """30 questions followed to day 10 and 11 to day 20: the exact interval of none of so many."""
-    long = [Lifetime(persona="p", question=f"a{n}", known_for=20, lost_by=None) for n in range(11)]
-    short = [Lifetime(persona="p", question=f"b{n}", known_for=10, lost_by=None) for n in range(19)]
+    long = [
+        FactLifetime(persona="p", question=f"a{n}", known_for=20, lost_by=None) for n in range(11)
+    ]
+    short = [
+        FactLifetime(persona="p", question=f"b{n}", known_for=10, lost_by=None) for n in range(19)
+    ]
 
-    found = survival([*long, *short] * repeats, seed=1, resamples=50)
+    found = estimate_survival([*long, *short] * repeats, seed=1, resamples=50)
 
     assert found is not None
     assert [each.low for each in found.curve] == pytest.approx(
@@ -191,10 +198,12 @@ def test_a_stretch_with_a_loss_is_told_by_draws() -> None:
 
 
 def test_questions_that_all_lost_one_repeat_of_two_agree() -> None:
-    kept = [Lifetime(persona="p", question=f"q{n}", known_for=10, lost_by=None) for n in range(12)]
-    lost = [Lifetime(persona="p", question=f"q{n}", known_for=0, lost_by=10) for n in range(12)]
+    kept = [
+        FactLifetime(persona="p", question=f"q{n}", known_for=10, lost_by=None) for n in range(12)
+    ]
+    lost = [FactLifetime(persona="p", question=f"q{n}", known_for=0, lost_by=10) for n in range(12)]
 
-    found = survival([*kept, *lost], seed=1, resamples=50)
+    found = estimate_survival([*kept, *lost], seed=1, resamples=50)
 
     assert found is not None
     share = 1 - 0.025 ** (1 / 12)
@@ -250,20 +259,22 @@ def test_a_loss_seen_late_is_not_taken_to_have_happened_late() -> None:
 
 def test_groups_are_told_apart() -> None:
     facts = [
-        Lifetime(persona="p", question=f"{name}{number}", known_for=0, lost_by=age)
+        FactLifetime(persona="p", question=f"{name}{number}", known_for=0, lost_by=age)
         for name, age in (("a", 10), ("b", 40))
         for number in range(5)
     ]
 
-    found = survival_by(facts, lambda each: each.question[0], seed=1)
+    found = estimate_survival_by(facts, lambda each: each.question[0], seed=1)
 
     assert {name: each.half_life.value for name, each in found.items()} == {"a": 5, "b": 20}
 
 
 def test_repeats_of_one_question_add_no_certainty() -> None:
-    facts = cohort(decaying(default_rng(1), facts=40, half_life=60, gap=30, until=300)).lifetimes
+    facts = build_cohort(
+        decaying(default_rng(1), facts=40, half_life=60, gap=30, until=300)
+    ).lifetimes
 
-    once, thrice = survival(facts, seed=1), survival(facts * 3, seed=1)
+    once, thrice = estimate_survival(facts, seed=1), estimate_survival(facts * 3, seed=1)
 
     assert once is not None
     assert thrice is not None
@@ -284,7 +295,7 @@ def test_a_planted_half_life_is_found_again(half_life: float, skipped: float) ->
     rounds, hits, values = 100, 0, []
     for number in range(rounds):
         facts = decaying(chance, facts=80, half_life=half_life, gap=30, until=300, skipped=skipped)
-        found = survival(cohort(facts).lifetimes, seed=number, resamples=200)
+        found = estimate_survival(build_cohort(facts).lifetimes, seed=number, resamples=200)
         assert found is not None
         known = found.half_life
         values.append(known.value or np.inf)
@@ -298,7 +309,7 @@ def test_slips_of_the_judge_do_not_shorten_a_half_life_that_asks_for_two_failure
     """Nothing is ever lost, and one answer in ten is failed by mistake."""
     chance = default_rng(3)
     series = [
-        Series(
+        AskSeries(
             persona="p",
             question=f"q{number}",
             asks=[(30.0 * ask, bool(chance.random() > 0.1)) for ask in range(11)],
@@ -306,8 +317,8 @@ def test_slips_of_the_judge_do_not_shorten_a_half_life_that_asks_for_two_failure
         for number in range(200)
     ]
 
-    once = survival(cohort(series).lifetimes, seed=1, resamples=50)
-    twice = survival(cohort(series, failures=2).lifetimes, seed=1, resamples=50)
+    once = estimate_survival(build_cohort(series).lifetimes, seed=1, resamples=50)
+    twice = estimate_survival(build_cohort(series, failures=2).lifetimes, seed=1, resamples=50)
 
     assert once is not None
     assert twice is not None

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.random import Generator, default_rng
 
-from recall_bench.statistics.clusters import Drawn
-from recall_bench.statistics.trend import Trend, trend
+from recall_bench.statistics.clusters import ResampledUnit
+from recall_bench.statistics.trend import Trend, estimate_trend
 
 DAYS = (100.0, 300.0, 500.0)
 
@@ -13,7 +13,7 @@ DAYS = (100.0, 300.0, 500.0)
 def lined(values: list[float], days: list[float], *, limits: tuple[float, float]) -> Trend:
     """Every trial of a question of its own."""
     names = [str(number) for number in range(len(values))]
-    found = trend(values, days, names, ["p"] * len(values), seed=1, limits=limits)
+    found = estimate_trend(values, days, names, ["p"] * len(values), seed=1, limits=limits)
     assert found is not None
     return found
 
@@ -30,8 +30,10 @@ def clustered(
 
 
 def test_one_size_has_no_line() -> None:
-    assert trend([1.0, 2.0], [90, 90], ["a", "b"], ["p", "p"], seed=1, limits=(0, 6)) is None
-    assert trend([], [], [], [], seed=1, limits=(0, 6)) is None
+    assert (
+        estimate_trend([1.0, 2.0], [90, 90], ["a", "b"], ["p", "p"], seed=1, limits=(0, 6)) is None
+    )
+    assert estimate_trend([], [], [], [], seed=1, limits=(0, 6)) is None
 
 
 def test_marks_of_another_scale_are_refused() -> None:
@@ -53,7 +55,7 @@ def test_a_straight_line_is_found_again() -> None:
 
 
 def test_what_was_never_measured_is_said_to_be_beyond() -> None:
-    found = trend(
+    found = estimate_trend(
         [1, 2, 2, 3], [0, 100, 0, 100], list("abcd"), list("pppp"), seed=1, limits=(0, 6),
         at=(50, 100, 101),
     )  # fmt: skip
@@ -104,7 +106,7 @@ def test_the_band_widens_with_distance() -> None:
     chance = default_rng(3)
     values, days, names = clustered(chance, slope=-0.001)
 
-    found = trend(values, days, names, ["p"] * len(names), seed=1, limits=(-99, 99))
+    found = estimate_trend(values, days, names, ["p"] * len(names), seed=1, limits=(-99, 99))
 
     assert found is not None
     widths = [(each.high or 0) - (each.low or 0) for each in found.predictions]
@@ -112,7 +114,7 @@ def test_the_band_widens_with_distance() -> None:
 
 
 def test_one_question_has_a_line_and_no_interval() -> None:
-    found = trend([1.0, 2.0], [0, 100], ["a", "a"], ["p", "p"], seed=1, limits=(0, 6))
+    found = estimate_trend([1.0, 2.0], [0, 100], ["a", "a"], ["p", "p"], seed=1, limits=(0, 6))
 
     assert found is not None
     assert found.slope.value == pytest.approx(0.01)
@@ -123,7 +125,7 @@ def test_one_question_has_a_line_and_no_interval() -> None:
 
 def test_where_most_draws_have_no_line_there_is_no_interval() -> None:
     """Two questions, each asked at a size of its own: half the draws see one size only."""
-    found = trend([1.0, 2.0], [0, 100], ["a", "b"], ["p", "p"], seed=1, limits=(0, 6))
+    found = estimate_trend([1.0, 2.0], [0, 100], ["a", "b"], ["p", "p"], seed=1, limits=(0, 6))
 
     assert found is not None
     assert found.slope.low is None
@@ -131,7 +133,9 @@ def test_where_most_draws_have_no_line_there_is_no_interval() -> None:
 
 def test_rounding_does_not_draw_a_line_through_one_size() -> None:
     """A third of the draws see one size only, and that size is no round number from the middle."""
-    found = trend([1, 2, 3], [0, 100, 100], list("abc"), list("ppp"), seed=1, limits=(0, 6))
+    found = estimate_trend(
+        [1, 2, 3], [0, 100, 100], list("abc"), list("ppp"), seed=1, limits=(0, 6)
+    )
 
     assert found is not None
     assert found.slope.low is None
@@ -141,10 +145,10 @@ def test_personas_are_drawn_once_there_are_enough() -> None:
     values, days, names = clustered(default_rng(4), slope=0.0)
     personas = [f"p{int(name[1:]) % 5}" for name in names]
 
-    found = trend(values, days, names, personas, seed=1, limits=(-99, 99))
+    found = estimate_trend(values, days, names, personas, seed=1, limits=(-99, 99))
 
     assert found is not None
-    assert (found.drawn, found.personas, found.questions) == (Drawn.PERSONAS, 5, 40)
+    assert (found.drawn, found.personas, found.questions) == (ResampledUnit.PERSONAS, 5, 40)
 
 
 def test_the_interval_of_the_slope_holds_the_truth_about_95_times_in_100() -> None:
@@ -153,7 +157,7 @@ def test_the_interval_of_the_slope_holds_the_truth_about_95_times_in_100() -> No
     rounds, slope_in, band_in = 250, 0, 0
     for number in range(rounds):
         values, days, names = clustered(chance, slope=-0.001)
-        found = trend(
+        found = estimate_trend(
             values, days, names, ["p"] * len(names), seed=number, limits=(-99, 99), resamples=500
         )
         assert found is not None
@@ -171,7 +175,7 @@ SIZES = (5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
 def asked(paths: list[list[float]], *, personas: int = 1, resamples: int = 500) -> Trend:
     """Questions by what they came to at each size."""
     numbers = [number for number in range(len(paths)) for _ in SIZES]
-    found = trend(
+    found = estimate_trend(
         [value for path in paths for value in path],
         list(SIZES) * len(paths),
         [f"q{number}" for number in numbers],
@@ -213,7 +217,7 @@ def test_questions_that_all_agree_do_not_prove_a_slope() -> None:
 
 def test_repeats_of_questions_that_agree_add_no_certainty() -> None:
     once = asked([[0.5] * 6] * 12)
-    again = trend(
+    again = estimate_trend(
         [0.5] * 216, list(SIZES) * 36, [f"q{n % 12}" for n in range(36) for _ in SIZES],
         ["p"] * 216, seed=1, limits=(0, 1),
     )  # fmt: skip
@@ -252,7 +256,7 @@ def test_personas_whose_questions_agree_count_by_questions() -> None:
     same = asked([[0.0] * 6] * 12, personas=6)
     mixed = asked([rising] * 6 + [rising[::-1]] * 6, personas=6)
 
-    assert (same.drawn, mixed.drawn) == (Drawn.PERSONAS, Drawn.PERSONAS)
+    assert (same.drawn, mixed.drawn) == (ResampledUnit.PERSONAS, ResampledUnit.PERSONAS)
     steepest = np.polyfit(SIZES, [0, 0, 0, 1, 1, 1], 1)[0]
     assert same.slope.high == pytest.approx((1 - 0.025 ** (1 / 12)) * steepest)
     assert mixed.is_agreed
@@ -261,7 +265,9 @@ def test_personas_whose_questions_agree_count_by_questions() -> None:
 
 def test_lines_that_agree_without_each_question_and_not_together_are_no_agreement() -> None:
     """One question only early and right, one only late and wrong: neither changes, all do."""
-    found = trend([1, 1, 0, 0], [0, 10, 90, 100], list("aabb"), list("pppp"), seed=1, limits=(0, 1))
+    found = estimate_trend(
+        [1, 1, 0, 0], [0, 10, 90, 100], list("aabb"), list("pppp"), seed=1, limits=(0, 1)
+    )
 
     assert found is not None
     assert found.slope.value < 0

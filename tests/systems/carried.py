@@ -14,16 +14,16 @@ import anyio
 
 from recall_bench.core.memory import (
     Answer,
-    Confidant,
+    EvidenceControl,
     Memory,
     MemorySystem,
     Passage,
-    Portable,
+    PortableSnapshots,
     Snapshots,
 )
 from recall_bench.systems.builtin import baselines
-from recall_bench.systems.http.system import http_system
-from recall_bench.systems.python.system import load_system
+from recall_bench.systems.http.system import connect_http_system
+from recall_bench.systems.python.system import load_python_system
 from tests.systems import diary
 
 ADAPTERS = Path(__file__).with_name("portable_adapters.py")
@@ -48,14 +48,14 @@ PYTHON = ("Plain", "Filed", "Own")
 def made(name: str) -> MemorySystem:
     """The system of that name, as any process would make it."""
     if name in PYTHON:
-        return load_system(f"{ADAPTERS}:{name}", {})
+        return load_python_system(f"{ADAPTERS}:{name}", {})
     config = HYBRIDS.get(name, {"days": 4} if name == "recency" else {})
     if name in HYBRIDS or name == "recency":
         config = {"threshold": 0, **config}
     factory = getattr(baselines, name.partition(" ")[0].replace("-", "_"))
     system: MemorySystem = factory(config)
-    if isinstance(system, Confidant):
-        system.confide(SCENARIO, _evidence())
+    if isinstance(system, EvidenceControl):
+        system.receive_evidence(SCENARIO, _evidence())
     return system
 
 
@@ -65,13 +65,13 @@ def _evidence() -> Mapping[str, tuple[Passage, ...]]:
     return {diary.question(text).id: told for text in diary.QUESTIONS[:4]}
 
 
-class Travelling(Snapshots, Portable, Protocol):
+class Travelling(Snapshots, PortableSnapshots, Protocol):
     """Snapshots that can be packed."""
 
 
 def travelling(system: MemorySystem) -> Travelling:
     """The snapshots of a system, which must be portable."""
-    assert isinstance(system.snapshots, Portable)
+    assert isinstance(system.snapshots, PortableSnapshots)
     return cast("Travelling", system.snapshots)
 
 
@@ -108,7 +108,7 @@ async def unpacked(system: MemorySystem, place: Path) -> list[str]:
 
 async def _main(folder: Path, url: str | None) -> None:
     if url is not None:
-        _tell(await unpacked(await http_system(url), folder))
+        _tell(await unpacked(await connect_http_system(url), folder))
         return
     _tell({name: await unpacked(made(name), folder / name) for name in (*BUILT_IN, *PYTHON)})
 

@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from recall_bench.core.history import Episode, story_day
+from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.question import Question
 
 EPOCH = date(2025, 2, 24)
@@ -23,7 +23,7 @@ _DAYS = (
 )
 
 EPISODES = tuple(
-    Episode(id=f"day-{day:04}", day=day, at=story_day(EPOCH, day), text=text)
+    Episode(id=f"day-{day:04}", day=day, at=compute_story_date(EPOCH, day), text=text)
     for day, text in enumerate(_DAYS, start=1)
 )
 
@@ -42,7 +42,7 @@ def question(text: str, *, day: int = 12, session: str = "principal") -> Questio
     return Question(
         id=f"q-{text}",
         text=text,
-        asked_at=story_day(EPOCH, day),
+        asked_at=compute_story_date(EPOCH, day),
         scenario="diary",
         session=session,
     )

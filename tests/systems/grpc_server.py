@@ -16,17 +16,17 @@ from recall_bench.core.memory import (
     Answer,
     Asker,
     Clock,
-    Found,
     Holdings,
     Memory,
     Passage,
+    RetrievalReply,
     SystemCard,
 )
 from recall_bench.core.question import Question
 from recall_bench.core.usage import Usage
-from recall_bench.serving.grpc_server import Certificate, serving_grpc
-from recall_bench.serving.host import Host
-from recall_bench.systems.grpc.messages import METHODS, SERVICE, messages
+from recall_bench.serving.grpc_server import ServerCertificate, run_grpc_server
+from recall_bench.serving.host import SystemHost
+from recall_bench.systems.grpc.messages import METHODS, SERVICE_V1, load_messages
 
 Reply = Callable[[Any, Any], Awaitable[Any]]
 """From a request and its context to a response."""
@@ -54,7 +54,7 @@ class Diary:
             self.under_way -= 1
 
     def usual(self, method: str, request: Any) -> Any:
-        response = messages()[f"{method}Response"]
+        response = load_messages()[f"{method}Response"]
         match method:
             case "Healthcheck":
                 return response(name="diary", ready=True)
@@ -89,13 +89,13 @@ async def started(
     handlers = {
         method: grpc.unary_unary_rpc_method_handler(
             _handler(diary, method),
-            request_deserializer=messages()[f"{method}Request"].FromString,
-            response_serializer=messages()[f"{method}Response"].SerializeToString,
+            request_deserializer=load_messages()[f"{method}Request"].FromString,
+            response_serializer=load_messages()[f"{method}Response"].SerializeToString,
         )
         for method in METHODS
         if method != omit
     }
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE_V1, handlers),))
     bound = server.add_insecure_port(f"{host}:{port}")
     await server.start()
     return server, bound
@@ -116,7 +116,7 @@ def failing(code: str, details: str, *, times: int = 10**9) -> Reply:
         left[0] -= 1
         if left[0] >= 0:
             await context.abort(grpc.StatusCode[code], details)
-        return messages()[type(request).__name__.replace("Request", "Response")]()
+        return load_messages()[type(request).__name__.replace("Request", "Response")]()
 
     return reply
 
@@ -150,11 +150,11 @@ class Drawer:
     async def settle(self) -> None:
         await self.cabinet.act("settle", None)
 
-    async def answer(self, question: Question) -> Answer | Found:
+    async def answer(self, question: Question) -> Answer | RetrievalReply:
         self.cabinet.asked.append(question)
         replaced = await self.cabinet.act("answer", question)
         if replaced is not None:
-            assert isinstance(replaced, Answer | Found)
+            assert isinstance(replaced, Answer | RetrievalReply)
             return replaced
         return Answer(
             text=", ".join(each.text for each in self.lived),
@@ -228,10 +228,10 @@ class Cabinet:
 
 @asynccontextmanager
 async def hosting(
-    cabinet: Cabinet, *, port: int = 0, tls: Certificate | None = None
+    cabinet: Cabinet, *, port: int = 0, tls: ServerCertificate | None = None
 ) -> AsyncIterator[int]:
     """The port at which a cabinet is served in both versions until the block ends."""
-    host = Host(cabinet)
-    async with serving_grpc(host, f"127.0.0.1:{port}", tls=tls) as bound:
+    host = SystemHost(cabinet)
+    async with run_grpc_server(host, f"127.0.0.1:{port}", tls=tls) as bound:
         yield bound
     await host.close()

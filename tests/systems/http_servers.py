@@ -8,14 +8,14 @@ from threading import Thread
 import anyio
 
 from recall_bench.core.memory import MemorySystem
-from recall_bench.serving.host import Host
+from recall_bench.serving.host import SystemHost
 from recall_bench.serving.http_server import serve_http
 
 Said = tuple[int, dict[str, str], bytes]
 
 
 @asynccontextmanager
-async def hosting(host: Host) -> AsyncIterator[str]:
+async def hosting(host: SystemHost) -> AsyncIterator[str]:
     """The URL of our own server around this host, in this event loop."""
     urls: list[str] = []
     up = anyio.Event()
@@ -39,7 +39,7 @@ async def hosting(host: Host) -> AsyncIterator[str]:
 @asynccontextmanager
 async def serving(system: MemorySystem) -> AsyncIterator[str]:
     """The URL of our own server around this system."""
-    host = Host(system)
+    host = SystemHost(system)
     async with hosting(host) as url:
         yield url
     await host.close()

@@ -1,6 +1,6 @@
 """Questions for the tests of MCP servers."""
 
-from recall_bench.core.history import story_day
+from recall_bench.core.history import compute_story_date
 from recall_bench.core.question import PRINCIPAL, Question
 from tests.conftest import EPOCH
 
@@ -11,7 +11,7 @@ def asked(
     return Question(
         id="q",
         text=text,
-        asked_at=story_day(EPOCH, day),
+        asked_at=compute_story_date(EPOCH, day),
         scenario="ada",
         session=session,
         top_k=top_k,

@@ -10,7 +10,7 @@ from recall_bench.core.history import Episode
 from recall_bench.core.question import Question
 from recall_bench.systems.python.adapter import DayMetadata
 from recall_bench.systems.python.memory import PythonMemory
-from recall_bench.systems.python.system import system_from
+from recall_bench.systems.python.system import build_python_system
 
 DAY = Episode(
     id="day-0002",
@@ -75,7 +75,7 @@ class AsyncNotes:
 
 @asynccontextmanager
 async def opened(factory: Callable[[], object]) -> AsyncIterator[PythonMemory]:
-    system = system_from(factory)
+    system = build_python_system(factory)
     memory = await system.open("ada")
     try:
         yield memory

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.history import Episode, Turn, story_day
+from recall_bench.core.history import Episode, Turn, compute_story_date
 from recall_bench.core.memory import Answer, MemorySystem
 from recall_bench.errors import UsageError
 from recall_bench.systems.builtin import baselines
 from recall_bench.systems.builtin.options import RecencyOptions
-from recall_bench.systems.builtin.passages import Chunking, Cutting
-from recall_bench.systems.builtin.reranking import Lexicon
-from recall_bench.systems.builtin.wording import exact_words
+from recall_bench.systems.builtin.passages import Chunker, Chunking
+from recall_bench.systems.builtin.reranking import WordVectorTable
+from recall_bench.systems.builtin.wording import find_exact_words
 from tests.systems.asking import answered
 from tests.systems.diary import EPISODES, QUESTIONS
 from tests.systems.diary import question as diary_question
@@ -49,7 +49,7 @@ async def test_left_alone_the_answers_are_those_of_the_plain_system() -> None:
     """The digest was taken before there was anything to switch."""
     said = [
         f"{[(p.day, p.source, p.text) for p in reply.passages]} {reply.text}"
-        for name in (baselines.hybrid, baselines.recency)
+        for name in (baselines.build_hybrid, baselines.build_recency)
         for reply in await replies(name({}))
     ]
 
@@ -59,18 +59,22 @@ async def test_left_alone_the_answers_are_those_of_the_plain_system() -> None:
 
 
 async def test_with_vectors_off_it_is_word_search_to_the_last_digit() -> None:
-    alone = await replies(baselines.bm25({}))
+    alone = await replies(baselines.build_bm25({}))
 
-    assert await replies(baselines.hybrid({"vector": False, "temporal_boost": False})) == alone
+    assert (
+        await replies(baselines.build_hybrid({"vector": False, "temporal_boost": False})) == alone
+    )
 
 
 async def test_with_keywords_off_it_is_vector_search_to_the_last_digit() -> None:
-    alone = await replies(baselines.vector({}))
+    alone = await replies(baselines.build_vector({}))
 
-    assert await replies(baselines.hybrid({"keyword": False, "temporal_boost": False})) == alone
+    assert (
+        await replies(baselines.build_hybrid({"keyword": False, "temporal_boost": False})) == alone
+    )
 
 
-@pytest.mark.parametrize("system", [baselines.hybrid, baselines.recency])
+@pytest.mark.parametrize("system", [baselines.build_hybrid, baselines.build_recency])
 def test_with_both_off_it_is_refused_in_one_sentence(system: object) -> None:
     assert callable(system)
 
@@ -86,7 +90,7 @@ def test_every_setting_is_explained_in_the_guide() -> None:
 
 def test_the_threshold_is_that_of_what_is_switched_on_unless_it_is_said() -> None:
     def threshold(**config: object) -> object:
-        return baselines.hybrid(config).card.config["threshold"]
+        return baselines.build_hybrid(config).card.config["threshold"]
 
     assert threshold(vector=False) == 0.17
     assert threshold(keyword=False) == 0.43
@@ -95,7 +99,7 @@ def test_the_threshold_is_that_of_what_is_switched_on_unless_it_is_said() -> Non
 
 def test_the_card_names_the_parts_that_are_used() -> None:
     def parts(**config: object) -> set[str]:
-        named = baselines.hybrid(config).card.config["parts"]
+        named = baselines.build_hybrid(config).card.config["parts"]
         assert isinstance(named, dict)
         return set(named)
 
@@ -139,7 +143,7 @@ async def test_a_temporal_boost_lifts_the_date_the_question_names(name: str) -> 
 
 def test_a_setting_under_its_old_and_its_new_name_at_once_is_refused() -> None:
     with pytest.raises(UsageError, match="no setting 'date_weight'"):
-        baselines.hybrid({"date_weight": 0.1, "temporal_boost": 0.1})
+        baselines.build_hybrid({"date_weight": 0.1, "temporal_boost": 0.1})
 
 
 @pytest.mark.parametrize(
@@ -192,7 +196,7 @@ async def test_a_lexical_boost_lifts_what_the_question_says_word_for_word(
 def test_quotations_names_numbers_and_codes_are_meant_word_for_word(
     question: str, exact: set[str]
 ) -> None:
-    assert set(exact_words(question)) == exact
+    assert set(find_exact_words(question)) == exact
 
 
 async def test_reranking_prefers_a_passage_with_something_like_every_word() -> None:
@@ -224,10 +228,10 @@ def _score(answer: Answer, day: int) -> float:
 
 
 def test_words_are_compared_one_by_one_and_the_nearest_counts() -> None:
-    lexicon = Lexicon()
-    passages = [lexicon.numbered(text) for text in ("cold boiler", "cold pump", "", "a tulip")]
+    lexicon = WordVectorTable()
+    passages = [lexicon.number_words(text) for text in ("cold boiler", "cold pump", "", "a tulip")]
 
-    same, half, nothing, other = lexicon.closeness("The cold boiler?", passages).tolist()
+    same, half, nothing, other = lexicon.score_closeness("The cold boiler?", passages).tolist()
 
     assert same == pytest.approx(1.0, abs=1e-5)
     assert 0.5 < half < same
@@ -289,7 +293,7 @@ ORDERED = f"{LIST} leeks; twine"
     ],
 )
 def test_passages_end_where_the_chunking_says(chunking: Chunking, texts: list[str]) -> None:
-    cutting = Cutting(chunking=chunking, window_chars=36, window_overlap=8)
+    cutting = Chunker(chunking=chunking, window_chars=36, window_overlap=8)
 
     assert [excerpt.text for excerpt in cutting(episode(1, LOG))] == texts
 
@@ -301,13 +305,13 @@ async def test_a_paragraph_is_never_cut_and_a_turn_is_one_utterance() -> None:
     chat = Episode(
         id="chat",
         day=1,
-        at=story_day(EPOCH, 1),
+        at=compute_story_date(EPOCH, 1),
         text="",
         turns=(Turn(speaker="Ada", text=long), Turn(speaker="Bo", text="Fine.")),
     )
 
     async def texts(chunking: str) -> list[str]:
-        memory = await lived(baselines.hybrid({"chunking": chunking, "threshold": 0}), chat)
+        memory = await lived(baselines.build_hybrid({"chunking": chunking, "threshold": 0}), chat)
         said = (await answered(memory, asked("Who covered the bed, fine?"))).passages
         return sorted(passage.text for passage in said)
 
@@ -318,7 +322,7 @@ async def test_a_paragraph_is_never_cut_and_a_turn_is_one_utterance() -> None:
 
 
 @pytest.mark.parametrize("consolidate", ["beside", "only"])
-@pytest.mark.parametrize("system", [baselines.hybrid, baselines.recency])
+@pytest.mark.parametrize("system", [baselines.build_hybrid, baselines.build_recency])
 async def test_forked_and_fresh_agree_with_everything_switched_on(
     system: object, consolidate: str
 ) -> None:
@@ -339,7 +343,9 @@ async def test_forked_and_fresh_agree_with_everything_switched_on(
 
 
 async def test_only_days_that_were_lived_are_reported() -> None:
-    memory = await lived(baselines.hybrid({**ALL_ON, "threshold": 0, "k": 99}), *fortnight()[:9])
+    memory = await lived(
+        baselines.build_hybrid({**ALL_ON, "threshold": 0, "k": 99}), *fortnight()[:9]
+    )
 
     answer = await answered(memory, asked("boiler degrees swim"))
 

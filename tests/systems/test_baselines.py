@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recall_bench.core.memory import Answer, Confidant, Memory, MemorySystem, Passage
+from recall_bench.core.memory import Answer, EvidenceControl, Memory, MemorySystem, Passage
 from recall_bench.errors import SystemFault, UsageError
 from recall_bench.systems.builtin import baselines
 from recall_bench.systems.builtin.extractive import NO_RECORD
@@ -27,14 +27,14 @@ pytestmark = pytest.mark.anyio
 Factory = Callable[[Mapping[str, object]], MemorySystem]
 
 FACTORIES: dict[str, Factory] = {
-    "none": baselines.none,
-    "random": baselines.random,
-    "recency": baselines.recency,
-    "bm25": baselines.bm25,
-    "vector": baselines.vector,
-    "hybrid": baselines.hybrid,
-    "full-context": baselines.full_context,
-    "oracle": baselines.oracle,
+    "none": baselines.build_none,
+    "random": baselines.build_random,
+    "recency": baselines.build_recency,
+    "bm25": baselines.build_bm25,
+    "vector": baselines.build_vector,
+    "hybrid": baselines.build_hybrid,
+    "full-context": baselines.build_full_context,
+    "oracle": baselines.build_oracle,
 }
 CHECKPOINTS = (1, 2, 5, 9, 12)
 
@@ -48,8 +48,8 @@ every_system = pytest.mark.parametrize("name", FACTORIES)
 
 def system_of(name: str, **config: object) -> MemorySystem:
     system = FACTORIES[name](config)
-    if isinstance(system, Confidant):
-        system.confide("diary", EVIDENCE)
+    if isinstance(system, EvidenceControl):
+        system.receive_evidence("diary", EVIDENCE)
     return system
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recall_bench.core.history import Episode, story_day
+from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.question import Question
-from recall_bench.systems.builtin.embedding import embed, similarity
-from recall_bench.systems.builtin.lexical import Bm25, Postings, Vocabulary, WordIndex
-from recall_bench.systems.builtin.retrieval import best, by_weight
+from recall_bench.systems.builtin.embedding import compute_similarity, embed
+from recall_bench.systems.builtin.lexical import Bm25, Bm25Index, Postings, Vocabulary
+from recall_bench.systems.builtin.retrieval import fuse_by_weight, select_best
 from tests.conftest import EPOCH, shared_data
 from tests.systems.test_baselines import FACTORIES, system_of
 
@@ -42,19 +42,19 @@ def recalls(path: Path) -> Iterator[dict[str, float]]:
         place = {name: number for number, name in enumerate(said)}
         texts = list(said.values())
         vocabulary = Vocabulary()
-        index = WordIndex(Postings.empty().extended([vocabulary.count(texts)]), Bm25())
+        index = Bm25Index(Postings.create_empty().extend([vocabulary.count(texts)]), Bm25())
         vectors = embed(texts)
         for asked in raw["qa"]:
             cited = {place[name] for name in asked["evidence"] if name in place}
             if asked["category"] != 5 and cited:
-                words = index.scores(vocabulary.query(asked["question"]))
-                meaning = similarity(vectors, embed([asked["question"]])[0])
+                words = index.score(vocabulary.parse_query(asked["question"]))
+                meaning = compute_similarity(vectors, embed([asked["question"]])[0])
                 yield {
-                    name: len(cited & set(best(scores, 10).tolist())) / len(cited)
+                    name: len(cited & set(select_best(scores, 10).tolist())) / len(cited)
                     for name, scores in (
                         ("bm25", words),
                         ("vector", meaning),
-                        ("hybrid", by_weight(words, meaning, 0.7)),
+                        ("hybrid", fuse_by_weight(words, meaning, 0.7)),
                     )
                 }
 
@@ -82,7 +82,7 @@ async def test_forked_and_fresh_agree_on_a_real_log(name: str) -> None:
         Episode(
             id=f"day-{day:04}",
             day=day,
-            at=story_day(EPOCH, day),
+            at=compute_story_date(EPOCH, day),
             text=(folder / "memories-180d" / f"day-{day:04}.md").read_text("utf-8"),
         )
         for day in range(1, 13)

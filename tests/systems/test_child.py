@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from recall_bench.systems.remote.child import DEVNULL, start_blocking_child, start_child
+from recall_bench.systems.remote.child import DEVNULL, start_blocking_process, start_process
 from tests.systems.processes import SPAWNING, all_end, children, noted_pids, runs
 
 HARNESS = """
@@ -33,7 +33,7 @@ time.sleep(600)
 
 @pytest.mark.anyio
 async def test_ending_a_child_ends_what_it_started_even_if_both_refuse(tmp_path: Path) -> None:
-    child = await start_child(SPAWNING, folder=tmp_path, environ={})
+    child = await start_process(SPAWNING, folder=tmp_path, environ={})
     pids = noted_pids(tmp_path)
 
     await child.end(grace_s=0.1)
@@ -44,7 +44,7 @@ async def test_ending_a_child_ends_what_it_started_even_if_both_refuse(tmp_path:
 
 
 def test_a_thread_without_an_event_loop_can_do_the_same(tmp_path: Path) -> None:
-    child = start_blocking_child(SPAWNING, folder=tmp_path, environ={})
+    child = start_blocking_process(SPAWNING, folder=tmp_path, environ={})
     pids = noted_pids(tmp_path)
 
     child.end(grace_s=0.1)
@@ -55,7 +55,7 @@ def test_a_thread_without_an_event_loop_can_do_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_what_a_child_left_behind_ends_too(tmp_path: Path) -> None:
-    child = await start_child(SPAWNING, folder=tmp_path, environ={})
+    child = await start_process(SPAWNING, folder=tmp_path, environ={})
     leader, deserted = noted_pids(tmp_path)
     os.kill(leader, signal.SIGKILL)
     await child.process.wait()
@@ -70,7 +70,7 @@ async def test_what_a_child_left_behind_ends_too(tmp_path: Path) -> None:
 async def test_a_child_that_heeds_the_request_ends_by_itself(tmp_path: Path) -> None:
     polite = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))"
     command = (sys.executable, "-c", f"{polite}; print('up', flush=True); signal.pause()")
-    child = await start_child(command, folder=tmp_path, environ={})
+    child = await start_process(command, folder=tmp_path, environ={})
     assert child.process.stdout is not None
     await child.process.stdout.receive()
 
@@ -82,7 +82,7 @@ async def test_a_child_that_heeds_the_request_ends_by_itself(tmp_path: Path) -> 
 
 @pytest.mark.anyio
 async def test_a_cancellation_does_not_interrupt_the_ending(tmp_path: Path) -> None:
-    child = await start_child(SPAWNING, folder=tmp_path, environ={})
+    child = await start_process(SPAWNING, folder=tmp_path, environ={})
     pids = noted_pids(tmp_path)
 
     with anyio.CancelScope() as scope:
@@ -105,7 +105,7 @@ def test_a_child_and_what_it_started_die_with_us_but_not_with_a_thread_of_ours(
 
 
 def test_no_guard_is_left_when_the_child_is_ended(tmp_path: Path) -> None:
-    child = start_blocking_child(("sleep", "600"), folder=tmp_path, environ=os.environ)
+    child = start_blocking_process(("sleep", "600"), folder=tmp_path, environ=os.environ)
     assert child._guard._process is not None
     guard = child._guard._process.pid
     assert runs(guard)
@@ -120,16 +120,16 @@ async def test_a_program_that_cannot_be_started_leaves_nothing(tmp_path: Path) -
     before = children()
 
     with pytest.raises(FileNotFoundError):
-        start_blocking_child(("no-such-program",), folder=tmp_path, environ={})
+        start_blocking_process(("no-such-program",), folder=tmp_path, environ={})
     with pytest.raises(FileNotFoundError):
-        await start_child(("no-such-program",), folder=tmp_path, environ={})
+        await start_process(("no-such-program",), folder=tmp_path, environ={})
 
     assert children() == before
 
 
 def test_a_child_has_no_terminal_and_only_the_environment_it_is_given(tmp_path: Path) -> None:
     told = "import os; print(os.getsid(0) == os.getpid(), os.environ.get('PATH'), os.getcwd())"
-    child = start_blocking_child(
+    child = start_blocking_process(
         (sys.executable, "-c", told), folder=tmp_path, environ={"A": "1"}, stdin=DEVNULL
     )
 

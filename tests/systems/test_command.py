@@ -23,7 +23,7 @@ from recall_bench.errors import (
 )
 from recall_bench.resolve.systems import resolve_system
 from recall_bench.settings import Settings
-from recall_bench.systems.command.system import command_system
+from recall_bench.systems.command.system import start_command_system
 from recall_bench.systems.remote import child
 from recall_bench.systems.remote.system import RemoteSystem
 from tests.conftest import episode
@@ -41,7 +41,7 @@ Q = question("Where is the cat?")
 @asynccontextmanager
 async def started(*faults: str, grace_s: float = 30) -> AsyncIterator[RemoteSystem]:
     """The program with these faults, closed at the end."""
-    system = await command_system(f"command:{CHILD} {' '.join(faults)}", {}, grace_s=grace_s)
+    system = await start_command_system(f"command:{CHILD} {' '.join(faults)}", {}, grace_s=grace_s)
     try:
         yield system
     finally:
@@ -139,7 +139,7 @@ async def test_it_lives_in_a_folder_of_its_own_that_goes_with_it(tmp_path: Path)
     )
     (tmp_path / "program.py").write_text(told)
 
-    system = await command_system(f"command:{sys.executable} {tmp_path}/program.py", {})
+    system = await start_command_system(f"command:{sys.executable} {tmp_path}/program.py", {})
     await system.open("ada")
     greeted, working = (line.split() for line in noted.read_text().splitlines())
     assert Path(working[0], "mine").exists()
@@ -157,7 +157,7 @@ async def test_files_named_beside_us_are_found_from_there(
     (tmp_path / "child.py").write_text(Path(command_child.__file__).read_text())
     monkeypatch.chdir(tmp_path)
 
-    system = await command_system(f"command:{sys.executable} child.py", {})
+    system = await start_command_system(f"command:{sys.executable} child.py", {})
 
     assert system.card.config == {"command": [sys.executable, "child.py"]}
 
@@ -203,7 +203,7 @@ async def test_every_question_under_way_learns_of_the_end() -> None:
 
 
 async def test_what_was_written_by_its_end_still_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recall_bench.systems.command.conversation._DRAINING_S", 30)
+    monkeypatch.setattr("recall_bench.systems.command.conversation._DRAIN_TIMEOUT_S", 30)
     async with started("heir:1") as system:
         memory = await opened(system)
 
@@ -211,7 +211,7 @@ async def test_what_was_written_by_its_end_still_counts(monkeypatch: pytest.Monk
 
 
 async def test_a_child_that_closes_its_output_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recall_bench.systems.command.conversation._FAREWELL_S", 0.1)
+    monkeypatch.setattr("recall_bench.systems.command.conversation._CLOSE_TIMEOUT_S", 0.1)
     async with started("close:1") as system:
         memory = await opened(system)
 
@@ -299,7 +299,7 @@ async def test_a_full_pipe_to_a_child_that_froze_is_no_obstacle() -> None:
 async def test_closing_ends_the_child_and_all_it_started(
     pids: Callable[[], list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recall_bench.systems.command.conversation._FAREWELL_S", 0.1)
+    monkeypatch.setattr("recall_bench.systems.command.conversation._CLOSE_TIMEOUT_S", 0.1)
     async with started("spawn", "deaf") as system:
         await opened(system)
         assert all(map(runs, pids()[-2:]))
@@ -339,26 +339,26 @@ async def test_what_a_dead_child_left_behind_holds_nobody_up(pids: Callable[[], 
 )
 async def test_a_program_that_is_not_there_is_said_at_once(target: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        await command_system(target, {})
+        await start_command_system(target, {})
 
 
 async def test_settings_it_could_not_be_given_are_refused() -> None:
     with pytest.raises(UsageError, match="cannot be given the settings depth"):
-        await command_system(f"command:{CHILD}", {"depth": 3})
+        await start_command_system(f"command:{CHILD}", {"depth": 3})
 
 
 async def test_a_program_of_another_kind_is_told_apart() -> None:
     with pytest.raises(SystemGone, match="echo wrote to its standard output what is not a reply"):
-        await command_system("command:echo hello", {})
+        await start_command_system("command:echo hello", {})
     with pytest.raises(SystemGone, match="true ended with exit code 0"):
-        await command_system("command:true", {})
+        await start_command_system("command:true", {})
 
 
 async def test_the_program_gets_its_words_and_no_shell_sees_them(tmp_path: Path) -> None:
     told = f"import json, sys; json.dump(sys.argv[1:], open({str(tmp_path / 'words')!r}, 'w'))"
 
     with pytest.raises(SystemGone):
-        await command_system(
+        await start_command_system(
             f"command:{shlex.join([sys.executable, '-c', told])} 'a b' $HOME ';' '*'", {}
         )
 
@@ -377,6 +377,6 @@ def test_on_windows_the_whole_tree_is_ended(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(child, "sys", SimpleNamespace(platform="win32"))
     monkeypatch.setattr(subprocess, "run", lambda command, **_: ran.append(command))
 
-    child._kill(4711)
+    child._kill_group(4711)
 
     assert ran == [("taskkill", "/T", "/F", "/PID", "4711")]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.memory import Found
-from recall_bench.systems.command.once import once_system
-from recall_bench.systems.command.system import command_system
+from recall_bench.core.memory import RetrievalReply
+from recall_bench.systems.command.once import build_once_system
+from recall_bench.systems.command.system import start_command_system
 from tests.systems.asking import answered
 from tests.systems.diary import EPISODES, question
 
@@ -27,7 +27,7 @@ def example(language: str, mark: str) -> str:
 async def test_the_program_that_stays(tmp_path: Path) -> None:
     path = tmp_path / "my_program.py"
     path.write_text(example("python", "sys.stdin"))
-    system = await command_system(f"command:{sys.executable} {path}", {})
+    system = await start_command_system(f"command:{sys.executable} {path}", {})
     memory = await system.open("diary")
     for episode in EPISODES:
         await memory.ingest(episode)
@@ -45,7 +45,7 @@ async def test_the_program_for_each_question(tmp_path: Path) -> None:
     path = tmp_path / "search.sh"
     path.write_text(example("sh", "awk"))
     path.chmod(0o755)
-    system = once_system(f"once:{path}", {})
+    system = build_once_system(f"once:{path}", {})
     memory = await system.open("diary")
     for episode in EPISODES:
         await memory.ingest(episode)
@@ -54,7 +54,7 @@ async def test_the_program_for_each_question(tmp_path: Path) -> None:
     nothing = await memory.answer(question("Zymurgy?"))
     await system.close()
 
-    assert isinstance(reply, Found)
+    assert isinstance(reply, RetrievalReply)
     assert reply.passages[0].day == 5
     assert reply.passages[0].text.endswith("Bo keeps the key to the stall.")
     assert len(reply.passages) == 10

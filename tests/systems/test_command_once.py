@@ -10,9 +10,9 @@ import anyio
 import msgspec
 import pytest
 
-from recall_bench.core.memory import Asker, Clock, Found, Memory
+from recall_bench.core.memory import Asker, Clock, Memory, RetrievalReply
 from recall_bench.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout, UsageError
-from recall_bench.systems.command.once import OnceMemory, OnceSystem, once_system
+from recall_bench.systems.command.once import OnceMemory, OnceSystem, build_once_system
 from tests.conftest import episode
 from tests.systems.diary import question
 from tests.systems.finder import GREP
@@ -32,7 +32,7 @@ def write(tmp_path: Path) -> Iterator[Write]:
         path = tmp_path / "program.py"
         path.write_text(text, encoding="utf-8")
         target = f"once:{shlex.join([sys.executable, '-I', '-S', str(path)])} {words}"
-        systems.append(once_system(target, {}, timeout_s=timeout_s))
+        systems.append(build_once_system(target, {}, timeout_s=timeout_s))
         return systems[-1]
 
     yield made
@@ -49,9 +49,9 @@ async def opened(system: OnceSystem) -> OnceMemory:
     return memory
 
 
-async def found(memory: Memory, text: str) -> Found:
+async def found(memory: Memory, text: str) -> RetrievalReply:
     reply = await memory.answer(question(text))
-    assert isinstance(reply, Found)
+    assert isinstance(reply, RetrievalReply)
     return reply
 
 
@@ -207,7 +207,7 @@ async def test_a_program_that_overruns_is_ended_with_all_it_started(tmp_path: Pa
         f"#!/bin/sh\nsleep 600 &\necho $$ $! > {tmp_path}/pids\necho slow >&2\nsleep 600\n"
     )
     path.chmod(0o755)
-    system = once_system(f"once:{path}", {}, timeout_s=2.0)
+    system = build_once_system(f"once:{path}", {}, timeout_s=2.0)
     memory = await system.open("ada")
 
     with pytest.raises(SystemTimeout, match=r"found nothing within 1.95 s: slow$"):
@@ -267,7 +267,7 @@ async def test_a_program_that_cannot_be_started_any_more_is_gone(tmp_path: Path)
     path = tmp_path / "finder"
     path.write_text("#!/bin/sh\n")
     path.chmod(0o755)
-    system = once_system(f"once:{path}", {})
+    system = build_once_system(f"once:{path}", {})
     memory = await system.open("ada")
     path.unlink()
 
@@ -279,15 +279,15 @@ async def test_a_program_that_cannot_be_started_any_more_is_gone(tmp_path: Path)
 
 async def test_a_program_that_is_not_there_is_said_at_once() -> None:
     with pytest.raises(UsageError, match="there is no program 'no-such-program'"):
-        once_system("once:no-such-program", {})
+        build_once_system("once:no-such-program", {})
 
 
 @pytest.mark.parametrize("config", [{"depth": 1}, {"max_concurrency": 0}])
 async def test_settings_that_mean_nothing_are_refused(config: dict[str, object]) -> None:
     with pytest.raises(UsageError, match=next(iter(config))):
-        once_system("once:true", config)
+        build_once_system("once:true", config)
 
 
 async def test_it_stands_as_many_questions_at_once_as_it_says() -> None:
-    assert once_system("once:true", {}).card.max_concurrency == 1
-    assert once_system("once:true", {"max_concurrency": 8}).card.max_concurrency == 8
+    assert build_once_system("once:true", {}).card.max_concurrency == 1
+    assert build_once_system("once:true", {"max_concurrency": 8}).card.max_concurrency == 8

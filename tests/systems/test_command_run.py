@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.systems.command.carrier import LineCarrier
-from recall_bench.systems.command.program import Program
+from recall_bench.systems.command.carrier import CommandTransport
+from recall_bench.systems.command.program import CommandProgram
 from tests.commands import Invoke, Shown
 from tests.gardener import ADAPTER, write_persona
 from tests.systems import command_child
@@ -103,8 +103,8 @@ def test_a_program_for_each_question_finds_the_same_in_copies_as_in_fed_memories
 def be_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait less: a frozen child is silent for however long one waits."""
 
-    def hasty(program: Program, *, grace_s: float) -> LineCarrier:
-        return LineCarrier(program, grace_s=grace_s / 10)
+    def hasty(program: CommandProgram, *, grace_s: float) -> CommandTransport:
+        return CommandTransport(program, grace_s=grace_s / 10)
 
     monkeypatch.setattr("recall_bench.systems.command.system.LineCarrier", hasty)
 

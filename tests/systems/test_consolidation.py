@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def summaries(days: int, **config: object) -> list[tuple[int | None, str | None]]:
-    system = baselines.hybrid({"consolidate": "only", "threshold": 0, "k": 99, **config})
+    system = baselines.build_hybrid({"consolidate": "only", "threshold": 0, "k": 99, **config})
     memory = await lived(system, *fortnight()[:days])
     answer = await answered(memory, asked("boiler degrees swim"))
     return sorted({(passage.day, passage.source) for passage in answer.passages}, key=str)
@@ -30,7 +30,7 @@ async def test_a_week_is_summed_up_once_its_last_day_was_lived_and_dated_by_it()
 
 async def test_a_month_is_summed_up_from_the_weeks_that_ended_in_it() -> None:
     episodes = [episode(day, f"The boiler was set to {day} degrees.") for day in range(1, 31)]
-    memory = await lived(baselines.hybrid({"consolidate": "only", "k": 99}), *episodes)
+    memory = await lived(baselines.build_hybrid({"consolidate": "only", "k": 99}), *episodes)
 
     passages = (await answered(memory, asked("boiler degrees"))).passages
 
@@ -42,7 +42,7 @@ async def test_a_month_is_summed_up_from_the_weeks_that_ended_in_it() -> None:
 
 async def test_a_period_whose_last_day_is_missing_is_closed_by_the_next_day() -> None:
     days = fortnight()
-    system = baselines.hybrid({"consolidate": "only", "threshold": 0, "k": 99})
+    system = baselines.build_hybrid({"consolidate": "only", "threshold": 0, "k": 99})
 
     memory = await lived(system, *days[:5], days[8])
 
@@ -53,7 +53,7 @@ async def test_a_period_whose_last_day_is_missing_is_closed_by_the_next_day() ->
 
 async def test_summaries_stand_beside_the_days_or_in_their_place() -> None:
     async def sources(consolidate: str) -> set[str]:
-        system = baselines.hybrid({"consolidate": consolidate, "threshold": 0, "k": 99})
+        system = baselines.build_hybrid({"consolidate": consolidate, "threshold": 0, "k": 99})
         memory = await lived(system, *fortnight()[:7])
         passages = (await answered(memory, asked("boiler degrees swim"))).passages
         return {str(passage.source).partition(", ")[2] for passage in passages}
@@ -79,7 +79,7 @@ async def test_a_summary_holds_what_the_day_was_about_in_its_own_words() -> None
 
 
 async def test_a_summary_of_a_longer_time_says_so_in_the_answer() -> None:
-    system = baselines.hybrid({"consolidate": "only", "threshold": 0, "quotes": 20, "k": 20})
+    system = baselines.build_hybrid({"consolidate": "only", "threshold": 0, "quotes": 20, "k": 20})
     memory = await lived(system, *fortnight()[:7])
 
     said = (await answered(memory, asked("boiler degrees"))).text
@@ -88,7 +88,7 @@ async def test_a_summary_of_a_longer_time_says_so_in_the_answer() -> None:
 
 
 async def test_summaries_keep_to_their_session() -> None:
-    system = baselines.hybrid(
+    system = baselines.build_hybrid(
         {"consolidate": "beside", "respect_sessions": True, "threshold": 0, "k": 99}
     )
     memory = await lived(system, *fortnight())
@@ -102,7 +102,7 @@ async def test_summaries_keep_to_their_session() -> None:
 
 
 async def test_recency_sums_up_no_day_it_has_forgotten() -> None:
-    system = baselines.recency({"days": 3, "consolidate": "beside", "threshold": 0, "k": 99})
+    system = baselines.build_recency({"days": 3, "consolidate": "beside", "threshold": 0, "k": 99})
     memory = await lived(system, *fortnight())
 
     answer = await answered(memory, asked("boiler degrees"))

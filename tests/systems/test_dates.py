@@ -4,14 +4,14 @@ from datetime import date
 
 import pytest
 
-from recall_bench.systems.builtin.dates import spans
+from recall_bench.systems.builtin.dates import find_date_spans
 
 TODAY = date(2026, 6, 18)
 """A Thursday."""
 
 
 def named(text: str) -> list[tuple[str, str]]:
-    return [(str(span.first), str(span.last)) for span in spans(text, TODAY)]
+    return [(str(span.first), str(span.last)) for span in find_date_spans(text, TODAY)]
 
 
 @pytest.mark.parametrize(

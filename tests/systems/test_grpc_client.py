@@ -14,8 +14,8 @@ from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer, Memory
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemBusy, SystemFault, SystemGone, SystemTimeout, UsageError
-from recall_bench.systems.grpc.messages import messages
-from recall_bench.systems.grpc.system import GrpcSystem, grpc_system
+from recall_bench.systems.grpc.messages import load_messages
+from recall_bench.systems.grpc.system import GrpcSystem, build_grpc_system
 from tests.systems.asking import answered
 from tests.systems.grpc_server import Diary, failing, hanging, serving
 
@@ -37,7 +37,7 @@ QUESTION = Question(
 
 
 def system_at(port: int, **settings: Any) -> GrpcSystem:
-    return grpc_system(f"grpc://127.0.0.1:{port}", **settings)
+    return build_grpc_system(f"grpc://127.0.0.1:{port}", **settings)
 
 
 @asynccontextmanager
@@ -78,7 +78,7 @@ async def test_a_day_and_a_question_carry_what_the_protocol_says() -> None:
         await memory.ingest(DAY)
         await answered(memory, QUESTION)
 
-    kinds = messages()
+    kinds = load_messages()
     metadata = kinds["DayMetadata"](
         day_number=2, date="2026-01-02", persona_id="ada", active_arcs=["cat", "rain"]
     )
@@ -97,7 +97,7 @@ async def test_an_ipv6_server_is_reached() -> None:
     diary = Diary()
 
     async with serving(diary, host="[::1]") as port:
-        memory = await grpc_system(f"grpc://[::1]:{port}").open("ada")
+        memory = await build_grpc_system(f"grpc://[::1]:{port}").open("ada")
         await memory.close()
 
     assert diary.calls == ["Healthcheck", "Setup", "Teardown"]
@@ -152,7 +152,7 @@ async def test_the_server_names_itself() -> None:
     async with serving(Diary()) as port:
         system = system_at(port)
 
-        card = await system.greet()
+        card = await system.fetch_card()
 
     assert card.name == system.card.name == "diary"
 
@@ -160,7 +160,7 @@ async def test_the_server_names_itself() -> None:
 async def test_another_name_under_the_same_address_is_another_system() -> None:
     async with serving(Diary()) as port:
         system = system_at(port)
-        await system.greet()
+        await system.fetch_card()
     other = Diary(Healthcheck=healthy("other"))
 
     async with serving(other, port=port):
@@ -173,7 +173,7 @@ def healthy(name: str, *, after: int = 0) -> Callable[[Any, Any], Any]:
 
     async def reply(request: Any, context: Any) -> Any:
         seen.append(request)
-        return messages()["HealthcheckResponse"](name=name, ready=len(seen) > after)
+        return load_messages()["HealthcheckResponse"](name=name, ready=len(seen) > after)
 
     return reply
 
@@ -232,7 +232,7 @@ async def test_a_listener_that_is_no_grpc_server_is_gone_too() -> None:
         port = listener.getsockname()[1]
 
         with pytest.raises(SystemGone, match="is not ready"):
-            await system_at(port, ready_timeout_s=0.3).greet()
+            await system_at(port, ready_timeout_s=0.3).fetch_card()
 
 
 CALLS: dict[str, Callable[[Memory], Any]] = {
@@ -294,7 +294,7 @@ async def test_a_day_too_big_for_the_server_is_a_fault_that_says_its_size() -> N
     """A server takes 4 MiB unless it is configured otherwise."""
     async with opened(Diary()) as memory:
         with pytest.raises(SystemFault, match=r"the request had 5,000,\d\d\d bytes") as fault:
-            await memory.ingest(DAY.but(text="x" * 5_000_000))
+            await memory.ingest(DAY.replace(text="x" * 5_000_000))
 
     assert type(fault.value) is SystemFault
 
@@ -317,7 +317,7 @@ async def test_size_is_told_from_busyness_in_every_dialect(details: str) -> None
 
 async def test_an_answer_of_5_mb_arrives() -> None:
     async def verbose(request: Any, context: Any) -> Any:
-        return messages()["QueryResponse"](answer="x" * 5_000_000)
+        return load_messages()["QueryResponse"](answer="x" * 5_000_000)
 
     async with opened(Diary(Query=verbose)) as memory:
         answer = await answered(memory, QUESTION)
@@ -327,7 +327,7 @@ async def test_an_answer_of_5_mb_arrives() -> None:
 
 async def test_an_answer_beyond_64_mib_is_a_fault_that_says_so() -> None:
     async def endless(request: Any, context: Any) -> Any:
-        return messages()["QueryResponse"](answer="x" * (64 * 1024 * 1024 + 1))
+        return load_messages()["QueryResponse"](answer="x" * (64 * 1024 * 1024 + 1))
 
     async with opened(Diary(Query=endless)) as memory:
         with pytest.raises(SystemFault, match="larger than max") as fault:
@@ -369,7 +369,7 @@ async def test_questions_travel_together() -> None:
 
     async def together(request: Any, context: Any) -> Any:
         await everybody.wait()
-        return messages()["QueryResponse"](answer="met")
+        return load_messages()["QueryResponse"](answer="met")
 
     answers: list[str] = []
 

@@ -16,8 +16,14 @@ from recall_bench.core.history import Episode
 from recall_bench.core.question import Question
 from recall_bench.errors import UsageError
 from recall_bench.systems.grpc import messages as module
-from recall_bench.systems.grpc.messages import SERVICE, SERVICE_2, compiled, messages, methods
-from recall_bench.systems.grpc.system import grpc_system
+from recall_bench.systems.grpc.messages import (
+    SERVICE_V1,
+    SERVICE_V2,
+    load_messages,
+    load_methods,
+    read_descriptors,
+)
+from recall_bench.systems.grpc.system import build_grpc_system
 from recall_bench.testing import check_system
 from tests.systems.asking import answered
 
@@ -93,14 +99,14 @@ def test_what_was_compiled_is_what_the_files_say(tmp_path: Path) -> None:
     """A failure means that a `.proto` file was edited since: run pip install --editable ."""
     compile_into(tmp_path, "--descriptor_set_out=described")
 
-    assert compiled() == (tmp_path / "described").read_bytes()
+    assert read_descriptors() == (tmp_path / "described").read_bytes()
 
 
 def test_a_tree_that_was_never_installed_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "COMPILED", "not-there.binpb")
+    monkeypatch.setattr(module, "DESCRIPTOR_FILE", "not-there.binpb")
 
     with pytest.raises(UsageError, match=r"is missing.*run pip install --editable \."):
-        compiled()
+        read_descriptors()
 
 
 def spelled(field: Any) -> str:
@@ -109,25 +115,25 @@ def spelled(field: Any) -> str:
 
 
 def test_the_first_version_is_the_public_protocol() -> None:
-    described = {name: kind.DESCRIPTOR.fields for name, kind in messages().items()}
+    described = {name: kind.DESCRIPTOR.fields for name, kind in load_messages().items()}
 
     assert {
         name: [spelled(each) for each in fields] for name, fields in described.items()
     } == PUBLIC
     for fields in described.values():
         assert [field.number for field in fields] == list(range(1, len(fields) + 1))
-    for name, method in methods().items():
+    for name, method in load_methods().items():
         assert method.path == f"/recall.bench.MemoryBenchService/{name}"
-        assert method.request is messages()[f"{name}Request"]
-        assert method.response is messages()[f"{name}Response"]
-    assert list(methods()) == [
+        assert method.request is load_messages()[f"{name}Request"]
+        assert method.response is load_messages()[f"{name}Response"]
+    assert list(load_methods()) == [
         *("Setup", "IngestDay", "FinalizeIngestion", "Query", "Teardown", "Healthcheck")
     ]
 
 
 def test_both_versions_are_served_side_by_side() -> None:
-    assert {method.path for method in methods(SERVICE).values()}.isdisjoint(
-        method.path for method in methods(SERVICE_2).values()
+    assert {method.path for method in load_methods(SERVICE_V1).values()}.isdisjoint(
+        method.path for method in load_methods(SERVICE_V2).values()
     )
 
 
@@ -136,7 +142,7 @@ def test_the_messages_keep_out_of_the_pool_that_stubs_share() -> None:
 
     with pytest.raises(KeyError):
         descriptor_pool.Default().FindMessageTypeByName("recall.bench.QueryRequest")
-    assert messages()["QueryRequest"].DESCRIPTOR.full_name == "recall.bench.QueryRequest"
+    assert load_messages()["QueryRequest"].DESCRIPTOR.full_name == "recall.bench.QueryRequest"
 
 
 @asynccontextmanager
@@ -165,7 +171,7 @@ async def test_a_server_of_generated_stubs_in_another_process_understands_us(
     tmp_path: Path,
 ) -> None:
     async with running(tmp_path, SERVER) as port:
-        system = grpc_system(f"grpc://127.0.0.1:{port}")
+        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
         memory = await system.open("ada")
         await memory.ingest(DAY)
         await memory.settle()
@@ -184,11 +190,11 @@ async def test_the_server_in_the_documents_keeps_the_contract(tmp_path: Path) ->
     program = page.split("```py\n")[1].split("```")[0]
 
     async with running(tmp_path, program) as port:
-        system = grpc_system(f"grpc://127.0.0.1:{port}")
-        await system.greet()
+        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
+        await system.fetch_card()
         report = await check_system(system, only=DOCUMENTED)
         await system.close()
 
     assert report.failures == ()
     assert report.seen.streams
-    assert system.card.config == {"protocol": SERVICE_2}
+    assert system.card.config == {"protocol": SERVICE_V2}

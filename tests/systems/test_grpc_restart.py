@@ -15,7 +15,7 @@ from recall_bench.core.memory import Memory, MemorySystem
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemGone, SystemTimeout
 from recall_bench.systems.grpc import line
-from recall_bench.systems.grpc.system import grpc_system
+from recall_bench.systems.grpc.system import build_grpc_system
 from tests.systems.asking import answered
 from tests.systems.grpc_server import Diary, failing, serving, started
 
@@ -41,7 +41,7 @@ def day(number: int) -> Episode:
 async def fed(server: Diary) -> AsyncIterator[tuple[MemorySystem, Memory, Any, int]]:
     """A memory of three days on a running server."""
     handle, port = await started(server)
-    system = grpc_system(f"grpc://127.0.0.1:{port}", connect_timeout_s=5)
+    system = build_grpc_system(f"grpc://127.0.0.1:{port}", connect_timeout_s=5)
     memory = await system.open("ada")
     for number in (1, 2, 3):
         await memory.ingest(day(number))
@@ -202,12 +202,12 @@ class Relay:
 async def test_a_server_that_vanishes_without_hanging_up_is_gone_once_a_ping_has_no_reply(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(line, "_PONG_S", 0.5)
+    monkeypatch.setattr(line, "_KEEPALIVE_TIMEOUT_S", 0.5)
     async with serving(Diary()) as port:
         relay = Relay(port)
         listener = await asyncio.start_server(relay.accept, "127.0.0.1", 0)
         target = f"grpc://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
-        memory = await grpc_system(target, timeout_s=0.5).open("ada")
+        memory = await build_grpc_system(target, timeout_s=0.5).open("ada")
         relay.is_mute = True
 
         with pytest.raises(SystemGone), anyio.fail_after(20):
@@ -226,7 +226,7 @@ async def test_no_day_is_counted_as_taken_by_a_server_that_does_not_have_it() ->
     async with serving(before) as first, serving(after) as second:
         relay = Relay(first)
         listener = await asyncio.start_server(relay.accept, "127.0.0.1", 0)
-        system = grpc_system(f"grpc://127.0.0.1:{listener.sockets[0].getsockname()[1]}")
+        system = build_grpc_system(f"grpc://127.0.0.1:{listener.sockets[0].getsockname()[1]}")
 
         for _ in range(300):
             relay.target = first
@@ -254,6 +254,6 @@ async def fed_until_cut(memory: Memory, relay: Relay, target: int, pause_s: floa
     with suppress(SystemGone):
         while True:
             text = f"day {len(taken)}"
-            await memory.ingest(day(1).but(text=text))
+            await memory.ingest(day(1).replace(text=text))
             taken.append(text)
     return taken

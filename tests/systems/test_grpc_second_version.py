@@ -10,7 +10,15 @@ import anyio
 import pytest
 
 from recall_bench.core.history import Episode, Turn
-from recall_bench.core.memory import Answer, Asker, Attesting, Clock, Found, Memory, Passage
+from recall_bench.core.memory import (
+    Answer,
+    Asker,
+    AttestingMemory,
+    Clock,
+    Memory,
+    Passage,
+    RetrievalReply,
+)
 from recall_bench.core.question import Question
 from recall_bench.core.usage import Usage
 from recall_bench.errors import (
@@ -21,8 +29,8 @@ from recall_bench.errors import (
     SystemTimeout,
     UsageError,
 )
-from recall_bench.systems.grpc.messages import SERVICE, SERVICE_2
-from recall_bench.systems.grpc.system import GrpcSystem, grpc_system
+from recall_bench.systems.grpc.messages import SERVICE_V1, SERVICE_V2
+from recall_bench.systems.grpc.system import GrpcSystem, build_grpc_system
 from tests.systems.asking import answered
 from tests.systems.grpc_server import Act, Cabinet, Diary, hosting, serving
 
@@ -50,8 +58,8 @@ QUESTION = Question(
 @asynccontextmanager
 async def greeted(cabinet: Cabinet, **settings: Any) -> AsyncIterator[GrpcSystem]:
     async with hosting(cabinet) as port:
-        system = grpc_system(f"grpc://127.0.0.1:{port}", **settings)
-        await system.greet()
+        system = build_grpc_system(f"grpc://127.0.0.1:{port}", **settings)
+        await system.fetch_card()
         try:
             yield system
         finally:
@@ -64,7 +72,7 @@ async def test_the_card_is_what_the_server_says_of_itself() -> None:
 
     assert (card.name, card.version, card.max_concurrency) == ("cabinet", "7", 8)
     assert (card.clock, card.asker, card.answers) == (Clock.NATIVE, Asker.HONOURED, True)
-    assert card.config == {"protocol": SERVICE_2}
+    assert card.config == {"protocol": SERVICE_V2}
 
 
 class Sundial:
@@ -73,11 +81,11 @@ class Sundial:
 
 async def test_a_card_that_cannot_be_understood_is_refused_with_what_it_says() -> None:
     cabinet = Cabinet()
-    cabinet.card = cabinet.card.but(clock=Sundial())
+    cabinet.card = cabinet.card.replace(clock=Sundial())
 
     async with hosting(cabinet) as port:
-        system = grpc_system(f"grpc://127.0.0.1:{port}")
-        for meet in (system.greet, lambda: system.open("ada")):
+        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
+        for meet in (system.fetch_card, lambda: system.open("ada")):
             with pytest.raises(UsageError, match=r"says of itself .* 'sundial'"):
                 await meet()
 
@@ -110,7 +118,7 @@ async def test_an_answer_comes_with_passages_tool_calls_and_usage() -> None:
 
 
 async def test_what_was_only_found_is_no_empty_answer() -> None:
-    found = Found(passages=(Passage(text="Fig"),))
+    found = RetrievalReply(passages=(Passage(text="Fig"),))
 
     async with greeted(Cabinet(answer=always(found))) as system:
         memory = await system.open("ada")
@@ -137,7 +145,7 @@ async def test_memories_live_side_by_side() -> None:
 async def test_a_server_can_say_how_much_it_holds() -> None:
     async with greeted(Cabinet()) as system:
         memory = await system.open("ada")
-        assert isinstance(memory, Attesting)
+        assert isinstance(memory, AttestingMemory)
         await memory.ingest(DAY)
 
         assert await memory.attest() == 1
@@ -150,7 +158,7 @@ async def test_a_saved_state_is_returned_to_and_what_came_after_is_not_in_it() -
         memory = await system.open("ada")
         await memory.ingest(DAY)
         token = await system.snapshots.save(memory)
-        await memory.ingest(DAY.but(day=3, id="session-3", text="Plum."))
+        await memory.ingest(DAY.replace(day=3, id="session-3", text="Plum."))
 
         copy = await system.snapshots.open(token)
         await system.snapshots.drop(token)
@@ -291,7 +299,7 @@ async def test_a_day_and_an_answer_of_5_mb_pass() -> None:
 
     async with greeted(Cabinet()) as system:
         memory = await system.open("ada")
-        await memory.ingest(DAY.but(text=text, turns=()))
+        await memory.ingest(DAY.replace(text=text, turns=()))
 
         assert (await answered(memory, QUESTION)).text == text
 
@@ -300,13 +308,13 @@ async def test_a_server_of_the_first_version_alone_is_spoken_to_in_it() -> None:
     diary = Diary()
 
     async with serving(diary) as port:
-        system = grpc_system(f"grpc://127.0.0.1:{port}")
-        card = await system.greet()
+        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
+        card = await system.fetch_card()
         memory = await system.open("ada")
         await memory.ingest(DAY)
         await memory.close()
 
-    assert card.config == {"protocol": SERVICE}
+    assert card.config == {"protocol": SERVICE_V1}
     assert card.asker is Asker.UNTOLD
     assert system.snapshots is None
     assert diary.calls == [*("Healthcheck", "Healthcheck", "Setup", "IngestDay", "Teardown")]
@@ -316,7 +324,7 @@ async def test_a_server_may_be_opened_without_being_greeted_first() -> None:
     cabinet = Cabinet()
 
     async with hosting(cabinet) as port:
-        system = grpc_system(f"grpc://127.0.0.1:{port}")
+        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
         async with anyio.create_task_group() as group:
             group.start_soon(system.open, "ada")
             group.start_soon(system.open, "bob")
@@ -328,11 +336,11 @@ async def test_a_server_may_be_opened_without_being_greeted_first() -> None:
 
 async def test_a_server_met_with_another_version_is_another_system() -> None:
     async with hosting(Cabinet()) as port:
-        system = grpc_system(f"grpc://127.0.0.1:{port}")
-        await system.greet()
+        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
+        await system.fetch_card()
 
     async with serving(Diary(), port=port, omit="Healthcheck"):
-        with pytest.raises(SystemGone, match=f"spoke {SERVICE_2} before, now {SERVICE}"):
+        with pytest.raises(SystemGone, match=f"spoke {SERVICE_V2} before, now {SERVICE_V1}"):
             await system.open("ada")
 
 
@@ -340,7 +348,7 @@ async def test_a_server_met_with_another_version_is_another_system() -> None:
 async def test_a_server_restarted_between_two_calls_is_noticed(call: str) -> None:
     restarted = Cabinet()
     async with hosting(Cabinet()) as port:
-        system = grpc_system(f"grpc://127.0.0.1:{port}")
+        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
         memory = await system.open("ada")
         await memory.ingest(DAY)
 
@@ -360,7 +368,7 @@ async def test_a_server_restarted_between_two_calls_is_noticed(call: str) -> Non
 async def test_after_closing_the_system_a_restarted_server_is_met_anew() -> None:
     restarted = Cabinet()
     async with hosting(Cabinet()) as port:
-        system = grpc_system(f"grpc://127.0.0.1:{port}")
+        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
         memory = await system.open("ada")
 
     async with hosting(restarted, port=port):

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from recall_bench.systems.grpc.single_connection import FIRST_WORDS, SingleConnection
+from recall_bench.systems.grpc.single_connection import FIRST_BYTES, SingleConnection
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +34,7 @@ async def connected(serve: Serve) -> AsyncIterator[SingleConnection]:
         served.set()
 
     server = await asyncio.start_server(handle, "127.0.0.1", 0)
-    connection = await SingleConnection.to("127.0.0.1", server.sockets[0].getsockname()[1])
+    connection = await SingleConnection.open("127.0.0.1", server.sockets[0].getsockname()[1])
     try:
         yield connection
     finally:
@@ -93,12 +93,12 @@ async def test_nobody_at_the_other_end_is_an_os_error() -> None:
         nobody = connection.port
 
     with pytest.raises(OSError, match=str(nobody)):
-        await SingleConnection.to("127.0.0.1", nobody)
+        await SingleConnection.open("127.0.0.1", nobody)
 
 
 async def test_the_machine_watches_a_connection_that_is_silent_for_long() -> None:
     async with connected(echo) as connection:
-        transport = connection._far._transport
+        transport = connection._server_end._transport
         assert transport is not None
 
         watched = transport.get_extra_info("socket")
@@ -112,4 +112,4 @@ async def test_what_the_server_says_first_is_kept_and_no_more() -> None:
         writer.write(b"." * 100)
         await reader.readexactly(100)
 
-        assert connection.first_words == (b"hello" + b"." * 100)[:FIRST_WORDS]
+        assert connection.first_bytes == (b"hello" + b"." * 100)[:FIRST_BYTES]

@@ -11,10 +11,10 @@ import grpc
 import pytest
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Streaming
+from recall_bench.core.memory import BulkIngestMemory
 from recall_bench.errors import SystemBusy, SystemFault, SystemGone, SystemTimeout
-from recall_bench.systems.grpc.messages import SERVICE_2, messages, methods
-from recall_bench.systems.grpc.system import grpc_system
+from recall_bench.systems.grpc.messages import SERVICE_V2, load_messages, load_methods
+from recall_bench.systems.grpc.system import build_grpc_system
 from tests.systems.grpc_server import Act, Cabinet, hosting
 
 pytestmark = pytest.mark.anyio
@@ -32,10 +32,10 @@ DAYS = [
 
 
 @asynccontextmanager
-async def opened(port: int, **settings: Any) -> AsyncIterator[Streaming]:
-    system = grpc_system(f"grpc://127.0.0.1:{port}", **settings)
+async def opened(port: int, **settings: Any) -> AsyncIterator[BulkIngestMemory]:
+    system = build_grpc_system(f"grpc://127.0.0.1:{port}", **settings)
     memory = await system.open("ada")
-    assert isinstance(memory, Streaming)
+    assert isinstance(memory, BulkIngestMemory)
     try:
         yield memory
     finally:
@@ -140,7 +140,7 @@ async def test_a_busy_server_says_so_in_a_stream_too() -> None:
 
 async def test_days_larger_than_the_window_all_pass() -> None:
     cabinet = Cabinet()
-    days = [each.but(text=str(each.day) * 500_000) for each in DAYS[:9]]
+    days = [each.replace(text=str(each.day) * 500_000) for each in DAYS[:9]]
 
     async with hosting(cabinet) as port, opened(port) as memory:
         await memory.ingest_all(days, lambda _: None)
@@ -208,9 +208,9 @@ async def test_a_server_that_dies_in_a_stream_is_gone_at_that_day() -> None:
 
     cabinet = Cabinet(ingest=at_day(5, hang))
     async with anyio.create_task_group() as group, hosting(cabinet) as port:
-        system = grpc_system(f"grpc://127.0.0.1:{port}")
+        system = build_grpc_system(f"grpc://127.0.0.1:{port}")
         memory = await system.open("ada")
-        assert isinstance(memory, Streaming)
+        assert isinstance(memory, BulkIngestMemory)
 
         async def feed() -> None:
             with pytest.raises(SystemGone) as raised:
@@ -237,7 +237,7 @@ async def test_an_error_of_whoever_is_told_ends_the_stream_as_it_is() -> None:
 @asynccontextmanager
 async def acknowledging(*days: int) -> AsyncIterator[int]:
     """A server that acknowledges these days, whatever it is given."""
-    kinds, served = messages(SERVICE_2), methods(SERVICE_2)
+    kinds, served = load_messages(SERVICE_V2), load_methods(SERVICE_V2)
 
     async def health(request: Any, context: Any) -> Any:
         return kinds["HealthReply"]()
@@ -263,7 +263,7 @@ async def acknowledging(*days: int) -> AsyncIterator[int]:
         "IngestMany": grpc.stream_stream_rpc_method_handler(ingest, **spelled("IngestMany")),
     }
     server = grpc.aio.server()
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE_2, handlers),))
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE_V2, handlers),))
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     yield port

@@ -8,8 +8,8 @@ import pytest
 from recall_bench.errors import UsageError
 from recall_bench.resolve.systems import resolve_system
 from recall_bench.settings import Settings
-from recall_bench.systems.grpc.address import address_of
-from recall_bench.systems.grpc.system import grpc_system
+from recall_bench.systems.grpc.address import parse_grpc_address
+from recall_bench.systems.grpc.system import build_grpc_system
 
 
 @pytest.mark.parametrize(
@@ -27,14 +27,14 @@ from recall_bench.systems.grpc.system import grpc_system
     ],
 )
 def test_an_address_is_a_host_and_perhaps_a_port(target: str, address: tuple[str, int]) -> None:
-    found = address_of(target)
+    found = parse_grpc_address(target)
 
     assert (found.host, found.port) == address
 
 
 def test_only_grpcs_is_encrypted_and_it_checks_who_is_there() -> None:
-    assert address_of("grpc://h").tls is None
-    trusting = address_of("grpcs://h").tls
+    assert parse_grpc_address("grpc://h").tls is None
+    trusting = parse_grpc_address("grpcs://h").tls
 
     assert trusting is not None
     assert trusting.check_hostname
@@ -48,7 +48,7 @@ def test_settings_that_no_server_would_hear_of_are_refused() -> None:
 
 def test_certificates_for_an_unencrypted_address_are_refused() -> None:
     with pytest.raises(UsageError, match=r"is not encrypted.*write grpcs://"):
-        grpc_system("grpc://h", ca=Path("ca.pem"))
+        build_grpc_system("grpc://h", ca=Path("ca.pem"))
 
 
 def test_a_file_without_certificates_is_refused(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_a_file_without_certificates_is_refused(tmp_path: Path) -> None:
 
     for name in ("empty.pem", "missing.pem"):
         with pytest.raises(UsageError, match=f"{name} holds no certificates to trust"):
-            grpc_system("grpcs://h", ca=tmp_path / name)
+            build_grpc_system("grpcs://h", ca=tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_file_without_certificates_is_refused(tmp_path: Path) -> None:
 )
 def test_anything_else_is_refused_with_what_to_write(target: str, said: str) -> None:
     with pytest.raises(UsageError, match=said) as refusal:
-        grpc_system(target)
+        build_grpc_system(target)
 
     assert "write grpc://host:port" in str(refusal.value)
 
@@ -89,11 +89,11 @@ def test_missing_libraries_are_named_with_the_remedy(
     monkeypatch.setitem(sys.modules, missing, None)
 
     with pytest.raises(UsageError, match=r"install recall-bench\[grpc\]"):
-        grpc_system("grpc://h")
+        build_grpc_system("grpc://h")
 
 
 def test_the_card_is_known_before_anything_is_contacted() -> None:
-    card = grpc_system("grpc://[::1]:7").card
+    card = build_grpc_system("grpc://[::1]:7").card
 
     assert card.name == "grpc://[::1]:7"
     assert card.config == {"protocol": "recall.bench.MemoryBenchService"}

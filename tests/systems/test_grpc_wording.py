@@ -7,11 +7,11 @@ import msgspec
 import pytest
 
 from recall_bench.errors import NotAnAnswer
-from recall_bench.systems.grpc.messages import SERVICE_2, messages, methods
-from recall_bench.systems.grpc.wording import method_of, read, written
+from recall_bench.systems.grpc.messages import SERVICE_V2, load_messages, load_methods
+from recall_bench.systems.grpc.wording import decode_message, encode_message, find_method
 from recall_bench.systems.remote import wire
 
-FULL: list[wire.Message] = [
+FULL: list[wire.WireMessage] = [
     wire.HealthRequest(),
     wire.Health(
         name="n",
@@ -71,7 +71,7 @@ FULL: list[wire.Message] = [
     wire.Done(),
 ]
 
-BARE: list[wire.Message] = [
+BARE: list[wire.WireMessage] = [
     wire.Health(),
     wire.Told(),
     wire.Told(answer=""),
@@ -84,16 +84,16 @@ BARE: list[wire.Message] = [
 
 
 @pytest.mark.parametrize("message", FULL + BARE, ids=repr)
-def test_a_message_comes_back_as_it_was(message: wire.Message) -> None:
-    sent = written(message)
+def test_a_message_comes_back_as_it_was(message: wire.WireMessage) -> None:
+    sent = encode_message(message)
 
     received = type(sent).FromString(sent.SerializeToString())
 
-    assert read(received, type(message)) == message
+    assert decode_message(received, type(message)) == message
 
 
 @pytest.mark.parametrize("message", FULL, ids=lambda message: type(message).__name__)
-def test_every_field_was_put_to_that_test(message: wire.Message) -> None:
+def test_every_field_was_put_to_that_test(message: wire.WireMessage) -> None:
     for field in msgspec.structs.fields(type(message)):
         assert field.required or getattr(message, field.name) != field.default
 
@@ -107,33 +107,33 @@ def test_what_a_server_leaves_out_takes_the_default_of_the_wire(reply: type[wire
         each.name: "" for each in msgspec.structs.fields(reply) if each.required
     }
 
-    empty = type(written(reply(**required)))()
+    empty = type(encode_message(reply(**required)))()
 
-    assert read(empty, reply) == reply(**required)
+    assert decode_message(empty, reply) == reply(**required)
 
 
 def test_every_request_has_a_method_that_takes_and_returns_its_messages() -> None:
     for request, reply in wire.VERBS.values():
-        method = method_of(request)
+        method = find_method(request)
         name = "HealthReply" if reply is wire.Health else reply.__name__
 
-        assert method.request is messages(SERVICE_2)[request.__name__]
-        assert method.response is messages(SERVICE_2)[name]
-    assert len(methods(SERVICE_2)) == len(wire.VERBS) + 1, "IngestMany alone is no request"
+        assert method.request is load_messages(SERVICE_V2)[request.__name__]
+        assert method.response is load_messages(SERVICE_V2)[name]
+    assert len(load_methods(SERVICE_V2)) == len(wire.VERBS) + 1, "IngestMany alone is no request"
 
 
 @pytest.mark.parametrize("score", [math.nan, math.inf])
 def test_a_score_that_is_no_number_is_refused(score: float) -> None:
-    kinds = messages(SERVICE_2)
+    kinds = load_messages(SERVICE_V2)
     told = kinds["Told"](passages=[kinds["Passage"](text="t", score=score)])
 
     with pytest.raises(NotAnAnswer, match="score is"):
-        read(told, wire.Told)
+        decode_message(told, wire.Told)
 
 
 @pytest.mark.parametrize("text", ["[1]", "look", ""])
 def test_a_tool_call_that_is_no_json_object_is_refused(text: str) -> None:
-    told = messages(SERVICE_2)["Told"](tool_calls=[text])
+    told = load_messages(SERVICE_V2)["Told"](tool_calls=[text])
 
     with pytest.raises(NotAnAnswer, match="not a JSON object"):
-        read(told, wire.Told)
+        decode_message(told, wire.Told)

@@ -10,29 +10,29 @@ from pathlib import Path
 import grpc
 import pytest
 
-from recall_bench.core.history import Episode, story_day
+from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.errors import BenchError, SystemGone, UsageError
-from recall_bench.serving.grpc_server import Certificate
-from recall_bench.systems.grpc.system import GrpcSystem, grpc_system
+from recall_bench.serving.grpc_server import ServerCertificate
+from recall_bench.systems.grpc.system import GrpcSystem, build_grpc_system
 from tests.conftest import EPOCH
 from tests.systems.grpc_server import Cabinet, hosting
 
 pytestmark = pytest.mark.anyio
 
-DAY = Episode(id="day-0001", day=1, at=story_day(EPOCH, 1), text="The cat is Fig.")
+DAY = Episode(id="day-0001", day=1, at=compute_story_date(EPOCH, 1), text="The cat is Fig.")
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> ServerCertificate:
     return signed(tmp_path_factory.mktemp("tls"), "DNS:localhost,IP:127.0.0.1")
 
 
-def signed(folder: Path, names: str) -> Certificate:
+def signed(folder: Path, names: str) -> ServerCertificate:
     """A certificate that vouches for itself."""
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("needs the openssl command to make a certificate")
-    made = Certificate(chain=folder / "cert.pem", key=folder / "key.pem")
+    made = ServerCertificate(chain=folder / "cert.pem", key=folder / "key.pem")
     command = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
     command += ["-nodes", "-days", "2", "-subj", "/CN=recall-bench test"]
     command += ["-addext", f"subjectAltName={names}"]
@@ -44,7 +44,7 @@ def signed(folder: Path, names: str) -> Certificate:
 async def refusal(system: GrpcSystem) -> str:
     """The sentence with which a server is refused."""
     with pytest.raises(SystemGone) as gone:
-        await system.greet()
+        await system.fetch_card()
     assert "\n" not in str(gone.value)
     return str(gone.value)
 
@@ -69,7 +69,7 @@ async def saying(words: bytes) -> AsyncIterator[int]:
 async def test_nothing_there(scheme: str) -> None:
     async with saying(b"") as port:
         pass
-    system = grpc_system(f"{scheme}://127.0.0.1:{port}", connect_timeout_s=0.2)
+    system = build_grpc_system(f"{scheme}://127.0.0.1:{port}", connect_timeout_s=0.2)
 
     said = await refusal(system)
 
@@ -88,36 +88,38 @@ async def test_nothing_there(scheme: str) -> None:
 )
 async def test_a_server_of_something_else_is_quoted(words: bytes, says: str) -> None:
     async with saying(words) as port:
-        said = await refusal(grpc_system(f"grpc://127.0.0.1:{port}"))
+        said = await refusal(build_grpc_system(f"grpc://127.0.0.1:{port}"))
 
     assert f"127.0.0.1:{port} is not a gRPC server: it says {says!r}" in said
 
 
 async def test_one_that_hangs_up_is_suspected_of_wanting_tls() -> None:
     async with saying(b"") as port:
-        said = await refusal(grpc_system(f"grpc://127.0.0.1:{port}"))
+        said = await refusal(build_grpc_system(f"grpc://127.0.0.1:{port}"))
 
     assert "hangs up without a word" in said
     assert "write grpcs:// if it wants TLS" in said
 
 
-async def test_plaintext_to_a_tls_server_is_told_to_write_grpcs(certificate: Certificate) -> None:
+async def test_plaintext_to_a_tls_server_is_told_to_write_grpcs(
+    certificate: ServerCertificate,
+) -> None:
     async with hosting(Cabinet(), tls=certificate) as port:
-        said = await refusal(grpc_system(f"grpc://127.0.0.1:{port}"))
+        said = await refusal(build_grpc_system(f"grpc://127.0.0.1:{port}"))
 
     assert "write grpcs://" in said
 
 
 async def test_a_tls_alert_is_recognised() -> None:
     async with saying(b"\x15\x03\x01\x00\x02\x02\x46") as port:
-        said = await refusal(grpc_system(f"grpc://127.0.0.1:{port}"))
+        said = await refusal(build_grpc_system(f"grpc://127.0.0.1:{port}"))
 
     assert said == f"grpc://127.0.0.1:{port} speaks TLS; write grpcs://"
 
 
 async def test_tls_to_a_plaintext_server_is_told_to_write_grpc() -> None:
     async with hosting(Cabinet()) as port:
-        said = await refusal(grpc_system(f"grpcs://127.0.0.1:{port}"))
+        said = await refusal(build_grpc_system(f"grpcs://127.0.0.1:{port}"))
 
     assert f"grpcs://127.0.0.1:{port} does not speak TLS" in said
     assert "write grpc:// if it is a plaintext server" in said
@@ -125,22 +127,22 @@ async def test_tls_to_a_plaintext_server_is_told_to_write_grpc() -> None:
 
 async def test_tls_to_an_http_server_is_refused_at_once() -> None:
     async with saying(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
-        said = await refusal(grpc_system(f"grpcs://127.0.0.1:{port}"))
+        said = await refusal(build_grpc_system(f"grpcs://127.0.0.1:{port}"))
 
     assert "does not speak TLS" in said
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 async def test_with_its_authority_trusted_everything_works(
-    host: str, certificate: Certificate
+    host: str, certificate: ServerCertificate
 ) -> None:
     cabinet = Cabinet()
 
     async with hosting(cabinet, tls=certificate) as port:
-        system = grpc_system(f"grpcs://{host}:{port}", ca=certificate.chain)
-        card = await system.greet()
+        system = build_grpc_system(f"grpcs://{host}:{port}", ca=certificate.chain)
+        card = await system.fetch_card()
         memory = await system.open("ada")
-        await memory.ingest(DAY.but(text="x" * 3_000_000))
+        await memory.ingest(DAY.replace(text="x" * 3_000_000))
         await memory.close()
         await system.close()
 
@@ -148,9 +150,9 @@ async def test_with_its_authority_trusted_everything_works(
     assert [len(each.text) for each in cabinet.opened[0].lived] == [3_000_000]
 
 
-async def test_a_server_restarted_behind_tls_is_noticed(certificate: Certificate) -> None:
+async def test_a_server_restarted_behind_tls_is_noticed(certificate: ServerCertificate) -> None:
     async with hosting(Cabinet(), tls=certificate) as port:
-        system = grpc_system(f"grpcs://127.0.0.1:{port}", ca=certificate.chain)
+        system = build_grpc_system(f"grpcs://127.0.0.1:{port}", ca=certificate.chain)
         memory = await system.open("ada")
 
     async with hosting(Cabinet(), port=port, tls=certificate):
@@ -159,21 +161,21 @@ async def test_a_server_restarted_behind_tls_is_noticed(certificate: Certificate
         await system.close()
 
 
-async def test_a_server_nobody_vouches_for_is_refused(certificate: Certificate) -> None:
+async def test_a_server_nobody_vouches_for_is_refused(certificate: ServerCertificate) -> None:
     async with hosting(Cabinet(), tls=certificate) as port:
-        said = await refusal(grpc_system(f"grpcs://127.0.0.1:{port}"))
+        said = await refusal(build_grpc_system(f"grpcs://127.0.0.1:{port}"))
 
     assert "does not prove who it is (self" in said
     assert "--grpc-ca" in said
 
 
 async def test_the_wrong_authority_vouches_for_nobody(
-    certificate: Certificate, tmp_path: Path
+    certificate: ServerCertificate, tmp_path: Path
 ) -> None:
     other = signed(tmp_path, "DNS:localhost,IP:127.0.0.1")
 
     async with hosting(Cabinet(), tls=certificate) as port:
-        said = await refusal(grpc_system(f"grpcs://127.0.0.1:{port}", ca=other.chain))
+        said = await refusal(build_grpc_system(f"grpcs://127.0.0.1:{port}", ca=other.chain))
 
     assert "does not prove who it is" in said
 
@@ -182,7 +184,7 @@ async def test_a_certificate_made_out_to_another_name_is_refused(tmp_path: Path)
     certificate = signed(tmp_path, "DNS:memory.example.org")
 
     async with hosting(Cabinet(), tls=certificate) as port:
-        said = await refusal(grpc_system(f"grpcs://127.0.0.1:{port}", ca=certificate.chain))
+        said = await refusal(build_grpc_system(f"grpcs://127.0.0.1:{port}", ca=certificate.chain))
 
     assert "IP address mismatch" in said
     assert "call it by a name it is made out to" in said
@@ -194,7 +196,7 @@ async def test_a_grpc_server_of_neither_version_is_said_to_be_one() -> None:
     await server.start()
 
     with pytest.raises(BenchError) as refused:
-        await grpc_system(f"grpc://127.0.0.1:{port}").open("ada")
+        await build_grpc_system(f"grpc://127.0.0.1:{port}").open("ada")
     await server.stop(None)
 
     assert isinstance(refused.value, UsageError)

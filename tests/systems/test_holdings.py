@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.memory import Holdings, Inspectable, Memory, MemorySystem
+from recall_bench.core.memory import Holdings, Memory, MemorySystem, MemoryWithHoldings
 from recall_bench.errors import SystemFault
-from recall_bench.systems.builtin.passages import excerpts
-from recall_bench.systems.command.system import command_system
-from recall_bench.systems.contrib.files import Files
-from recall_bench.systems.contrib.folder import bytes_in
-from recall_bench.systems.grpc.system import grpc_system
-from recall_bench.systems.http.system import http_system
+from recall_bench.systems.builtin.passages import split_chunks
+from recall_bench.systems.command.system import start_command_system
+from recall_bench.systems.contrib.files import MarkdownFiles
+from recall_bench.systems.contrib.folder import measure_folder
+from recall_bench.systems.grpc.system import build_grpc_system
+from recall_bench.systems.http.system import connect_http_system
 from recall_bench.systems.python.adapter import DayMetadata
-from recall_bench.systems.python.system import system_from
+from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import DropsWrites, ScriptedSystem
 from tests.conftest import episode
 from tests.systems import command_child
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def held(memory: Memory) -> Holdings:
-    assert isinstance(memory, Inspectable)
+    assert isinstance(memory, MemoryWithHoldings)
     return await memory.holdings()
 
 
@@ -47,7 +47,7 @@ def notes_that(**methods: object) -> type:
 
 async def test_an_adapter_that_says_nothing_cannot_be_looked_into() -> None:
     async with opened(Notes) as memory:
-        assert not isinstance(memory, Inspectable)
+        assert not isinstance(memory, MemoryWithHoldings)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ async def test_what_is_no_number_of_days_or_bytes_is_a_fault(method: str, told: 
 
 
 async def test_a_memory_that_drops_days_says_which_it_holds() -> None:
-    system = system_from(DropsWrites)
+    system = build_python_system(DropsWrites)
     memory = await system.open("diary")
     for each in EPISODES:
         await memory.ingest(each)
@@ -219,7 +219,7 @@ async def size(name: str, **config: object) -> int:
 
 
 async def test_a_size_is_that_of_the_texts_and_of_what_is_searched() -> None:
-    texts = [each.searched for day in EPISODES for each in excerpts(day)]
+    texts = [each.search_text for day in EPISODES for each in split_chunks(day)]
     written = sum(len(text.encode()) for text in texts)
 
     drawn, meanings, words = await size("random"), await size("vector"), await size("bm25")
@@ -279,7 +279,7 @@ async def test_a_window_that_moved_on_weighs_less_than_all_days() -> None:
 
 
 async def test_what_a_window_keeps_to_be_put_on_the_shelf_again_counts_too() -> None:
-    passages = sum(len(excerpts(day)) for day in EPISODES)
+    passages = sum(len(split_chunks(day)) for day in EPISODES)
 
     assert await size("recency", days=12) > await size("hybrid") + 4 * 256 * passages
 
@@ -289,15 +289,15 @@ def test_a_folder_weighs_what_its_files_do(tmp_path: Path) -> None:
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "b").write_bytes(b"678")
 
-    assert bytes_in(tmp_path) == 8
-    assert bytes_in(tmp_path / "nowhere") == 0
+    assert measure_folder(tmp_path) == 8
+    assert measure_folder(tmp_path / "nowhere") == 0
 
 
 def test_files_hold_the_days_there_is_a_file_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recall_bench.systems.contrib.files._version", lambda: "3")
-    files = Files(state_dir=tmp_path)
+    monkeypatch.setattr("recall_bench.systems.contrib.files._read_grep_version", lambda: "3")
+    files = MarkdownFiles(state_dir=tmp_path)
     for day in (2, 11):
         told = DayMetadata(day_number=day, date="2026-01-02", persona_id="ada")
         files.ingest_day(day, "The cat is Fig.", told)
@@ -309,7 +309,7 @@ def test_files_hold_the_days_there_is_a_file_of(
 @asynccontextmanager
 async def over_http(system: MemorySystem) -> AsyncIterator[MemorySystem]:
     async with serving(system) as url:
-        client = await http_system(url)
+        client = await connect_http_system(url)
         yield client
         await client.close()
 
@@ -317,8 +317,8 @@ async def over_http(system: MemorySystem) -> AsyncIterator[MemorySystem]:
 @asynccontextmanager
 async def over_grpc(system: MemorySystem) -> AsyncIterator[MemorySystem]:
     async with hosting_grpc(system) as port:  # type: ignore[arg-type]  # any system will do
-        client = grpc_system(f"grpc://127.0.0.1:{port}")
-        await client.greet()
+        client = build_grpc_system(f"grpc://127.0.0.1:{port}")
+        await client.fetch_card()
         yield client
         await client.close()
 
@@ -347,11 +347,11 @@ async def test_a_server_says_nothing_of_a_memory_that_does_not(carried: Carried)
 @pytest.mark.parametrize("tells", [True, False])
 async def test_a_program_is_asked_only_if_it_says_that_it_can_tell(tells: bool) -> None:
     words = [sys.executable, "-I", "-S", command_child.__file__, *(["tells"] if tells else [])]
-    system = await command_system(f"command:{shlex.join(words)}", {})
+    system = await start_command_system(f"command:{shlex.join(words)}", {})
     memory = await system.open("ada")
     await memory.ingest(episode(1, "The cat is Fig."))
 
-    assert isinstance(memory, Inspectable) == tells
+    assert isinstance(memory, MemoryWithHoldings) == tells
     if tells:
         assert await held(memory) == Holdings(days=(1,), bytes=15)
     await memory.close()

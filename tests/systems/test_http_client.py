@@ -16,9 +16,9 @@ from recall_bench.errors import (
     SystemTimeout,
     UsageError,
 )
-from recall_bench.systems.http.address import Address, address_of
-from recall_bench.systems.http.carrier import HttpCarrier
-from recall_bench.systems.http.system import http_system
+from recall_bench.systems.http.address import HttpAddress, parse_http_address
+from recall_bench.systems.http.carrier import HttpTransport
+from recall_bench.systems.http.system import connect_http_system
 from recall_bench.systems.remote import wire
 from recall_bench.testing.fakes import ScriptedSystem
 from tests.systems.http_servers import Said, saying, serving
@@ -29,8 +29,8 @@ ASK = wire.AskRequest(memory="m", question="Who?", id="q", date="2026-01-09", se
 
 
 @asynccontextmanager
-async def carrying(url: str, **settings: float) -> AsyncIterator[HttpCarrier]:
-    carrier = HttpCarrier(address_of(url, {}), **settings)
+async def carrying(url: str, **settings: float) -> AsyncIterator[HttpTransport]:
+    carrier = HttpTransport(parse_http_address(url, {}), **settings)
     try:
         yield carrier
     finally:
@@ -269,8 +269,8 @@ async def test_credentials_are_sent_and_never_shown() -> None:
         return 500, {}, b"refusing me:p@ss and p%40ss and bWU6cEBzcw=="
 
     with saying(echo) as url:
-        address = address_of(url.replace("http://", "http://me:p%40ss@"), {})
-        carrier = HttpCarrier(address)
+        address = parse_http_address(url.replace("http://", "http://me:p%40ss@"), {})
+        carrier = HttpTransport(address)
         with pytest.raises(SystemFault) as raised:
             await carrier.call(ASK, wire.Told)
         await carrier.close()
@@ -281,11 +281,11 @@ async def test_credentials_are_sent_and_never_shown() -> None:
 
 
 async def test_a_token_of_the_environment_is_sent_as_a_bearer() -> None:
-    address = address_of("http://h", {"RECALL_BENCH_HTTP_TOKEN": "t0ken"})
+    address = parse_http_address("http://h", {"RECALL_BENCH_HTTP_TOKEN": "t0ken"})
 
-    assert address == Address("http://h", "Bearer t0ken", ("t0ken",))
+    assert address == HttpAddress("http://h", "Bearer t0ken", ("t0ken",))
     assert "t0ken" not in repr(address)
-    assert address.redacted("no t0ken") == "no [redacted]"
+    assert address.redact("no t0ken") == "no [redacted]"
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ async def test_a_token_of_the_environment_is_sent_as_a_bearer() -> None:
     ],
 )
 def test_an_address_may_have_a_path_and_loses_its_credentials(target: str, url: str) -> None:
-    assert address_of(target, {}).url == url
+    assert parse_http_address(target, {}).url == url
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_an_address_may_have_a_path_and_loses_its_credentials(target: str, url: 
 )
 def test_anything_else_is_refused_without_repeating_credentials(target: str) -> None:
     with pytest.raises(UsageError, match="write http://host:port") as refusal:
-        address_of(target, {})
+        parse_http_address(target, {})
 
     assert "pw" not in str(refusal.value)
 
@@ -331,7 +331,7 @@ async def test_a_path_before_the_others_is_kept() -> None:
         return 200, {}, b"{}"
 
     with saying(note) as url:
-        system = await http_system(f"{url}/api/recall/")
+        system = await connect_http_system(f"{url}/api/recall/")
 
     assert paths == ["/api/recall/health"]
     assert system.card.name == f"{url}/api/recall"
@@ -342,7 +342,7 @@ async def test_the_card_holds_what_the_server_says_and_no_credentials() -> None:
     body = b'{"name": "n", "version": "2", "clock": "native", "answers": false, "snapshots": true}'
 
     with saying(lambda *_: (200, {}, body)) as url:
-        system = await http_system(url.replace("http://", "http://me:pw@"))
+        system = await connect_http_system(url.replace("http://", "http://me:pw@"))
 
     assert (system.card.name, system.card.version, system.card.answers) == ("n", "2", False)
     assert system.snapshots is not None
@@ -358,7 +358,7 @@ async def test_a_server_that_warms_up_is_waited_for() -> None:
     ]
 
     with saying(lambda *_: replies.pop(0)) as url:
-        system = await http_system(url)
+        system = await connect_http_system(url)
 
     assert system.card.name == "warm"
 
@@ -368,7 +368,7 @@ async def test_a_server_that_never_warms_up_is_gone() -> None:
         saying(lambda *_: (503, {}, b"")) as url,
         pytest.raises(SystemGone, match=r"not ready after 0\.1 s"),
     ):
-        await http_system(url, ready_timeout_s=0.1)
+        await connect_http_system(url, ready_timeout_s=0.1)
 
 
 @pytest.mark.parametrize(
@@ -385,11 +385,11 @@ async def test_a_wrong_server_is_told_before_a_run_begins(
     said: Said, kind: type[BenchError], text: str
 ) -> None:
     with saying(lambda *_: said) as url, pytest.raises(kind, match=text):
-        await http_system(url)
+        await connect_http_system(url)
 
 
 async def test_a_missing_library_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
 
     with pytest.raises(UsageError, match=r"pip install 'recall-bench\[http\]'"):
-        await http_system("http://h")
+        await connect_http_system("http://h")

@@ -10,8 +10,8 @@ import anyio
 import pytest
 
 from recall_bench.errors import SystemGone
-from recall_bench.systems.http.ephemeral import EphemeralServer, free_port
-from recall_bench.systems.python.system import system_from
+from recall_bench.systems.http.ephemeral import EphemeralServer, find_free_port
+from recall_bench.systems.python.system import build_python_system
 from tests.systems.asking import answered
 from tests.systems.ephemeral_programs import DIES, SERVES, SLEEPS, SPAWNS, python
 from tests.systems.http_servers import saying
@@ -110,7 +110,7 @@ def test_one_that_never_becomes_healthy_is_ended_and_its_log_quoted(tmp_path: Pa
 
 def test_one_that_is_up_but_unhealthy_says_with_which_status(tmp_path: Path) -> None:
     server = EphemeralServer(SERVER, folder=tmp_path, health="/never", ready_timeout_s=600)
-    server._begin()
+    server._start()
     until(lambda: not server._is_up() and server._last_reply == "status 503", "its reply")
 
     server._deadline = 0
@@ -148,7 +148,7 @@ def test_only_the_end_of_a_long_log_is_quoted() -> None:
 
 def test_a_healthy_server_of_somebody_else_is_never_taken_for_ours() -> None:
     with saying(lambda *_: (200, {}, b"{}")) as url:
-        ports = [int(url.rpartition(":")[2]), free_port()]
+        ports = [int(url.rpartition(":")[2]), find_free_port()]
         expected = ports[1]
 
         with EphemeralServer(SERVER, choose_port=lambda: ports.pop(0)) as server:
@@ -212,7 +212,7 @@ def test_one_that_died_under_way_keeps_its_log() -> None:
         assert server._child is not None
         server._child.process.kill()
         until(lambda: not server.is_running, "its end")
-        words = server.last_words()
+        words = server.describe_end()
 
     assert words.startswith("it ended with code -9; the last lines of ")
     assert "listening soon" in (server.folder / "server.log").read_text()
@@ -244,7 +244,7 @@ class ServedNotes:
 
 @pytest.mark.anyio
 async def test_an_adapter_can_have_one_for_each_memory() -> None:
-    system = system_from(ServedNotes)
+    system = build_python_system(ServedNotes)
     memories = [await system.open("one"), await system.open("two")]
 
     said = [(await answered(memory, QUESTION)).text.split() for memory in memories]

@@ -15,8 +15,12 @@ from recall_bench.core.memory import Answer
 from recall_bench.errors import BenchError, SystemGone, UsageError
 from recall_bench.resolve.systems import resolve_system
 from recall_bench.settings import Settings
-from recall_bench.systems.http.server_file import ServerCarrier, ServerSpec, read_server_file
-from recall_bench.systems.http.system import started_http_system
+from recall_bench.systems.http.server_file import (
+    HttpServerSpec,
+    StartedServerTransport,
+    read_server_file,
+)
+from recall_bench.systems.http.system import start_http_system
 from recall_bench.systems.remote import wire
 from tests.commands import Invoke, Shown
 from tests.gardener import write_persona
@@ -86,7 +90,7 @@ def test_every_key_is_read(written: Callable[[str], Path], tmp_path: Path) -> No
 
     spec = read_server_file(path)
 
-    assert spec == ServerSpec(
+    assert spec == HttpServerSpec(
         command=("run", f"{tmp_path}/x", "--port={port}"),
         env={"A": str(tmp_path)},
         health="/up",
@@ -204,7 +208,7 @@ def test_settings_that_no_server_would_hear_of_are_refused(written: Callable[[st
 
 @pytest.mark.anyio
 async def test_the_documented_server_and_file_work_as_they_stand(documented: Path) -> None:
-    system = await started_http_system(documented)
+    system = await start_http_system(documented)
 
     memory = await system.open("diary")
     for episode in EPISODES:
@@ -265,8 +269,8 @@ def test_a_run_whose_server_dies_ends_with_its_last_words_and_is_continued_by_th
 @pytest.mark.anyio
 async def test_it_is_started_at_the_first_call_and_gone_after_the_last(tmp_path: Path) -> None:
     pid_of = f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))"
-    carrier = ServerCarrier(
-        ServerSpec(command=(*python(f"import os; {pid_of}\n{SERVES}"), "{port}"))
+    carrier = StartedServerTransport(
+        HttpServerSpec(command=(*python(f"import os; {pid_of}\n{SERVES}"), "{port}"))
     )
     assert not (tmp_path / "pid").exists()
 
@@ -290,7 +294,7 @@ async def test_one_that_dies_under_way_is_gone_with_its_last_words_and_not_repla
     tmp_path: Path,
 ) -> None:
     program = f"import os; os.chdir({str(tmp_path)!r})\n{SPAWNS}{SERVES}"
-    carrier = ServerCarrier(ServerSpec(command=tuple(python(program, "{port}"))))
+    carrier = StartedServerTransport(HttpServerSpec(command=tuple(python(program, "{port}"))))
     await carrier.call(wire.HealthRequest(), wire.Health)
     pids = noted_pids(tmp_path)
     os.kill(pids[0], signal.SIGKILL)
@@ -321,7 +325,9 @@ def test_one_that_does_not_come_up_ends_the_command_with_its_last_words(
 @pytest.mark.anyio
 async def test_a_run_that_is_cancelled_leaves_nothing_running(tmp_path: Path) -> None:
     program = f"import os; os.chdir({str(tmp_path)!r})\n{SPAWNS}{SERVES}"
-    carrier = ServerCarrier(ServerSpec(command=tuple(python(program, "{port}")), health="/never"))
+    carrier = StartedServerTransport(
+        HttpServerSpec(command=tuple(python(program, "{port}")), health="/never")
+    )
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(carrier.call, wire.HealthRequest(), wire.Health)

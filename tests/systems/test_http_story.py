@@ -9,8 +9,8 @@ from recall_bench.core.history import Episode
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.question import Question, Scenario
-from recall_bench.systems.builtin.baselines import bm25
-from recall_bench.systems.http.system import http_system
+from recall_bench.systems.builtin.baselines import build_bm25
+from recall_bench.systems.http.system import connect_http_system
 from recall_bench.testing.fakes import ScriptedSystem
 from tests.running.conftest import Rehearsal
 from tests.systems.http_servers import serving
@@ -40,7 +40,7 @@ async def test_what_a_system_is_told_and_says_is_the_same(
     direct = await answers(ScriptedSystem(everything, can_snapshot=True), plan, scenario, lifecycle)
 
     async with serving(ScriptedSystem(everything, can_snapshot=True)) as url:
-        served = await answers(await http_system(url), plan, scenario, lifecycle)
+        served = await answers(await connect_http_system(url), plan, scenario, lifecycle)
 
     assert len(direct[0]) == 2
     assert served == direct
@@ -50,20 +50,20 @@ async def test_what_a_system_is_told_and_says_is_the_same(
 async def test_passages_come_across_whole(
     plan: Plan, scenario: Scenario, lifecycle: Lifecycle
 ) -> None:
-    direct = await answers(bm25({}), plan, scenario, lifecycle)
+    direct = await answers(build_bm25({}), plan, scenario, lifecycle)
 
-    async with serving(bm25({})) as url:
-        served = await answers(await http_system(url), plan, scenario, lifecycle)
+    async with serving(build_bm25({})) as url:
+        served = await answers(await connect_http_system(url), plan, scenario, lifecycle)
 
     assert any("passages=(Passage(" in repr(said) for said in direct[0])
     assert served == direct
 
 
 async def test_the_card_of_what_is_served_comes_across(plan: Plan) -> None:
-    system = bm25({})
+    system = build_bm25({})
 
     async with serving(system) as url:
-        card = (await http_system(url)).card
+        card = (await connect_http_system(url)).card
 
     assert (card.name, card.version, card.clock, card.asker, card.answers) == (
         system.card.name,

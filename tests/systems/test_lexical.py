@@ -5,7 +5,7 @@ import logging
 import numpy as np
 import pytest
 
-from recall_bench.systems.builtin.lexical import Bm25, Postings, Vocabulary, WordIndex
+from recall_bench.systems.builtin.lexical import Bm25, Bm25Index, Postings, Vocabulary
 
 TEXTS = [
     "The boiler was set to 14 degrees",
@@ -19,12 +19,12 @@ TEXTS = [
 
 def counted(*pages: list[str]) -> tuple[Vocabulary, Postings]:
     vocabulary = Vocabulary()
-    return vocabulary, Postings.empty().extended([vocabulary.count(page) for page in pages])
+    return vocabulary, Postings.create_empty().extend([vocabulary.count(page) for page in pages])
 
 
 def score(question: str, *pages: list[str]) -> list[float]:
     vocabulary, postings = counted(*pages)
-    return list(map(float, WordIndex(postings, Bm25()).scores(vocabulary.query(question))))
+    return list(map(float, Bm25Index(postings, Bm25()).score(vocabulary.parse_query(question))))
 
 
 @pytest.mark.parametrize("formula", [Bm25(), Bm25(k1=1.5, b=0.75), Bm25(k1=0.0, b=1.0)])
@@ -48,7 +48,7 @@ def test_scores_are_those_of_bm25s(formula: Bm25) -> None:
     expected = stock.get_scores(stemmer.stemWords(asked))
 
     vocabulary, postings = counted(TEXTS)
-    found = WordIndex(postings, formula).scores(vocabulary.query(" ".join(asked)))
+    found = Bm25Index(postings, formula).score(vocabulary.parse_query(" ".join(asked)))
 
     ratio = expected[0] / found[0]
     assert expected.max() > 0
@@ -58,10 +58,10 @@ def test_scores_are_those_of_bm25s(formula: Bm25) -> None:
 def test_passages_added_in_any_steps_score_the_same_to_the_last_digit() -> None:
     vocabulary = Vocabulary()
     pages = [vocabulary.count([text, text.upper()]) for text in TEXTS]
-    at_once = Postings.empty().extended(pages)
+    at_once = Postings.create_empty().extend(pages)
 
     for cut in range(len(pages) + 1):
-        stepwise = Postings.empty().extended(pages[:cut]).extended(pages[cut:])
+        stepwise = Postings.create_empty().extend(pages[:cut]).extend(pages[cut:])
 
         for name in ("starts", "passages", "counts", "lengths"):
             np.testing.assert_array_equal(getattr(stepwise, name), getattr(at_once, name))
@@ -71,7 +71,7 @@ def test_extending_leaves_the_postings_as_they_were() -> None:
     vocabulary, postings = counted(TEXTS)
     before = postings.passages.copy(), postings.starts.copy()
 
-    postings.extended([vocabulary.count(["boiler key stall"])])
+    postings.extend([vocabulary.count(["boiler key stall"])])
 
     np.testing.assert_array_equal(postings.passages, before[0])
     np.testing.assert_array_equal(postings.starts, before[1])
@@ -84,7 +84,7 @@ def test_words_are_matched_by_their_stem() -> None:
 def test_question_words_and_stop_words_ask_for_nothing() -> None:
     vocabulary, _ = counted(TEXTS)
 
-    query = vocabulary.query("Who would have been where, and whose was it?")
+    query = vocabulary.parse_query("Who would have been where, and whose was it?")
 
     assert query.known == ()
     assert query.strangers == 0
@@ -109,11 +109,11 @@ def test_a_score_is_a_share_of_what_the_whole_question_could_have() -> None:
 
 def test_a_word_only_a_later_day_knows_is_a_stranger_before_it() -> None:
     vocabulary = Vocabulary()
-    early = Postings.empty().extended([vocabulary.count(["boiler"])])
-    alone = WordIndex(early, Bm25()).scores(vocabulary.query("boiler tulip")).tolist()
+    early = Postings.create_empty().extend([vocabulary.count(["boiler"])])
+    alone = Bm25Index(early, Bm25()).score(vocabulary.parse_query("boiler tulip")).tolist()
     vocabulary.count(["tulip"])
 
-    after = WordIndex(early, Bm25()).scores(vocabulary.query("boiler tulip")).tolist()
+    after = Bm25Index(early, Bm25()).score(vocabulary.parse_query("boiler tulip")).tolist()
 
     assert after == alone
 
@@ -126,6 +126,6 @@ def test_an_empty_history_scores_nothing(pages: tuple[list[str], ...]) -> None:
 def test_asking_does_not_teach_the_vocabulary() -> None:
     vocabulary, _ = counted(TEXTS)
 
-    vocabulary.query("astronaut")
+    vocabulary.parse_query("astronaut")
 
-    assert vocabulary.query("astronaut").strangers == 1
+    assert vocabulary.parse_query("astronaut").strangers == 1

@@ -8,10 +8,10 @@ import yaml
 
 from recall_bench.core.memory import Asker
 from recall_bench.errors import DataError, NotAnAnswer, SystemFault, UsageError
-from recall_bench.systems.mcp.keywords import keywords, ranked
-from recall_bench.systems.mcp.replies import Hit, ToolReply, hits_of
+from recall_bench.systems.mcp.keywords import extract_keywords, rank_hits
+from recall_bench.systems.mcp.replies import ToolHit, ToolReply, parse_hits
 from recall_bench.systems.mcp.server_map import SearchSpec, ServerMap, read_server_map
-from recall_bench.systems.mcp.templates import filled, filled_for_each
+from recall_bench.systems.mcp.templates import fill_for_each, fill_template
 from tests.systems.mcp_maps import child_map
 
 SERVERS = Path(read_server_map.__code__.co_filename).with_name("servers")
@@ -147,7 +147,7 @@ def test_the_worked_example_of_the_docs_is_the_map_that_is_shipped(tmp_path: Pat
 def test_a_place_alone_keeps_its_kind() -> None:
     template = {"limit": "{k}", "said": "{k} of {question}", "deep": [{"also": "{k}"}], "plain": 7}
 
-    assert filled(template, {"k": 3, "question": "all"}) == {
+    assert fill_template(template, {"k": 3, "question": "all"}) == {
         "limit": 3,
         "said": "3 of all",
         "deep": [{"also": 3}],
@@ -156,13 +156,13 @@ def test_a_place_alone_keeps_its_kind() -> None:
 
 
 def test_what_is_filled_in_is_not_looked_at_again() -> None:
-    assert filled("{text}!", {"text": "{id}", "id": "7"}) == "{id}!"
+    assert fill_template("{text}!", {"text": "{id}", "id": "7"}) == "{id}!"
 
 
 def test_the_outermost_list_is_repeated() -> None:
     template = {"in": "{memory}", "all": [{"name": "{id}", "notes": ["{text}"]}], "tags": ["a"]}
 
-    written = filled_for_each(
+    written = fill_for_each(
         template, {"memory": "m"}, [{"id": "1", "text": "one"}, {"id": "2", "text": "two"}]
     )
 
@@ -180,42 +180,46 @@ def search(**given: object) -> SearchSpec:
 def test_results_are_taken_from_structured_content() -> None:
     reply = ToolReply(texts=("see there",), structured={"a": {"b": [{"t": "x", "s": "0.5"}]}})
 
-    assert hits_of(reply, search(results="a.b", text="t", score="s")) == [Hit(text="x", score=0.5)]
+    assert parse_hits(reply, search(results="a.b", text="t", score="s")) == [
+        ToolHit(text="x", score=0.5)
+    ]
 
 
 def test_results_are_taken_from_json_in_text() -> None:
     reply = ToolReply(texts=('[{"t": ["x", "y"], "n": 7}]',))
 
-    assert hits_of(reply, search(results="", text="t", id="n")) == [Hit(text="x\ny", id="7")]
+    assert parse_hits(reply, search(results="", text="t", id="n")) == [ToolHit(text="x\ny", id="7")]
 
 
 def test_each_block_of_text_is_a_result_where_no_list_is_named() -> None:
     plain = ToolReply(texts=("one", "two"))
     written = ToolReply(texts=('{"t": "one"}', '{"t": "two"}'))
 
-    assert hits_of(plain, search()) == hits_of(written, search(text="t"))
+    assert parse_hits(plain, search()) == parse_hits(written, search(text="t"))
 
 
 def test_several_fields_are_put_one_below_the_other() -> None:
     reply = ToolReply(texts=(), structured={"r": [{"title": "A", "body": {"text": "b"}}]})
 
-    assert hits_of(reply, search(results="r", text=("title", "body.text"))) == [Hit(text="A\nb")]
+    assert parse_hits(reply, search(results="r", text=("title", "body.text"))) == [
+        ToolHit(text="A\nb")
+    ]
 
 
 def test_prose_is_read_by_a_pattern() -> None:
     reply = ToolReply(texts=("Found 2:\n* one [a, 0.9]\n* two [b, 0.1]",))
     pattern = r"(?m)^\* (?P<text>.+) \[(?P<id>\w+), (?P<score>[\d.]+)\]$"
 
-    assert hits_of(reply, search(pattern=pattern)) == [
-        Hit(text="one", id="a", score=0.9),
-        Hit(text="two", id="b", score=0.1),
+    assert parse_hits(reply, search(pattern=pattern)) == [
+        ToolHit(text="one", id="a", score=0.9),
+        ToolHit(text="two", id="b", score=0.1),
     ]
 
 
 def test_prose_that_says_so_found_nothing() -> None:
     reply = ToolReply(texts=("Nothing found.",))
 
-    assert hits_of(reply, search(pattern="(?P<text>x)", nothing="Nothing found")) == []
+    assert parse_hits(reply, search(pattern="(?P<text>x)", nothing="Nothing found")) == []
 
 
 @pytest.mark.parametrize(
@@ -245,34 +249,38 @@ def test_a_reply_that_is_not_as_the_map_says_is_no_answer(
     reply: ToolReply, spec: SearchSpec, says: str
 ) -> None:
     with pytest.raises(NotAnAnswer) as caught:
-        hits_of(reply, spec)
+        parse_hits(reply, spec)
 
     assert says in str(caught.value)
     assert isinstance(caught.value, SystemFault)
 
 
 def test_the_words_of_a_question_are_searched_once_each_without_stop_words() -> None:
-    assert keywords("What did Ada pay for the CAT, and what for a cat?") == ("ada", "pay", "cat")
+    assert extract_keywords("What did Ada pay for the CAT, and what for a cat?") == (
+        "ada",
+        "pay",
+        "cat",
+    )
 
 
 def test_what_has_more_of_the_words_comes_first() -> None:
-    one, both, other = Hit(text="one"), Hit(text="both"), Hit(text="other")
+    one, both, other = ToolHit(text="one"), ToolHit(text="both"), ToolHit(text="other")
 
-    hits = ranked([[one, both], [], [both, other]], notes=10)
+    hits = rank_hits([[one, both], [], [both, other]], notes=10)
 
     assert hits[0].text == "both"
 
 
 def test_one_rare_word_counts_for_more_than_two_common_ones() -> None:
-    common = [Hit(text=f"common {number}") for number in range(50)]
+    common = [ToolHit(text=f"common {number}") for number in range(50)]
 
-    hits = ranked([common, common, [Hit(text="rare")]], notes=100)
+    hits = rank_hits([common, common, [ToolHit(text="rare")]], notes=100)
 
     assert hits[0].text == "rare"
 
 
 def test_of_equals_what_is_listed_later_comes_first() -> None:
-    hits = ranked([[Hit(text="old"), Hit(text="new")]], notes=2)
+    hits = rank_hits([[ToolHit(text="old"), ToolHit(text="new")]], notes=2)
 
     assert [hit.text for hit in hits] == ["new", "old"]
 

@@ -11,25 +11,25 @@ import pytest
 from recall_bench.core.memory import MemorySystem
 from recall_bench.errors import UsageError
 from recall_bench.systems.mcp import reference
-from recall_bench.systems.mcp.system import McpSystem, mcp_system
+from recall_bench.systems.mcp.system import McpSystem, start_mcp_system
 from recall_bench.testing import Outcome, check_system
 from tests.commands import Invoke
 from tests.gardener import write_persona
 
 ROOT = Path(__file__).parents[2]
-INSTALLED = ROOT / ".products" / reference.NAME
+INSTALLED = ROOT / ".products" / reference.REFERENCE_NAME
 SERVER = INSTALLED / "node_modules/@modelcontextprotocol/server-memory/dist/index.js"
-MAP = Path(reference.__file__).with_name("servers") / f"{reference.NAME}.yaml"
+MAP = Path(reference.__file__).with_name("servers") / f"{reference.REFERENCE_NAME}.yaml"
 
 real = pytest.mark.skipif(
     not SERVER.exists() or shutil.which("node") is None,
-    reason=f"needs node and the server; make product NAME={reference.NAME}",
+    reason=f"needs node and the server; make product NAME={reference.REFERENCE_NAME}",
 )
 
 
 @pytest.fixture
 def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(reference.FOLDER, str(INSTALLED))
+    monkeypatch.setenv(reference.REFERENCE_FOLDER_VARIABLE, str(INSTALLED))
 
 
 def own_map(folder: Path, **changed: str) -> Path:
@@ -46,16 +46,16 @@ def own_map(folder: Path, **changed: str) -> Path:
 def test_who_lacks_the_server_is_told_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(reference.FOLDER, str(tmp_path))
+    monkeypatch.setenv(reference.REFERENCE_FOLDER_VARIABLE, str(tmp_path))
 
     with pytest.raises(UsageError, match="make product NAME=mcp-server-memory"):
-        reference.product({})
+        reference.build_reference_server({})
 
 
 @pytest.mark.usefixtures("_installed")
 @real
 def test_the_version_is_the_one_that_is_installed() -> None:
-    system = reference.product({"k": 5})
+    system = reference.build_reference_server({"k": 5})
 
     assert isinstance(system, McpSystem)
     assert (system.card.name, system.card.version) == ("mcp-server-memory", "2026.8.31")
@@ -66,7 +66,7 @@ def test_the_version_is_the_one_that_is_installed() -> None:
 @real
 def test_other_settings_are_refused() -> None:
     with pytest.raises(UsageError, match="no setting 'speed'"):
-        reference.product({"speed": 3})
+        reference.build_reference_server({"speed": 3})
 
 
 @pytest.mark.slow
@@ -74,7 +74,7 @@ def test_other_settings_are_refused() -> None:
 @pytest.mark.usefixtures("_installed")
 @real
 async def test_it_keeps_the_contract_with_questions_put_word_by_word() -> None:
-    system: MemorySystem = reference.product({})
+    system: MemorySystem = reference.build_reference_server({})
 
     report = await check_system(system)
     await system.close()
@@ -90,7 +90,7 @@ async def test_it_keeps_the_contract_with_questions_put_word_by_word() -> None:
 @real
 async def test_it_finds_nothing_with_a_question_put_whole(tmp_path: Path) -> None:
     """It looks for the question's letters in a row, which no note holds."""
-    system = await mcp_system(own_map(tmp_path, **{"query: keywords": "query: whole"}))
+    system = await start_mcp_system(own_map(tmp_path, **{"query: keywords": "query: whole"}))
 
     report = await check_system(system, only=["round-trip", "order"])
     await system.close()

@@ -13,7 +13,7 @@ import yaml
 
 from recall_bench.core.memory import Asker, Clock, Passage
 from recall_bench.errors import SystemFault, SystemGone, UsageError
-from recall_bench.systems.mcp.system import McpSystem, mcp_system
+from recall_bench.systems.mcp.system import McpSystem, start_mcp_system
 from recall_bench.testing import check_system
 from tests.conftest import episode
 from tests.systems import mcp_sdk_server
@@ -70,7 +70,7 @@ async def url() -> AsyncIterator[str]:
 
 async def test_a_server_over_pipes_is_fed_and_asked(tmp_path: Path) -> None:
     path = sdk_map(tmp_path, {"command": [sys.executable, str(SERVER)]})
-    system = await mcp_system(path)
+    system = await start_mcp_system(path)
 
     memory = await system.open("ada")
     await memory.ingest(episode(4, "The cat is Fig."))
@@ -87,7 +87,7 @@ async def test_a_server_over_pipes_is_fed_and_asked(tmp_path: Path) -> None:
 
 
 async def test_a_server_at_a_url_says_who_it_is(tmp_path: Path, url: str) -> None:
-    card = (await mcp_system(sdk_map(tmp_path, {"url": url}))).card
+    card = (await start_mcp_system(sdk_map(tmp_path, {"url": url}))).card
 
     assert (card.name, card.version, card.clock, card.asker, card.answers) == (
         "sdk-memory",
@@ -99,7 +99,7 @@ async def test_a_server_at_a_url_says_who_it_is(tmp_path: Path, url: str) -> Non
 
 
 async def test_memories_on_one_server_are_kept_apart_by_name(tmp_path: Path, url: str) -> None:
-    system = await mcp_system(sdk_map(tmp_path, {"url": url}))
+    system = await start_mcp_system(sdk_map(tmp_path, {"url": url}))
     one, two = await system.open("one"), await system.open("one")
 
     await one.ingest(episode(1, "The cat is Fig."))
@@ -117,7 +117,7 @@ async def test_a_server_is_emptied_for_each_memory_by_its_own_tool(
     tmp_path: Path, url: str
 ) -> None:
     path = sdk_map(tmp_path, {"url": url}, reset={"tool": "wipe"}, **NAMELESS)
-    system = await mcp_system(path)
+    system = await start_mcp_system(path)
     one = await system.open("one")
     await one.ingest(episode(1, "The cat is Fig."))
 
@@ -133,7 +133,7 @@ async def test_a_server_is_emptied_for_each_memory_by_its_own_tool(
 
 @pytest.mark.slow
 async def test_a_server_at_a_url_keeps_the_contract_by_names(tmp_path: Path, url: str) -> None:
-    system = await mcp_system(sdk_map(tmp_path, {"url": url}))
+    system = await start_mcp_system(sdk_map(tmp_path, {"url": url}))
 
     report = await check_system(system, only=["isolation", "reset", "unicode", "errors"])
     await system.close()
@@ -147,7 +147,7 @@ async def test_a_server_with_a_tool_that_empties_it_keeps_the_contract(
     tmp_path: Path, url: str
 ) -> None:
     path = sdk_map(tmp_path, {"url": url}, reset={"tool": "wipe"}, **NAMELESS)
-    system = await mcp_system(path)
+    system = await start_mcp_system(path)
 
     report = await check_system(system, only=["isolation", "reset"])
     await system.close()
@@ -157,7 +157,7 @@ async def test_a_server_with_a_tool_that_empties_it_keeps_the_contract(
 
 
 async def test_without_either_a_second_memory_is_refused(tmp_path: Path, url: str) -> None:
-    system = await mcp_system(sdk_map(tmp_path, {"url": url}, **NAMELESS))
+    system = await start_mcp_system(sdk_map(tmp_path, {"url": url}, **NAMELESS))
 
     memory = await system.open("one")
     await memory.close()
@@ -174,7 +174,7 @@ async def test_headers_come_from_the_environment(
     server = {"url": url, "headers": {"Authorization": "A_TOKEN"}}
     path = sdk_map(tmp_path, dict[str, object](server))
 
-    card = (await mcp_system(path)).card
+    card = (await start_mcp_system(path)).card
 
     assert "s3cret" not in repr(card)
 
@@ -183,12 +183,12 @@ async def test_nobody_at_the_url_is_gone(tmp_path: Path) -> None:
     path = sdk_map(tmp_path, {"url": "http://127.0.0.1:9/mcp"})
 
     with pytest.raises(SystemGone, match=r"127\.0\.0\.1:9/mcp cannot be reached"):
-        await mcp_system(path)
+        await start_mcp_system(path)
 
 
 async def test_a_server_that_goes_away_is_gone(tmp_path: Path) -> None:
     async with mcp_sdk_server.serving() as url:
-        system = await mcp_system(sdk_map(tmp_path, {"url": url}))
+        system = await start_mcp_system(sdk_map(tmp_path, {"url": url}))
         memory = await system.open("ada")
         await memory.ingest(episode(1, "The cat is Fig."))
 
@@ -202,7 +202,7 @@ async def test_a_server_that_goes_away_is_gone(tmp_path: Path) -> None:
 async def test_arguments_a_tool_refuses_are_a_fault(tmp_path: Path, url: str) -> None:
     ingest = {"tool": "store", "arguments": {"text": "{text}", "note": "{id}"}}
     path = sdk_map(tmp_path, {"url": url}, **{**NAMELESS, "ingest": ingest})
-    system: McpSystem = await mcp_system(path)
+    system: McpSystem = await start_mcp_system(path)
     memory = await system.open("ada")
 
     with pytest.raises(SystemFault, match=r"the tool store failed: .*day"):

@@ -11,10 +11,10 @@ import anyio
 import pytest
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Passage, Streaming
+from recall_bench.core.memory import BulkIngestMemory, Passage
 from recall_bench.errors import NotAnAnswer, SystemFault, SystemGone, SystemStuck, UsageError
 from recall_bench.systems.mcp.memory import McpMemory
-from recall_bench.systems.mcp.system import McpSystem, mcp_system
+from recall_bench.systems.mcp.system import McpSystem, start_mcp_system
 from recall_bench.testing import check_system
 from tests.conftest import episode
 from tests.systems.mcp_asking import asked
@@ -48,7 +48,7 @@ def server_of(memory: McpMemory) -> int:
 async def test_the_card_says_what_the_server_and_the_map_say(tmp_path: Path) -> None:
     path = child_map(tmp_path, clock="native", max_concurrency=4)
 
-    card = (await mcp_system(path)).card
+    card = (await start_mcp_system(path)).card
 
     assert (card.name, card.version, card.clock) == ("child", "7.1", "native")
     assert (card.asker, card.answers, card.max_concurrency) == ("untold", False, 4)
@@ -56,7 +56,7 @@ async def test_the_card_says_what_the_server_and_the_map_say(tmp_path: Path) -> 
 
 
 async def test_a_note_comes_back_with_its_episode_and_score(tmp_path: Path) -> None:
-    system = await mcp_system(child_map(tmp_path))
+    system = await start_mcp_system(child_map(tmp_path))
     memory = await told(system, "Rain.", "The cat is Fig.")
 
     found = await memory.answer(asked(NAME))
@@ -68,7 +68,7 @@ async def test_a_note_comes_back_with_its_episode_and_score(tmp_path: Path) -> N
 
 async def test_a_whole_day_can_be_one_entry(tmp_path: Path) -> None:
     ingest = {"tool": "remember", "each": "day", "arguments": {"id": "{id}", "text": "{text}"}}
-    system = await mcp_system(child_map(tmp_path, ingest=ingest))
+    system = await start_mcp_system(child_map(tmp_path, ingest=ingest))
     memory = await told(system, "# Home\n\nThe cat is Fig.\n\nIt rained.")
 
     found = await memory.answer(asked(NAME))
@@ -80,12 +80,12 @@ async def test_a_whole_day_can_be_one_entry(tmp_path: Path) -> None:
 
 
 async def test_many_days_go_over_in_batches_and_each_is_taken_once(tmp_path: Path) -> None:
-    system = await mcp_system(child_map(tmp_path))
+    system = await start_mcp_system(child_map(tmp_path))
     memory = await system.open("ada")
     days = [episode(day, "" if day == 3 else f"The cat is C{day}.") for day in range(1, 9)]
     taken: list[Episode] = []
 
-    assert isinstance(memory, Streaming)
+    assert isinstance(memory, BulkIngestMemory)
     await memory.ingest_all(days, taken.append)
     found = await texts(memory, top_k=20)
     await system.close()
@@ -98,7 +98,7 @@ async def test_many_days_go_over_in_batches_and_each_is_taken_once(tmp_path: Pat
 
 async def test_no_more_is_given_back_than_is_looked_at(tmp_path: Path) -> None:
     search = {"tool": "recall", "arguments": {"query": "{question}"}, "results": "hits"}
-    system = await mcp_system(child_map(tmp_path, search=search | {"text": "text"}, k=3))
+    system = await start_mcp_system(child_map(tmp_path, search=search | {"text": "text"}, k=3))
     memory = await told(system, *(f"The cat is C{day}." for day in range(5)))
 
     found = len(await texts(memory)), len(await texts(memory, top_k=2))
@@ -116,7 +116,7 @@ async def test_a_question_can_be_put_word_by_word(tmp_path: Path) -> None:
         "text": "text",
         "id": "id",
     }
-    system = await mcp_system(child_map(tmp_path, search=search))
+    system = await start_mcp_system(child_map(tmp_path, search=search))
     memory = await told(
         system, "The cat sleeps.", "The dog is called Bo.", "The cat is called Fig."
     )
@@ -157,7 +157,7 @@ async def test_a_question_can_be_put_word_by_word(tmp_path: Path) -> None:
 async def test_replies_of_other_shapes_are_read_too(
     tmp_path: Path, search: dict[str, object]
 ) -> None:
-    system = await mcp_system(child_map(tmp_path, search=search))
+    system = await start_mcp_system(child_map(tmp_path, search=search))
     memory = await told(system, "The cat is Fig.")
 
     found = await memory.answer(asked(NAME))
@@ -170,7 +170,7 @@ async def test_replies_of_other_shapes_are_read_too(
 
 async def test_an_ingest_that_says_it_worked_did(tmp_path: Path) -> None:
     ingest = {"tool": "remember", "arguments": {"id": "{id}", "text": "{text}"}, "done": "^done$"}
-    system = await mcp_system(child_map(tmp_path, ingest=ingest))
+    system = await start_mcp_system(child_map(tmp_path, ingest=ingest))
 
     found = await texts(await told(system, "The cat is Fig."))
     await system.close()
@@ -180,7 +180,7 @@ async def test_an_ingest_that_says_it_worked_did(tmp_path: Path) -> None:
 
 async def test_an_ingest_that_does_not_say_it_worked_is_a_fault(tmp_path: Path) -> None:
     ingest = {"tool": "remember", "arguments": {"id": "{id}", "text": "{text}"}}
-    system = await mcp_system(child_map(tmp_path, ingest={**ingest, "done": "stored"}))
+    system = await start_mcp_system(child_map(tmp_path, ingest={**ingest, "done": "stored"}))
     memory = await system.open("ada")
 
     with pytest.raises(SystemFault, match="the tool remember said 'done', which is not what"):
@@ -189,7 +189,7 @@ async def test_an_ingest_that_does_not_say_it_worked_is_a_fault(tmp_path: Path) 
 
 
 async def test_settling_calls_the_tool_for_it(tmp_path: Path) -> None:
-    system = await mcp_system(child_map(tmp_path, settle={"tool": "settle"}))
+    system = await start_mcp_system(child_map(tmp_path, settle={"tool": "settle"}))
     memory = await told(system, "The cat is Fig.")
 
     settled = (memory.state / "settled").exists()
@@ -199,7 +199,7 @@ async def test_settling_calls_the_tool_for_it(tmp_path: Path) -> None:
 
 
 async def test_each_memory_has_a_server_of_its_own_that_ends_with_it(tmp_path: Path) -> None:
-    system = await mcp_system(child_map(tmp_path))
+    system = await start_mcp_system(child_map(tmp_path))
     one, two = await told(system, "The cat is Fig."), await told(system, "The cat is Plum.")
     pids = [server_of(one), server_of(two)]
 
@@ -216,7 +216,7 @@ async def test_each_memory_has_a_server_of_its_own_that_ends_with_it(tmp_path: P
 
 
 async def test_a_copy_is_another_server_on_the_same_files(tmp_path: Path) -> None:
-    system = await mcp_system(child_map(tmp_path))
+    system = await start_mcp_system(child_map(tmp_path))
     assert system.snapshots is not None
     memory = await told(system, "The cat is Fig.")
 
@@ -233,7 +233,7 @@ async def test_a_copy_is_another_server_on_the_same_files(tmp_path: Path) -> Non
 
 
 async def test_a_server_with_state_elsewhere_offers_no_copies(tmp_path: Path) -> None:
-    assert (await mcp_system(child_map(tmp_path, snapshots=None))).snapshots is None
+    assert (await start_mcp_system(child_map(tmp_path, snapshots=None))).snapshots is None
 
 
 async def test_a_tool_the_server_lacks_is_named_before_anything_is_fed(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ async def test_a_tool_the_server_lacks_is_named_before_anything_is_fed(tmp_path:
         UsageError,
         match="the server child has no tool 'search'; name one of those it offers: remember, rem",
     ):
-        await mcp_system(child_map(tmp_path, search=search))
+        await start_mcp_system(child_map(tmp_path, search=search))
 
     assert children() == before
 
@@ -253,12 +253,12 @@ async def test_a_program_that_is_not_there_is_gone(tmp_path: Path) -> None:
     path = child_map(tmp_path, server={"command": ["no-such-server", "{state_dir}"]})
 
     with pytest.raises(SystemGone, match="'no-such-server' cannot be started"):
-        await mcp_system(path)
+        await start_mcp_system(path)
 
 
 async def test_a_server_that_ends_at_once_says_why(tmp_path: Path) -> None:
     with pytest.raises(SystemGone, match=r"exit code 2.*no such model: tiny-embed"):
-        await mcp_system(child_map(tmp_path, "stillborn"))
+        await start_mcp_system(child_map(tmp_path, "stillborn"))
 
 
 async def test_a_server_that_never_greets_is_not_waited_for(tmp_path: Path) -> None:
@@ -268,13 +268,13 @@ async def test_a_server_that_never_greets_is_not_waited_for(tmp_path: Path) -> N
     before = children()
 
     with pytest.raises(SystemGone, match=r"did not greet us within 0\.5 s"):
-        await mcp_system(path)
+        await start_mcp_system(path)
 
     assert children() == before
 
 
 async def test_a_server_that_prints_beside_its_messages_is_borne_with(tmp_path: Path) -> None:
-    system = await mcp_system(child_map(tmp_path, "chatty"))
+    system = await start_mcp_system(child_map(tmp_path, "chatty"))
 
     found = await texts(await told(system, "The cat is Fig."))
     await system.close()
@@ -283,7 +283,7 @@ async def test_a_server_that_prints_beside_its_messages_is_borne_with(tmp_path: 
 
 
 async def test_json_in_text_does_as_well_as_structured_content(tmp_path: Path) -> None:
-    system = await mcp_system(child_map(tmp_path, "text-only"))
+    system = await start_mcp_system(child_map(tmp_path, "text-only"))
 
     found = await texts(await told(system, "The cat is Fig."))
     await system.close()
@@ -302,7 +302,7 @@ async def test_json_in_text_does_as_well_as_structured_content(tmp_path: Path) -
 async def test_a_search_that_fails_is_a_fault_and_the_memory_goes_on(
     tmp_path: Path, fault: str, kind: type[SystemFault], says: str
 ) -> None:
-    system = await mcp_system(child_map(tmp_path, fault))
+    system = await start_mcp_system(child_map(tmp_path, fault))
     memory = await told(system, "The cat is Fig.")
 
     with pytest.raises(kind) as caught:
@@ -314,7 +314,7 @@ async def test_a_search_that_fails_is_a_fault_and_the_memory_goes_on(
 
 
 async def test_a_server_that_dies_is_gone_with_its_last_words(tmp_path: Path) -> None:
-    system = await mcp_system(child_map(tmp_path, "dies"))
+    system = await start_mcp_system(child_map(tmp_path, "dies"))
     memory = await told(system, "The cat is Fig.")
 
     for _ in range(2):
@@ -324,7 +324,7 @@ async def test_a_server_that_dies_is_gone_with_its_last_words(tmp_path: Path) ->
 
 
 async def test_a_server_that_hangs_is_ended_and_its_memory_lost(tmp_path: Path) -> None:
-    system = await mcp_system(child_map(tmp_path, "hangs"), grace_s=0.2)
+    system = await start_mcp_system(child_map(tmp_path, "hangs"), grace_s=0.2)
     memory = await told(system, "The cat is Fig.")
     pid = server_of(memory)
 
@@ -343,7 +343,7 @@ async def test_what_a_server_started_ends_with_it(tmp_path: Path) -> None:
     shell = 'sleep 600 & echo $! > helper; exec "$@"'
     path = child_map(tmp_path)
     command = ["/bin/sh", "-c", shell, "sh", *_command(path)]
-    system = await mcp_system(child_map(tmp_path, server={"command": command}))
+    system = await start_mcp_system(child_map(tmp_path, server={"command": command}))
     memory = await told(system, "The cat is Fig.")
     helper = int((memory.folder / "helper").read_text(encoding="utf-8"))
 
@@ -357,7 +357,7 @@ async def test_what_a_server_started_ends_with_it(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 async def test_the_contract_is_kept(tmp_path: Path) -> None:
-    system = await mcp_system(child_map(tmp_path))
+    system = await start_mcp_system(child_map(tmp_path))
 
     report = await check_system(system)
     await system.close()

@@ -3,11 +3,11 @@
 from datetime import datetime
 
 from recall_bench.core.history import Episode, Turn
-from recall_bench.systems.builtin.passages import PASSAGE_CHARS, PIECE_CHARS, Excerpt, excerpts
+from recall_bench.systems.builtin.passages import CHUNK_CHARS, PIECE_CHARS, Chunk, split_chunks
 
 
-def cut(text: str, *turns: Turn) -> tuple[Excerpt, ...]:
-    return excerpts(Episode(id="d", day=1, at=datetime(2024, 1, 1), text=text, turns=turns))
+def cut(text: str, *turns: Turn) -> tuple[Chunk, ...]:
+    return split_chunks(Episode(id="d", day=1, at=datetime(2024, 1, 1), text=text, turns=turns))
 
 
 def test_a_short_paragraph_is_one_passage() -> None:
@@ -29,7 +29,7 @@ def test_a_list_is_joined_with_the_line_that_opens_it() -> None:
 
 
 def test_a_list_cut_in_two_opens_again_with_its_line() -> None:
-    long = "x" * (PASSAGE_CHARS - 10)
+    long = "x" * (CHUNK_CHARS - 10)
 
     first, second = cut(f"Bought:\n- {long}\n- twine")
 
@@ -42,7 +42,7 @@ def test_a_long_paragraph_is_cut_between_sentences() -> None:
 
     found = cut(" ".join([sentence] * 9))
 
-    assert all(len(each.text) <= PASSAGE_CHARS for each in found)
+    assert all(len(each.text) <= CHUNK_CHARS for each in found)
     assert " ".join(each.text for each in found) == " ".join([sentence] * 9)
 
 
@@ -58,7 +58,7 @@ def test_session_and_headings_are_searched_but_not_quoted() -> None:
 
     assert found.session == "family"
     assert found.text == "Fridays now."
-    assert found.searched == "family\nSwimming\nFridays now."
+    assert found.search_text == "family\nSwimming\nFridays now."
 
 
 def test_sections_are_not_joined() -> None:

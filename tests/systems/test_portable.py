@@ -8,12 +8,12 @@ from typing import Any
 import anyio
 import pytest
 
-from recall_bench.core.memory import MemorySystem, Portable, shards_stood
+from recall_bench.core.memory import MemorySystem, PortableSnapshots, get_worker_limit
 from recall_bench.errors import DataError, SystemGone
-from recall_bench.serving.host import Host
+from recall_bench.serving.host import SystemHost
 from recall_bench.systems.builtin import baselines
-from recall_bench.systems.http.system import http_system
-from recall_bench.systems.python.system import load_system
+from recall_bench.systems.http.system import connect_http_system
+from recall_bench.systems.python.system import load_python_system
 from tests.systems import carried
 from tests.systems.carried import travelling
 from tests.systems.diary import question
@@ -57,7 +57,7 @@ async def test_other_processes_open_what_was_packed_as_the_same_memory(tmp_path:
     here = {}
     # Modules loaded from a file are numbered, and the others will not come to these numbers.
     for _ in carried.PYTHON:
-        await load_system(f"{carried.ADAPTERS}:Plain", {}).close()
+        await load_python_system(f"{carried.ADAPTERS}:Plain", {}).close()
     for name in (*carried.BUILT_IN, *carried.PYTHON):
         system = carried.made(name)
         _, here[name] = await packed(system, tmp_path / name)
@@ -81,10 +81,10 @@ async def test_other_processes_open_what_was_packed_as_the_same_memory(tmp_path:
 
 async def test_the_state_on_a_server_travels_by_its_name(tmp_path: Path) -> None:
     place = tmp_path / "packed"
-    host = Host(baselines.bm25({"threshold": 0}), max_shards=2)
+    host = SystemHost(baselines.build_bm25({"threshold": 0}), max_shards=2)
     async with hosting(host) as url:
-        system = await http_system(url)
-        assert shards_stood(system) == 2
+        system = await connect_http_system(url)
+        assert get_worker_limit(system) == 2
         _, here = await packed(system, place)
 
         there = await elsewhere(place, url)
@@ -101,12 +101,12 @@ async def test_the_state_on_a_server_travels_by_its_name(tmp_path: Path) -> None
 
 async def test_names_of_states_on_a_server_are_not_given_twice(tmp_path: Path) -> None:
     place = tmp_path / "packed"
-    async with hosting(Host(baselines.bm25({}), max_shards=2)) as url:
-        system = await http_system(url)
+    async with hosting(SystemHost(baselines.build_bm25({}), max_shards=2)) as url:
+        system = await connect_http_system(url)
         token, _ = await packed(system, place)
         await system.close()
-    async with hosting(Host(baselines.bm25({}), max_shards=2)) as url:
-        system = await http_system(url)
+    async with hosting(SystemHost(baselines.build_bm25({}), max_shards=2)) as url:
+        system = await connect_http_system(url)
         other, _ = await packed(system, tmp_path / "other")
         snapshots = travelling(system)
 
@@ -120,12 +120,12 @@ async def test_names_of_states_on_a_server_are_not_given_twice(tmp_path: Path) -
 async def test_the_states_of_a_server_that_stands_one_worker_stay_there(
     declared: int | None,
 ) -> None:
-    async with hosting(Host(baselines.bm25({}), max_shards=declared)) as url:
-        system = await http_system(url)
+    async with hosting(SystemHost(baselines.build_bm25({}), max_shards=declared)) as url:
+        system = await connect_http_system(url)
 
-        assert shards_stood(system) == 1
+        assert get_worker_limit(system) == 1
         assert system.snapshots is not None
-        assert not isinstance(system.snapshots, Portable)
+        assert not isinstance(system.snapshots, PortableSnapshots)
         await system.close()
 
 

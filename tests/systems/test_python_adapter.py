@@ -12,7 +12,7 @@ import pytest
 from recall_bench.core.memory import Answer, Memory
 from recall_bench.errors import SystemFault, UsageError
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
-from recall_bench.systems.python.system import system_from
+from recall_bench.systems.python.system import build_python_system
 from tests.systems.asking import answered
 from tests.systems.python_adapters import DAY, QUESTION, AsyncNotes, Notes, opened
 
@@ -135,7 +135,7 @@ async def test_every_memory_has_an_adapter_of_its_own() -> None:
         def query(self, question: str) -> str:
             return str(len(self.calls))
 
-    system = system_from(Counting)
+    system = build_python_system(Counting)
     first, second = await system.open("ada"), await system.open("ada")
     await first.ingest(DAY)
 
@@ -207,7 +207,7 @@ async def asked_at_once(kind: type, times: int) -> list[str]:
     ("kind", "declared"), [(Notes, 1), (AsyncNotes, 64)], ids=["plain", "async"]
 )
 async def test_the_card_says_how_many_questions_it_stands(kind: type, declared: int) -> None:
-    system = system_from(kind)
+    system = build_python_system(kind)
 
     assert system.card.max_concurrency == declared
     await system.close()
@@ -218,7 +218,7 @@ async def test_every_stage_may_fail_and_says_so(stage: str) -> None:
     def fail(*arguments: object) -> None:
         raise RuntimeError(f"no {stage}")
 
-    system = system_from(type("Failing", (Notes,), {stage: fail}))
+    system = build_python_system(type("Failing", (Notes,), {stage: fail}))
 
     with pytest.raises(SystemFault, match=f"RuntimeError: no {stage}"):
         await lived(system.open("ada"))
@@ -237,7 +237,7 @@ async def lived(opening: Awaitable[Memory]) -> None:
 
 async def test_closing_twice_tears_down_once() -> None:
     notes = Notes()
-    system = system_from(lambda: notes)
+    system = build_python_system(lambda: notes)
     memory = await system.open("ada")
 
     await memory.close()
@@ -267,7 +267,7 @@ async def test_a_failed_setup_leaves_no_thread_behind() -> None:
             raise RuntimeError("no setup")
 
     threads: list[threading.Thread] = []
-    system = system_from(Failing)
+    system = build_python_system(Failing)
 
     with pytest.raises(SystemFault):
         await system.open("ada")
@@ -286,7 +286,7 @@ async def test_a_day_arrives_whole(text: str) -> None:
             return str(self.calls[-1][1])  # type: ignore[index]
 
     async with opened(Echo) as memory:
-        await memory.ingest(DAY.but(text=text))
+        await memory.ingest(DAY.replace(text=text))
         answer = await answered(memory, QUESTION)
 
     assert answer.text == text
@@ -294,7 +294,7 @@ async def test_a_day_arrives_whole(text: str) -> None:
 
 async def test_one_object_is_set_up_again_for_the_next_memory() -> None:
     notes = Notes()
-    system = system_from(notes)
+    system = build_python_system(notes)
 
     for _ in range(2):
         memory = await system.open("ada")
@@ -306,7 +306,7 @@ async def test_one_object_is_set_up_again_for_the_next_memory() -> None:
 
 
 async def test_one_object_holds_one_memory_at_a_time() -> None:
-    system = system_from(Notes())
+    system = build_python_system(Notes())
     memory = await system.open("ada")
 
     with pytest.raises(UsageError, match="one memory at a time"):
@@ -317,7 +317,7 @@ async def test_one_object_holds_one_memory_at_a_time() -> None:
 
 
 async def test_one_object_is_not_opened_twice_at_the_same_time() -> None:
-    system = system_from(Notes())
+    system = build_python_system(Notes())
     refusals = []
 
     async def open_one() -> None:
@@ -341,7 +341,7 @@ async def test_one_object_that_cannot_be_emptied_is_used_once() -> None:
         def query(self, question: str) -> str:
             return ""
 
-    system = system_from(Bare())
+    system = build_python_system(Bare())
     await (await system.open("ada")).close()
 
     with pytest.raises(UsageError, match=r"no setup\(\)"):

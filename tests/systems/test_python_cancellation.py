@@ -16,14 +16,14 @@ from recall_bench.core.history import Episode
 from recall_bench.core.memory import Memory
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemStuck
-from recall_bench.systems.python.system import system_from
+from recall_bench.systems.python.system import build_python_system
 from tests.systems.asking import answered
 
 pytestmark = pytest.mark.anyio
 
 DAY = Episode(id="d", day=1, at=datetime.datetime(2026, 1, 1), text="The cat is Fig.")
 EASY = Question(id="1", text="easy", asked_at=datetime.datetime(2026, 1, 1), scenario="ada")
-HARD = EASY.but(id="2", text="hard")
+HARD = EASY.replace(id="2", text="hard")
 
 
 class Trap:
@@ -143,7 +143,7 @@ async def give_up(memory: Memory, trap: Trap, question: Question = HARD) -> None
 @pytest.mark.parametrize("kind", [Loop, NapLoop, Wait, Retry])
 async def test_a_call_that_can_be_ended_is_and_the_memory_goes_on(kind: type[Trap]) -> None:
     trap = kind()
-    system = system_from(lambda: trap)
+    system = build_python_system(lambda: trap)
     memory = await system.open("ada")
 
     await give_up(memory, trap)
@@ -158,7 +158,7 @@ async def test_a_call_that_can_be_ended_is_and_the_memory_goes_on(kind: type[Tra
 @pytest.mark.parametrize("kind", [Lock, BlockedLoop, Stubborn, StubbornTask, SpinningTask])
 async def test_a_call_that_cannot_be_ended_makes_the_memory_unusable(kind: type[Trap]) -> None:
     trap = kind()
-    system = system_from(lambda: trap)
+    system = build_python_system(lambda: trap)
     memory = await system.open("ada")
 
     await give_up(memory, trap)
@@ -182,7 +182,7 @@ async def test_a_stuck_memory_is_replaced_by_opening_another() -> None:
         traps.append(Lock())
         return traps[-1]
 
-    system = system_from(factory)
+    system = build_python_system(factory)
     stuck = await system.open("ada")
     await give_up(stuck, traps[0])
 
@@ -197,7 +197,7 @@ async def test_a_stuck_memory_is_replaced_by_opening_another() -> None:
 
 async def test_an_object_that_is_stuck_cannot_be_opened_again() -> None:
     trap = Lock()
-    system = system_from(trap)
+    system = build_python_system(trap)
     memory = await system.open("ada")
     await give_up(memory, trap)
     await memory.close()
@@ -211,7 +211,7 @@ async def test_an_object_that_is_stuck_cannot_be_opened_again() -> None:
 
 @pytest.mark.parametrize("kind", [Loop, Wait])
 async def test_a_time_limit_of_the_caller_ends_as_one(kind: type[Trap]) -> None:
-    system = system_from(kind)
+    system = build_python_system(kind)
     memory = await system.open("ada")
 
     with pytest.raises(TimeoutError), anyio.fail_after(0.1):
@@ -223,14 +223,14 @@ async def test_a_time_limit_of_the_caller_ends_as_one(kind: type[Trap]) -> None:
 
 async def test_a_call_that_waits_its_turn_is_withdrawn_without_harm() -> None:
     trap = Lock()
-    system = system_from(lambda: trap)
+    system = build_python_system(lambda: trap)
     memory = await system.open("ada")
 
     async with anyio.create_task_group() as group:
         group.start_soon(memory.answer, HARD)
         await anyio.to_thread.run_sync(trap.begun.wait)
         with anyio.move_on_after(0):
-            await answered(memory, EASY.but(text="withdrawn"))
+            await answered(memory, EASY.replace(text="withdrawn"))
         trap.freed.set()
 
     assert (await answered(memory, EASY)).text == "ok"
@@ -242,7 +242,7 @@ async def test_a_call_that_waits_its_turn_is_withdrawn_without_harm() -> None:
 async def test_calls_under_way_beside_one_that_is_stuck_end_with_it() -> None:
     """Coroutines share a loop: where one blocks it, none can go on."""
     trap = BlockedLoop()
-    system = system_from(lambda: trap)
+    system = build_python_system(lambda: trap)
     memory = await system.open("ada")
     faults = []
 
@@ -268,7 +268,7 @@ async def test_one_of_several_threads_that_is_stuck_makes_the_memory_unusable() 
         max_concurrency = 4
 
     trap = Several()
-    system = system_from(lambda: trap)
+    system = build_python_system(lambda: trap)
     memory = await system.open("ada")
 
     await give_up(memory, trap)
@@ -294,7 +294,7 @@ async def test_every_stage_can_be_given_up(stage: str) -> None:
             left.append(stage)
 
     left: list[str] = []
-    system = system_from(type("Sprung", (Trap,), {stage: spring}))
+    system = build_python_system(type("Sprung", (Trap,), {stage: spring}))
 
     async def live() -> None:
         memory = await system.open("ada")
@@ -318,7 +318,7 @@ async def test_giving_up_at_any_moment_leaves_the_worker_sound() -> None:
         def query(self, question: str) -> str:
             return str(sum(range(200)))
 
-    system = system_from(Brief)
+    system = build_python_system(Brief)
     memory = await system.open("ada")
 
     for hops in range(400):

@@ -16,7 +16,7 @@ from recall_bench.core.history import Episode
 from recall_bench.core.memory import Memory, MemorySystem, Snapshots
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemFault, UsageError
-from recall_bench.systems.python.system import load_system, system_from
+from recall_bench.systems.python.system import build_python_system, load_python_system
 from recall_bench.testing import ScriptedMemory
 from tests.systems.asking import answered
 
@@ -112,7 +112,7 @@ KINDS = [Diary, OwnWay, Database, Attributed, Declared]
 
 @asynccontextmanager
 async def living(kind: Any, **config: object) -> AsyncIterator[tuple[MemorySystem, Memory]]:
-    system = system_from(kind, config)
+    system = build_python_system(kind, config)
     memory = await system.open("ada")
     try:
         yield system, memory
@@ -190,7 +190,7 @@ async def test_a_copy_belongs_to_the_same_scenario() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_nothing_is_left_on_disk(kind: type, tmp_path: Path) -> None:
-    system = system_from(kind, state_dir=tmp_path / "new")
+    system = build_python_system(kind, state_dir=tmp_path / "new")
     memory = await system.open("ada")
     kept = await saved_by(system).save(memory)
     dropped = await saved_by(system).save(memory)
@@ -207,7 +207,7 @@ async def test_nothing_is_left_on_disk(kind: type, tmp_path: Path) -> None:
 async def test_what_is_dropped_or_closed_leaves_the_disk_at_once(
     kind: type, tmp_path: Path
 ) -> None:
-    system = system_from(kind, state_dir=tmp_path)
+    system = build_python_system(kind, state_dir=tmp_path)
     memory = await system.open("ada")
     kept = await saved_by(system).save(memory)
     before = set(tmp_path.rglob("*"))
@@ -229,8 +229,8 @@ async def test_adapters_of_two_loads_of_one_file_can_be_saved(tmp_path: Path) ->
         "    def ingest_day(self, day, content, metadata): self.days.append((content, metadata))\n"
         "    async def query(self, question): return self.days[0][0]\n"
     )
-    system = load_system(str(tmp_path / "diary.py"), {})
-    other = load_system(str(tmp_path / "diary.py"), {})
+    system = load_python_system(str(tmp_path / "diary.py"), {})
+    other = load_python_system(str(tmp_path / "diary.py"), {})
     memory = await system.open("ada")
     await memory.ingest(day(1))
 
@@ -279,7 +279,7 @@ class Unwilling(OwnWay):
 
 @pytest.mark.parametrize("kind", [Socketed, Locked, Remote, Unwilling])
 async def test_what_cannot_be_copied_offers_no_snapshots(kind: type) -> None:
-    system = system_from(kind)
+    system = build_python_system(kind)
 
     assert system.snapshots is None
     await system.close()
@@ -292,7 +292,7 @@ async def test_looking_for_a_way_to_copy_sets_nothing_up() -> None:
         def setup(self) -> None:
             calls.append("setup")
 
-    system = system_from(Expensive)
+    system = build_python_system(Expensive)
 
     assert calls == []
     await system.close()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.errors import SystemGone, UsageError
-from recall_bench.systems.python.system import load_system, system_from
+from recall_bench.systems.python.system import build_python_system, load_python_system
 
 METHODS = """
     def ingest_day(self, day, content, metadata): pass
@@ -40,7 +40,7 @@ class Parrot:
     ],
 )
 async def test_a_file_needs_no_name_for_what_it_plainly_offers(tmp_path: Path, source: str) -> None:
-    system = load_system(write(tmp_path, source), {})
+    system = load_python_system(write(tmp_path, source), {})
 
     assert system.card.name == "echo"
     await system.close()
@@ -50,8 +50,8 @@ async def test_a_factory_can_be_named_after_a_colon_or_apart(tmp_path: Path) -> 
     source = f"class A:{METHODS}    name = 'first'\nclass B(A): name = 'second'"
     path = write(tmp_path, source)
 
-    after_colon = load_system(f"{path}:B", {})
-    apart = load_system(path, {}, factory="B")
+    after_colon = load_python_system(f"{path}:B", {})
+    apart = load_python_system(path, {}, factory="B")
 
     assert after_colon.card.name == apart.card.name == "second"
     await after_colon.close()
@@ -59,7 +59,7 @@ async def test_a_factory_can_be_named_after_a_colon_or_apart(tmp_path: Path) -> 
 
 
 async def test_an_installed_module_is_named_with_its_factory() -> None:
-    system = load_system("tests.systems.test_python_target:Parrot", {})
+    system = load_python_system("tests.systems.test_python_target:Parrot", {})
 
     assert system.card.name == "test_python_target"
     await system.close()
@@ -69,7 +69,7 @@ async def test_a_file_may_import_its_neighbours(tmp_path: Path) -> None:
     write(tmp_path, "GREETING = 'hello'", "a_neighbour_of_echo.py")
     source = f"from a_neighbour_of_echo import GREETING\nclass A:{METHODS}    name = GREETING"
 
-    system = load_system(write(tmp_path, source), {})
+    system = load_python_system(write(tmp_path, source), {})
 
     assert system.card.name == "hello"
     await system.close()
@@ -79,7 +79,7 @@ async def test_two_loads_of_one_file_share_no_globals(tmp_path: Path) -> None:
     init = "    def __init__(self): seen.append(1); self.name = str(seen)"
     path = write(tmp_path, f"seen = []\nclass A:\n{init}\n{METHODS}")
 
-    first, second = load_system(path, {}), load_system(path, {})
+    first, second = load_python_system(path, {}), load_python_system(path, {})
 
     assert first.card.name == second.card.name == "[1]"
     await first.close()
@@ -89,7 +89,7 @@ async def test_two_loads_of_one_file_share_no_globals(tmp_path: Path) -> None:
 async def test_the_settings_reach_the_factory_and_the_card(tmp_path: Path) -> None:
     source = f"class A:\n    def __init__(self, depth=1): self.name = f'depth {{depth}}'\n{METHODS}"
 
-    system = load_system(write(tmp_path, source), {"depth": 3})
+    system = load_python_system(write(tmp_path, source), {"depth": 3})
 
     assert system.card.name == "depth 3"
     assert system.card.config == {"depth": 3}
@@ -97,10 +97,10 @@ async def test_the_settings_reach_the_factory_and_the_card(tmp_path: Path) -> No
 
 
 async def test_the_version_follows_the_source_unless_it_is_declared(tmp_path: Path) -> None:
-    plain = load_system(write(tmp_path, f"class A:{METHODS}"), {})
-    again = load_system(write(tmp_path, f"class A:{METHODS}"), {})
-    changed = load_system(write(tmp_path, f"class A:{METHODS}    x = 1"), {})
-    declared = load_system(write(tmp_path, f"class A:{METHODS}    version = '7'"), {})
+    plain = load_python_system(write(tmp_path, f"class A:{METHODS}"), {})
+    again = load_python_system(write(tmp_path, f"class A:{METHODS}"), {})
+    changed = load_python_system(write(tmp_path, f"class A:{METHODS}    x = 1"), {})
+    declared = load_python_system(write(tmp_path, f"class A:{METHODS}    version = '7'"), {})
 
     assert plain.card.version == again.card.version != changed.card.version
     assert declared.card.version == "7"
@@ -113,7 +113,7 @@ async def test_a_setting_that_json_cannot_hold_is_named_by_its_type() -> None:
         def __init__(self, client: object) -> None:
             self.client = client
 
-    system = system_from(Configured, {"client": Parrot()})
+    system = build_python_system(Configured, {"client": Parrot()})
 
     assert system.card.config == {"client": "tests.systems.test_python_target.Parrot"}
     await system.close()
@@ -163,7 +163,7 @@ def test_what_is_no_adapter_is_refused_in_one_sentence(
     path = write(tmp_path, source)
 
     with pytest.raises(UsageError) as refusal:
-        load_system(target.format(path), {})
+        load_python_system(target.format(path), {})
 
     assert said in str(refusal.value)
     assert "\n" not in str(refusal.value)
@@ -181,40 +181,40 @@ def test_what_is_no_adapter_is_refused_in_one_sentence(
 )
 def test_a_target_that_leads_nowhere_is_refused(target: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        load_system(target, {})
+        load_python_system(target, {})
 
 
 def test_a_name_given_twice_must_agree(tmp_path: Path) -> None:
     path = write(tmp_path, f"class A:{METHODS}\nclass B:{METHODS}")
 
     with pytest.raises(UsageError, match="drop one"):
-        load_system(f"{path}:A", {}, factory="B")
+        load_python_system(f"{path}:A", {}, factory="B")
 
 
 def test_an_unknown_setting_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     source = f"class A:\n    def __init__(self, depth=1): pass\n{METHODS}"
 
     with pytest.raises(UsageError, match=r"unexpected keyword argument 'width'.*takes depth"):
-        load_system(write(tmp_path, source), {"width": 3})
+        load_python_system(write(tmp_path, source), {"width": 3})
 
 
 def test_a_missing_setting_is_named(tmp_path: Path) -> None:
     source = f"class A:\n    def __init__(self, depth): pass\n{METHODS}"
 
     with pytest.raises(UsageError, match="'depth'"):
-        load_system(write(tmp_path, source), {})
+        load_python_system(write(tmp_path, source), {})
 
 
 def test_the_state_directory_is_no_setting(tmp_path: Path) -> None:
     source = f"class A:\n    def __init__(self, state_dir): pass\n{METHODS}"
 
     with pytest.raises(UsageError, match="state_dir is not a setting"):
-        load_system(write(tmp_path, source), {"state_dir": "here"})
+        load_python_system(write(tmp_path, source), {"state_dir": "here"})
 
 
 def test_an_object_takes_no_settings() -> None:
     with pytest.raises(UsageError, match="takes no settings: depth"):
-        system_from(Parrot(), {"depth": 3})
+        build_python_system(Parrot(), {"depth": 3})
 
 
 def test_a_factory_whose_server_is_down_is_gone_and_not_wrong() -> None:
@@ -222,9 +222,9 @@ def test_a_factory_whose_server_is_down_is_gone_and_not_wrong() -> None:
         raise ConnectionRefusedError("no one listens")
 
     with pytest.raises(SystemGone, match="no one listens"):
-        system_from(factory)
+        build_python_system(factory)
 
 
 def test_something_else_entirely_is_refused() -> None:
     with pytest.raises(UsageError, match="neither an adapter nor a factory"):
-        system_from(42)
+        build_python_system(42)

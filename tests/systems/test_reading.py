@@ -2,7 +2,7 @@
 
 import pytest
 
-from recall_bench.core.memory import Answer, Confidant, Memory, MemorySystem, Passage
+from recall_bench.core.memory import Answer, EvidenceControl, Memory, MemorySystem, Passage
 from recall_bench.systems.builtin import baselines
 from recall_bench.systems.builtin.extractive import NO_RECORD
 from tests.systems.asking import answered
@@ -22,7 +22,7 @@ async def lived(system: MemorySystem, days: int = 12) -> Memory:
 
 
 async def drawn(text: str, **config: object) -> Answer:
-    return await answered((await lived(baselines.random(config))), question(text))
+    return await answered((await lived(baselines.build_random(config))), question(text))
 
 
 async def test_the_lot_is_the_question_and_the_seed() -> None:
@@ -41,7 +41,7 @@ async def test_no_passage_is_drawn_twice_and_never_more_than_there_are() -> None
 
 
 async def reread(text: str, **config: object) -> Answer:
-    return await answered((await lived(baselines.full_context(config))), question(text))
+    return await answered((await lived(baselines.build_full_context(config))), question(text))
 
 
 async def test_the_passage_with_most_of_the_questions_words_is_quoted() -> None:
@@ -58,10 +58,12 @@ async def test_of_equally_full_passages_the_latest_is_quoted() -> None:
 
 
 async def test_neighbours_of_the_same_day_and_session_are_quoted_too() -> None:
-    system = baselines.full_context({})
+    system = baselines.build_full_context({})
     memory = await system.open("diary")
     await memory.ingest(
-        EPISODES[0].but(text="# session: a\n\nOne.\n\nBoiler broke.\n\nTwo.\n\n# session: b\n\nNo.")
+        EPISODES[0].replace(
+            text="# session: a\n\nOne.\n\nBoiler broke.\n\nTwo.\n\n# session: b\n\nNo."
+        )
     )
     await memory.settle()
 
@@ -89,9 +91,9 @@ PLAIN = Passage(text="Quiet day; rain.", day=6, source="day-0006")
 
 
 def told(*passages: Passage) -> MemorySystem:
-    system = baselines.oracle({})
-    assert isinstance(system, Confidant)
-    system.confide("diary", {question(BOILER).id: passages})
+    system = baselines.build_oracle({})
+    assert isinstance(system, EvidenceControl)
+    system.receive_evidence("diary", {question(BOILER).id: passages})
     return system
 
 
@@ -115,16 +117,21 @@ async def test_the_oracle_told_nothing_has_no_record() -> None:
 
 
 async def test_the_oracle_may_be_told_after_it_was_opened() -> None:
-    system = baselines.oracle({})
+    system = baselines.build_oracle({})
     memory = await lived(system)
-    assert isinstance(system, Confidant)
+    assert isinstance(system, EvidenceControl)
 
-    system.confide("diary", {question(BOILER).id: (TOLD,)})
+    system.receive_evidence("diary", {question(BOILER).id: (TOLD,)})
 
     assert (await answered(memory, question(BOILER))).passages == (TOLD,)
 
 
 async def test_only_the_oracle_is_a_confidant() -> None:
-    others = (baselines.none, baselines.random, baselines.hybrid, baselines.full_context)
+    others = (
+        baselines.build_none,
+        baselines.build_random,
+        baselines.build_hybrid,
+        baselines.build_full_context,
+    )
 
-    assert not any(isinstance(factory({}), Confidant) for factory in others)
+    assert not any(isinstance(factory({}), EvidenceControl) for factory in others)

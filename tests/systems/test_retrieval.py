@@ -6,20 +6,25 @@ import numpy as np
 import pytest
 
 from recall_bench.core.memory import Answer
-from recall_bench.systems.builtin.embedding import embed, similarity
+from recall_bench.systems.builtin.embedding import compute_similarity, embed
 from recall_bench.systems.builtin.extractive import NO_RECORD
 from recall_bench.systems.builtin.lexical import Bm25, Vocabulary
-from recall_bench.systems.builtin.retrieval import Search, best, by_rank, by_weight
-from recall_bench.systems.builtin.shelf import Catalogue, Shelf
+from recall_bench.systems.builtin.retrieval import (
+    PassageSearch,
+    fuse_by_rank,
+    fuse_by_weight,
+    select_best,
+)
+from recall_bench.systems.builtin.shelf import Indexer, PassageIndex
 from tests.systems.diary import EPISODES, question
 
 
-def shelf_and_search(**settings: Any) -> tuple[Shelf, Search]:
+def shelf_and_search(**settings: Any) -> tuple[PassageIndex, PassageSearch]:
     vocabulary = Vocabulary()
-    catalogue = Catalogue(vocabulary=vocabulary, formula=Bm25(), has_vectors=True)
-    shelf = catalogue.shelve(Shelf(), [catalogue.prepared(episode) for episode in EPISODES])
+    catalogue = Indexer(vocabulary=vocabulary, formula=Bm25(), has_vectors=True)
+    shelf = catalogue.extend(PassageIndex(), [catalogue.prepare(episode) for episode in EPISODES])
     settings.setdefault("weight", 0.7)
-    return shelf, Search(vocabulary=vocabulary, **settings)
+    return shelf, PassageSearch(vocabulary=vocabulary, **settings)
 
 
 def answer(text: str, *, session: str = "principal", **settings: Any) -> Answer:
@@ -32,34 +37,38 @@ def array(*numbers: float) -> np.ndarray[Any, np.dtype[np.float32]]:
 
 
 def test_the_best_come_first_and_of_equals_the_later() -> None:
-    assert best(array(0.2, 0.9, 0.2, 0.9, 0.5), 4).tolist() == [3, 1, 4, 2]
+    assert select_best(array(0.2, 0.9, 0.2, 0.9, 0.5), 4).tolist() == [3, 1, 4, 2]
 
 
 def test_what_scores_nothing_is_not_found() -> None:
-    assert best(array(0.0, -0.1, 0.3), 5).tolist() == [2]
-    assert best(array(0.0, 0.0), 5).tolist() == []
+    assert select_best(array(0.0, -0.1, 0.3), 5).tolist() == [2]
+    assert select_best(array(0.0, 0.0), 5).tolist() == []
 
 
 def test_weights_are_of_scores_stretched_to_this_question() -> None:
-    fused = by_weight(array(0.0, 0.1, 0.2), array(-0.5, 0.5, 0.0), 0.7)
+    fused = fuse_by_weight(array(0.0, 0.1, 0.2), array(-0.5, 0.5, 0.0), 0.7)
 
     assert fused.tolist() == pytest.approx([0.0, 0.7 * 0.5 + 0.3, 0.7 + 0.15])
 
 
 def test_a_part_that_knows_nothing_adds_nothing() -> None:
-    assert by_weight(array(0.0, 0.0), array(0.1, 0.3), 0.7).tolist() == pytest.approx([0.0, 0.3])
-    assert by_weight(array(0.1, 0.2), array(0.3, 0.3), 0.7).tolist() == pytest.approx([0.35, 0.7])
+    assert fuse_by_weight(array(0.0, 0.0), array(0.1, 0.3), 0.7).tolist() == pytest.approx(
+        [0.0, 0.3]
+    )
+    assert fuse_by_weight(array(0.1, 0.2), array(0.3, 0.3), 0.7).tolist() == pytest.approx(
+        [0.35, 0.7]
+    )
 
 
 def test_rank_fusion_counts_places_and_not_scores() -> None:
-    fused = by_rank(array(9.0, 1.0, 0.0), array(0.1, 0.2, 0.3))
+    fused = fuse_by_rank(array(9.0, 1.0, 0.0), array(0.1, 0.2, 0.3))
 
-    assert best(fused, 3).tolist() == [0, 1, 2]
+    assert select_best(fused, 3).tolist() == [0, 1, 2]
     assert fused.tolist() == pytest.approx([0.5 + 30.5 / 63, 30.5 / 62 * 2, 0.5])
 
 
 def test_first_by_both_is_one() -> None:
-    assert by_rank(array(1.0, 0.0), array(1.0, 0.5)).tolist()[0] == pytest.approx(1.0)
+    assert fuse_by_rank(array(1.0, 0.0), array(1.0, 0.5)).tolist()[0] == pytest.approx(1.0)
 
 
 def test_an_answer_quotes_the_best_passages_with_their_dates_and_sessions() -> None:
@@ -120,8 +129,8 @@ def test_a_question_about_strangers_finds_no_record_and_shows_what_it_looked_at(
 def test_support_is_higher_for_what_was_recorded() -> None:
     shelf, search = shelf_and_search()
 
-    known = search.hits(shelf, question("What did Inspector Hale praise?")).support
-    stranger = search.hits(shelf, question("Which satellite did the astronauts repair?")).support
+    known = search.find(shelf, question("What did Inspector Hale praise?")).support
+    stranger = search.find(shelf, question("Which satellite did the astronauts repair?")).support
 
     assert known > 0.5 > 0.23 > stranger
 
@@ -132,16 +141,16 @@ def test_an_empty_question_is_no_crash(text: str) -> None:
 
 
 def test_an_empty_shelf_has_no_record() -> None:
-    search = Search(vocabulary=Vocabulary(), weight=0.7)
+    search = PassageSearch(vocabulary=Vocabulary(), weight=0.7)
 
-    assert search(Shelf(), question("Anything?")) == Answer(text=NO_RECORD)
+    assert search(PassageIndex(), question("Anything?")) == Answer(text=NO_RECORD)
 
 
 def test_vectors_are_of_unit_length_and_alike_for_like_words() -> None:
     vectors = embed(["the boiler is cold", "the heater is cold", "Tess swims", ""])
 
     assert np.linalg.norm(vectors, axis=1).tolist() == pytest.approx([1, 1, 1, 0], abs=1e-6)
-    near, far = similarity(vectors[1:3], vectors[0]).tolist()
+    near, far = compute_similarity(vectors[1:3], vectors[0]).tolist()
     assert near > far
 
 

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.core.memory import shards_stood
+from recall_bench.core.memory import get_worker_limit
 from recall_bench.errors import UsageError
-from recall_bench.serving.host import Host
+from recall_bench.serving.host import SystemHost
 from recall_bench.systems.builtin import baselines
-from recall_bench.systems.command.once import once_system
+from recall_bench.systems.command.once import build_once_system
 from recall_bench.systems.http.server_file import read_server_file
-from recall_bench.systems.http.system import http_system
+from recall_bench.systems.http.system import connect_http_system
 from recall_bench.systems.mcp.server_map import read_server_map
 from recall_bench.systems.mcp.system import McpSystem
-from recall_bench.systems.python.system import system_from
+from recall_bench.systems.python.system import build_python_system
 from recall_bench.systems.remote.system import RemoteSystem
 from recall_bench.systems.remote.wire import Health, HealthRequest
 from tests.systems.http_servers import hosting
@@ -29,18 +29,21 @@ class Narrow(Plain):
 
 
 def test_a_system_that_every_worker_makes_stands_any_number() -> None:
-    assert shards_stood(baselines.bm25({})) is None
-    assert shards_stood(system_from(Plain)) is None
-    assert shards_stood(once_system("once:true", {})) is None
+    assert get_worker_limit(baselines.build_bm25({})) is None
+    assert get_worker_limit(build_python_system(Plain)) is None
+    assert get_worker_limit(build_once_system("once:true", {})) is None
 
 
 def test_an_adapter_and_a_program_may_declare_a_number() -> None:
-    assert shards_stood(system_from(Narrow)) == 3
-    assert shards_stood(once_system("once:true", {"max_shards": 2})) == 2
+    assert get_worker_limit(build_python_system(Narrow)) == 3
+    assert get_worker_limit(build_once_system("once:true", {"max_shards": 2})) == 2
 
 
 def test_what_an_adapter_stands_is_not_on_its_card() -> None:
-    one, other = system_from(Narrow), system_from(type("Narrow", (Narrow,), {"max_shards": 9}))
+    one, other = (
+        build_python_system(Narrow),
+        build_python_system(type("Narrow", (Narrow,), {"max_shards": 9})),
+    )
 
     assert one.card.config == other.card.config
     assert "max_shards" not in one.card.__struct_fields__
@@ -49,7 +52,7 @@ def test_what_an_adapter_stands_is_not_on_its_card() -> None:
 @pytest.mark.parametrize("declared", [0, -1, True, "4"])
 def test_what_is_no_number_of_workers_is_refused(declared: object) -> None:
     with pytest.raises(UsageError, match=r"max_shards = .* no number above 0"):
-        system_from(type("Odd", (Plain,), {"max_shards": declared}))
+        build_python_system(type("Odd", (Plain,), {"max_shards": declared}))
 
 
 @pytest.mark.parametrize(("told", "is_shared", "stood"), [
@@ -62,12 +65,12 @@ def test_a_server_at_an_address_stands_one_worker_unless_it_says_more(
 
     system = RemoteSystem(object(), health, where="here", config={}, is_shared=is_shared)  # type: ignore[arg-type]
 
-    assert shards_stood(system) == stood
+    assert get_worker_limit(system) == stood
 
 
 async def test_a_host_passes_on_what_its_system_declares() -> None:
-    said = await Host(system_from(Narrow)).handle(HealthRequest())
-    unsaid = await Host(baselines.bm25({})).handle(HealthRequest())
+    said = await SystemHost(build_python_system(Narrow)).handle(HealthRequest())
+    unsaid = await SystemHost(baselines.build_bm25({})).handle(HealthRequest())
 
     assert isinstance(said, Health)
     assert isinstance(unsaid, Health)
@@ -75,10 +78,10 @@ async def test_a_host_passes_on_what_its_system_declares() -> None:
 
 
 async def test_a_client_hears_what_the_server_stands() -> None:
-    host = Host(system_from(Narrow))
+    host = SystemHost(build_python_system(Narrow))
     async with hosting(host) as url:
-        system = await http_system(url)
-        assert shards_stood(system) == 3
+        system = await connect_http_system(url)
+        assert get_worker_limit(system) == 3
         await system.close()
     await host.close()
 
@@ -95,7 +98,7 @@ def test_a_map_of_tools_says_it_or_its_server_does(
 ) -> None:
     path = child_map(tmp_path, **changed)
 
-    assert shards_stood(McpSystem(read_server_map(path), path=path, name="child")) == stood
+    assert get_worker_limit(McpSystem(read_server_map(path), path=path, name="child")) == stood
 
 
 def test_a_shared_server_without_names_cannot_stand_two(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from recall_bench.core.history import Episode, story_day
+from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.memory import Answer, Memory, MemorySystem
 from recall_bench.core.question import Question
 from recall_bench.systems.builtin import baselines
@@ -13,12 +13,16 @@ EPOCH = date(2025, 3, 3)
 
 
 def episode(day: int, text: str) -> Episode:
-    return Episode(id=f"day-{day:04}", day=day, at=story_day(EPOCH, day), text=text)
+    return Episode(id=f"day-{day:04}", day=day, at=compute_story_date(EPOCH, day), text=text)
 
 
 def asked(text: str, *, day: int = 28, session: str = "principal") -> Question:
     return Question(
-        id="q", text=text, asked_at=story_day(EPOCH, day), scenario="story", session=session
+        id="q",
+        text=text,
+        asked_at=compute_story_date(EPOCH, day),
+        scenario="story",
+        session=session,
     )
 
 
@@ -32,7 +36,7 @@ async def lived(system: MemorySystem, *episodes: Episode) -> Memory:
 
 async def found(text: str, *days: str, **config: object) -> Answer:
     """What the hybrid replies after these days, whether or not it is sure."""
-    system = baselines.hybrid({"threshold": 0, **config})
+    system = baselines.build_hybrid({"threshold": 0, **config})
     episodes = [episode(number, day) for number, day in enumerate(days, start=1)]
     return await answered(await lived(system, *episodes), asked(text))
 

@@ -19,7 +19,7 @@ class Custom:
     def __init__(
         self, opened: Callable[[], Memory], snapshots: Snapshots | None = None, **card: object
     ) -> None:
-        self.card = SystemCard(name="custom", version="1").but(**card)
+        self.card = SystemCard(name="custom", version="1").replace(**card)
         self.snapshots = snapshots
         self._opened = opened
 

@@ -7,10 +7,10 @@ import anyio.lowlevel
 import pytest
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Asker, Clock, Found, Holdings, Memory, Passage
+from recall_bench.core.memory import Answer, Asker, Clock, Holdings, Memory, Passage, RetrievalReply
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemFault
-from recall_bench.systems.python.system import system_from
+from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import (
     CopiesInMemory,
     DropsWrites,
@@ -36,8 +36,8 @@ async def test_a_new_memory_that_tells_what_another_was_told_is_noticed() -> Non
 
 async def test_a_new_memory_that_finds_something_is_noticed() -> None:
     class Greets(ScriptedMemory):
-        async def answer(self, question: Question) -> Found:  # type: ignore[override]
-            return Found(passages=(Passage(text="Welcome to your memory!"),))
+        async def answer(self, question: Question) -> RetrievalReply:  # type: ignore[override]
+            return RetrievalReply(passages=(Passage(text="Welcome to your memory!"),))
 
     outcome, message = await result(Custom(lambda: Greets(everything)), "empty-memory")
 
@@ -68,7 +68,7 @@ async def test_sessions_are_only_reported_where_nothing_is_claimed() -> None:
     class Untold(LeaksSessions):
         honours_sessions = False
 
-    report = await assert_contract_async(system_from(Untold), only=["sessions"])
+    report = await assert_contract_async(build_python_system(Untold), only=["sessions"])
 
     assert report.seen.asker is Asker.TOLD
     assert "is told to another" in report.result("sessions").message
@@ -88,7 +88,7 @@ async def test_a_clock_that_is_better_than_declared_is_no_failure() -> None:
     class Modest(Honest):
         clock = "none"
 
-    report = await assert_contract_async(system_from(Modest), only=["dates"])
+    report = await assert_contract_async(build_python_system(Modest), only=["dates"])
 
     assert report.seen.clock is Clock.NATIVE
     assert "the card says none, which is less" in report.result("dates").message
@@ -368,7 +368,7 @@ async def test_a_memory_that_cannot_be_looked_into_is_asked_for_nothing() -> Non
 
 
 async def test_days_that_are_gone_are_only_reported_where_the_memory_admits_it() -> None:
-    outcome, message = await result(system_from(DropsWrites), "holdings")
+    outcome, message = await result(build_python_system(DropsWrites), "holdings")
 
     assert outcome is Outcome.PASSED
     assert "2 of the 5 days it was told and lacks days 1–2, 5" in message

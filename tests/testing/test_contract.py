@@ -9,8 +9,13 @@ from recall_bench.core.history import Episode
 from recall_bench.core.memory import Answer, Clock, Memory, MemorySystem
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemBusy, SystemFault, SystemGone, UsageError
-from recall_bench.systems.builtin.baselines import bm25, hybrid, none, oracle
-from recall_bench.systems.python.system import system_from
+from recall_bench.systems.builtin.baselines import (
+    build_bm25,
+    build_hybrid,
+    build_none,
+    build_oracle,
+)
+from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import (
     CHECKS,
     Honest,
@@ -40,7 +45,7 @@ async def test_a_system_that_retells_everything_passes_and_only_reads_dates() ->
     assert "declare clock = 'in-text'" in report.result("dates").message
 
 
-@pytest.mark.parametrize("built_in", [bm25, hybrid])
+@pytest.mark.parametrize("built_in", [build_bm25, build_hybrid])
 async def test_built_in_search_keeps_the_contract(built_in: Callable[..., MemorySystem]) -> None:
     report = await check_system(built_in({}), only=QUICK)
 
@@ -50,14 +55,14 @@ async def test_built_in_search_keeps_the_contract(built_in: Callable[..., Memory
 
 
 async def test_a_built_in_takes_in_a_large_day() -> None:
-    outcome, message = await result(bm25({}), "large-day")
+    outcome, message = await result(build_bm25({}), "large-day")
 
     assert outcome is Outcome.PASSED
     assert message.endswith("found again: start, middle, end")
 
 
 async def test_a_system_that_remembers_nothing_fails_once_and_is_spared_the_rest() -> None:
-    report = await check_system(none({}))
+    report = await check_system(build_none({}))
 
     assert [check.name for check in report.failures] == ["round-trip"]
     assert report.result("isolation").outcome is Outcome.NOT_APPLICABLE
@@ -65,7 +70,7 @@ async def test_a_system_that_remembers_nothing_fails_once_and_is_spared_the_rest
 
 
 async def test_a_control_that_is_confided_in_is_not_asked_to_remember() -> None:
-    outcome, message = await result(oracle({}), "round-trip")
+    outcome, message = await result(build_oracle({}), "round-trip")
 
     assert outcome is Outcome.NOT_APPLICABLE
     assert "confided" in message
@@ -82,14 +87,14 @@ class Finds(Honest):
 
 
 async def test_a_system_that_only_finds_can_keep_the_contract() -> None:
-    report = await assert_contract_async(system_from(Finds), only=QUICK)
+    report = await assert_contract_async(build_python_system(Finds), only=QUICK)
 
     assert report.seen.answers is False
     assert report.seen.clock is Clock.NATIVE
 
 
 async def test_a_system_of_one_memory_is_checked_one_after_the_other() -> None:
-    report = await assert_contract_async(system_from(Honest()), only=QUICK)
+    report = await assert_contract_async(build_python_system(Honest()), only=QUICK)
 
     assert report.seen.memories_at_once is False
     assert "one after the other" in report.result("isolation").message
@@ -224,16 +229,16 @@ async def test_the_same_seed_gives_the_same_report_and_another_tells_other_facts
 
 async def test_a_check_that_does_not_exist_is_refused() -> None:
     with pytest.raises(UsageError, match="no check 'ordre'; there are round-trip, order"):
-        await check_system(none({}), only=["ordre"])
+        await check_system(build_none({}), only=["ordre"])
 
 
 def test_a_broken_contract_is_an_assertion_that_names_the_clauses() -> None:
     with pytest.raises(AssertionError, match="breaks the contract\nsessions: expected what"):
-        assert_contract(system_from(LeaksSessions), only=["sessions", "count"])
+        assert_contract(build_python_system(LeaksSessions), only=["sessions", "count"])
 
 
 def test_the_report_is_a_table_with_what_was_seen() -> None:
-    report = assert_contract(system_from(Honest), only=["sessions", "dates"])
+    report = assert_contract(build_python_system(Honest), only=["sessions", "dates"])
 
     shown = report.rendered()
 

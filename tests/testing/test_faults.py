@@ -7,8 +7,8 @@ Where the misses of a run land that a fault costs is tested with the attribution
 import pytest
 
 import recall_bench.testing
-from recall_bench.analysis.attribution.views import Leaf
-from recall_bench.systems.python.system import system_from
+from recall_bench.analysis.attribution.views import FailureLeaf
+from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import CHECKS, FAULTS, Faulty, Honest, Outcome, check_system
 
 NAMES = [check.name for check in CHECKS]
@@ -16,7 +16,7 @@ CAUGHT = [(fault, name) for fault in FAULTS for name in fault.caught_by]
 
 
 async def outcomes(adapter: type[Honest], *only: str, **config: object) -> dict[str, Outcome]:
-    system = system_from(adapter, config)
+    system = build_python_system(adapter, config)
     try:
         report = await check_system(system, only=only)
     finally:
@@ -72,11 +72,13 @@ def test_a_fault_says_in_which_leaf_its_misses_land(fault: type[Faulty]) -> None
     costs_nothing = {"SlowsDown", "AnswersErrors", "CountsWrong"}
 
     assert (fault.lands_in is None) == (fault.__name__ in costs_nothing)
-    assert fault.lands_in is None or fault.lands_in in set(Leaf)
+    assert fault.lands_in is None or fault.lands_in in set(FailureLeaf)
 
 
 def test_every_leaf_but_the_unknown_one_has_a_fault_that_lands_there() -> None:
-    assert {fault.lands_in for fault in FAULTS if fault.lands_in} == set(Leaf) - {Leaf.UNTRACED}
+    assert {fault.lands_in for fault in FAULTS if fault.lands_in} == set(FailureLeaf) - {
+        FailureLeaf.UNTRACED
+    }
 
 
 @pytest.mark.anyio
@@ -100,7 +102,7 @@ def test_every_leaf_but_the_unknown_one_has_a_fault_that_lands_there() -> None:
     ],
 )
 async def test_a_failure_says_what_was_seen(fault: str, check: str, said: str) -> None:
-    system = system_from(getattr(recall_bench.testing, fault))
+    system = build_python_system(getattr(recall_bench.testing, fault))
     report = await check_system(system, only=[check])
     await system.close()
 

@@ -7,29 +7,29 @@ from typing import Any
 import msgspec
 import pytest
 
-from recall_bench.world.build import build
-from recall_bench.world.knobs import Knobs
-from recall_bench.world.sources import Sources, read_sources
+from recall_bench.world.build import build_folder
+from recall_bench.world.knobs import WorldOptions
+from recall_bench.world.sources import WorldSources, read_sources
 from recall_bench.yaml12 import load_yaml
 
 BAKERY = Path(__file__).parent / "bakery"
 
 
 @pytest.fixture(scope="session")
-def bakery() -> Sources:
+def bakery() -> WorldSources:
     """The sources."""
     return read_sources(BAKERY, "arcs-60d.yaml")
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory, bakery: Sources) -> Callable[..., Path]:
+def built(tmp_path_factory: pytest.TempPathFactory, bakery: WorldSources) -> Callable[..., Path]:
     """Plays the bakery with the knobs given; each setting is played once."""
-    done: dict[Knobs, Path] = {}
+    done: dict[WorldOptions, Path] = {}
 
     def play(**knobs: float) -> Path:
-        settings = msgspec.convert({"days": 60} | knobs, Knobs)
+        settings = msgspec.convert({"days": 60} | knobs, WorldOptions)
         if settings not in done:
-            done[settings] = build(bakery, settings, tmp_path_factory.mktemp("world"))
+            done[settings] = build_folder(bakery, settings, tmp_path_factory.mktemp("world"))
         return done[settings]
 
     return play

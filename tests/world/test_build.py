@@ -5,29 +5,31 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.datasets.persona import inspect, load
+from recall_bench.datasets.persona import inspect_persona, load_persona
 from recall_bench.errors import Malformed, UsageError
-from recall_bench.shipped import digest_of
-from recall_bench.world.build import build
-from recall_bench.world.knobs import Knobs
-from recall_bench.world.sources import Sources
+from recall_bench.shipped import digest_folder
+from recall_bench.world.build import build_folder
+from recall_bench.world.knobs import WorldOptions
+from recall_bench.world.sources import WorldSources
 from tests.world.conftest import days, questions
 
 Built = Callable[..., Path]
 
 
-def test_the_same_seed_gives_the_same_bytes(built: Built, bakery: Sources, tmp_path: Path) -> None:
-    again = build(bakery, Knobs(days=60), tmp_path)
+def test_the_same_seed_gives_the_same_bytes(
+    built: Built, bakery: WorldSources, tmp_path: Path
+) -> None:
+    again = build_folder(bakery, WorldOptions(days=60), tmp_path)
 
-    assert digest_of(again) == digest_of(built())
+    assert digest_folder(again) == digest_folder(built())
 
 
 def test_the_bytes_are_those_on_record(built: Built) -> None:
-    assert digest_of(built())[:16] == "fbd7fd4861fa135f"
+    assert digest_folder(built())[:16] == "fbd7fd4861fa135f"
 
 
 def test_the_engine_reads_it_without_a_complaint(built: Built) -> None:
-    found = inspect(built(), arcs="arcs-60d.yaml")
+    found = inspect_persona(built(), arcs="arcs-60d.yaml")
 
     assert (found.problems, found.warnings) == ([], [])
     assert len(found.items) > 40
@@ -40,7 +42,10 @@ def test_another_seed_changes_names_values_and_dates(built: Built) -> None:
     assert not [name for name in ("Odette", "Marlowe", "Tibor", "Delacourt") if name in said]
     assert "Millbrook" not in said
     assert "$18,400" not in said
-    assert load(ours, arcs="arcs-60d.yaml").epoch != load(other, arcs="arcs-60d.yaml").epoch
+    assert (
+        load_persona(ours, arcs="arcs-60d.yaml").epoch
+        != load_persona(other, arcs="arcs-60d.yaml").epoch
+    )
     shared = {str(q["answer"]) for q in questions(ours)} & {
         str(q["answer"]) for q in questions(other)
     }
@@ -94,16 +99,16 @@ def test_evidence_is_the_sentence_that_tells(built: Built) -> None:
         assert sentence.endswith((".", "!", "?"))
 
 
-def test_a_folder_that_exists_is_left_alone(bakery: Sources, tmp_path: Path) -> None:
+def test_a_folder_that_exists_is_left_alone(bakery: WorldSources, tmp_path: Path) -> None:
     (tmp_path / "bakery").mkdir()
 
     with pytest.raises(UsageError, match="exists already"):
-        build(bakery, Knobs(days=5), tmp_path)
+        build_folder(bakery, WorldOptions(days=5), tmp_path)
 
     assert list((tmp_path / "bakery").iterdir()) == []
 
 
-def test_a_play_that_fails_leaves_nothing_behind(bakery: Sources, tmp_path: Path) -> None:
+def test_a_play_that_fails_leaves_nothing_behind(bakery: WorldSources, tmp_path: Path) -> None:
     import msgspec
 
     broken = msgspec.structs.replace(
@@ -124,6 +129,6 @@ def test_a_play_that_fails_leaves_nothing_behind(bakery: Sources, tmp_path: Path
     )
 
     with pytest.raises(Malformed, match="this"):
-        build(broken, Knobs(days=5), tmp_path)
+        build_folder(broken, WorldOptions(days=5), tmp_path)
 
     assert list(tmp_path.iterdir()) == []

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from recall_bench.proof.check import check
-from recall_bench.proof.finding import Code
+from recall_bench.proof.check import verify_world
+from recall_bench.proof.finding import VerificationCode
 from tests.world.conftest import questions
 
 Built = Callable[..., Path]
@@ -17,7 +17,7 @@ STORY = "arcs-200d.yaml"
 
 @pytest.mark.parametrize("seed", range(3))
 def test_every_answer_is_derived_again(built: Built, seed: int) -> None:
-    report = check(built(days=200, seed=seed), STORY)
+    report = verify_world(built(days=200, seed=seed), STORY)
 
     assert report.findings == ()
     assert report.rederived == report.questions > 150
@@ -49,8 +49,8 @@ class Tampered:
             f"{text}\n# session: {session}\n\n### {thread}\n{sentence}\n", encoding="utf-8"
         )
 
-    def found(self) -> set[Code]:
-        return {finding.code for finding in check(self.folder, STORY).findings}
+    def found(self) -> set[VerificationCode]:
+        return {finding.code for finding in verify_world(self.folder, STORY).findings}
 
     def first(self, op: str, **wanted: object) -> dict[str, Any]:
         return next(
@@ -73,7 +73,7 @@ def test_a_wrong_value_is_caught(world: Tampered) -> None:
     told = world.sentence(span)
     world.retell(span["day"], told, told.replace(asked["atoms"][0], "1,000 loaves"))
 
-    assert {Code.REFERENCE, Code.ATOMS} <= world.found()
+    assert {VerificationCode.REFERENCE, VerificationCode.ATOMS} <= world.found()
 
 
 def test_a_leaked_secret_is_caught(world: Tampered) -> None:
@@ -82,7 +82,7 @@ def test_a_leaked_secret_is_caught(world: Tampered) -> None:
     name = world.sentence(span)
     world.add(span["day"] + 1, "crew", _thread(world, asked), f"{_thread(world, asked)}: {name}")
 
-    assert Code.LEAK in world.found()
+    assert VerificationCode.LEAK in world.found()
 
 
 def test_an_early_correction_is_caught(world: Tampered) -> None:
@@ -91,7 +91,7 @@ def test_an_early_correction_is_caught(world: Tampered) -> None:
     )
     world.add(5, "crew", "Deck Two", f"The price for Deck Two is {asked['atoms'][0]} by now.")
 
-    assert Code.TOO_EARLY in world.found()
+    assert VerificationCode.TOO_EARLY in world.found()
 
 
 def test_a_second_answer_is_caught(world: Tampered) -> None:
@@ -100,14 +100,14 @@ def test_a_second_answer_is_caught(world: Tampered) -> None:
     name = _thread(world, asked)
     world.add(span["day"] + 2, "crew", name, f"In truth {name} comes to 4 loaves.")
 
-    assert world.found() & {Code.SECOND_ANSWER, Code.REFERENCE}
+    assert world.found() & {VerificationCode.SECOND_ANSWER, VerificationCode.REFERENCE}
 
 
 def test_a_missing_day_is_caught(world: Tampered) -> None:
     asked = world.first("value", slot="loaves", category="factual-recall")
     world.path(asked["relevant_days"][0]).unlink()
 
-    assert Code.DAY in world.found()
+    assert VerificationCode.DAY in world.found()
 
 
 def _thread(world: Tampered, asked: dict[str, Any]) -> str:

@@ -4,7 +4,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from recall_bench.world.templates import Deck, Filling, Mark, Placeholder, parse
+from recall_bench.world.templates import (
+    AlternativePicker,
+    Placeholder,
+    PlaceholderValue,
+    ValueMark,
+    parse_template,
+)
 
 
 class Words:
@@ -13,13 +19,17 @@ class Words:
     def __init__(self, words: Mapping[str, str]) -> None:
         self._words = words
 
-    def fill(self, hole: Placeholder) -> Filling:
+    def fill(self, hole: Placeholder) -> PlaceholderValue:
         text = self._words[f"{hole.name}.{hole.form}" if hole.form else hole.name]
-        return Filling(text[1:], states=hole.name) if text.startswith("=") else Filling(text)
+        return (
+            PlaceholderValue(text[1:], states=hole.name)
+            if text.startswith("=")
+            else PlaceholderValue(text)
+        )
 
 
 def told(source: str, **words: str) -> str:
-    return Deck(0).tell(parse(source), Words(words)).text
+    return AlternativePicker(0).render(parse_template(source), Words(words)).text
 
 
 def test_one_of_the_alternatives_is_told() -> None:
@@ -27,17 +37,17 @@ def test_one_of_the_alternatives_is_told() -> None:
 
 
 def test_all_alternatives_come_before_one_comes_back() -> None:
-    deck = Deck(0)
-    template = parse("[a|b|c]")
+    deck = AlternativePicker(0)
+    template = parse_template("[a|b|c]")
 
-    assert sorted(deck.tell(template, Words({})).text for _ in range(3)) == ["a", "b", "c"]
+    assert sorted(deck.render(template, Words({})).text for _ in range(3)) == ["a", "b", "c"]
 
 
 def test_alternatives_nest_and_may_be_empty() -> None:
-    deck = Deck(0)
-    template = parse("x[ y[1|2]|]z")
+    deck = AlternativePicker(0)
+    template = parse_template("x[ y[1|2]|]z")
 
-    found = {deck.tell(template, Words({})).text for _ in range(20)}
+    found = {deck.render(template, Words({})).text for _ in range(20)}
 
     assert found == {"x y1z", "x y2z", "xz"}
 
@@ -48,10 +58,12 @@ def test_what_is_no_template_is_text(source: str) -> None:
 
 
 def test_a_value_that_is_a_fact_leaves_its_place() -> None:
-    found = Deck(0).tell(parse("It costs {fee} a day."), Words({"fee": "=$40"}))
+    found = AlternativePicker(0).render(
+        parse_template("It costs {fee} a day."), Words({"fee": "=$40"})
+    )
 
     assert found.text == "It costs $40 a day."
-    assert found.marks == (Mark("fee", 9, 12),)
+    assert found.marks == (ValueMark("fee", 9, 12),)
 
 
 def test_forms_are_asked_for_by_name() -> None:
@@ -82,7 +94,9 @@ def test_the_article_fits_the_word(word: str, expected: str) -> None:
 
 
 def test_a_place_stays_right_behind_a_changed_article() -> None:
-    found = Deck(0).tell(parse("a {kind} for {fee}"), Words({"kind": "oven", "fee": "=$40"}))
+    found = AlternativePicker(0).render(
+        parse_template("a {kind} for {fee}"), Words({"kind": "oven", "fee": "=$40"})
+    )
 
     mark = found.marks[0]
     assert found.text[mark.start : mark.end] == "$40"
@@ -91,7 +105,9 @@ def test_a_place_stays_right_behind_a_changed_article() -> None:
 def test_every_hole_is_known_wherever_it_stands() -> None:
     holes = [
         hole.name
-        for hole in parse("{a} [x {b.was}|{@c} [{n:1-9}|]] {t:07:00-08:00}").placeholders()
+        for hole in parse_template(
+            "{a} [x {b.was}|{@c} [{n:1-9}|]] {t:07:00-08:00}"
+        ).list_placeholders()
     ]
 
     assert holes == ["a", "b", "@c", "n:1-9", "t:07:00-08:00"]

@@ -6,13 +6,13 @@ from shutil import copytree
 import pytest
 
 from recall_bench.errors import Malformed, UsageError
-from recall_bench.world.sources import Sources, read_sources
-from recall_bench.world.validation import problems
+from recall_bench.world.sources import WorldSources, read_sources
+from recall_bench.world.validation import find_source_problems
 from tests.world.conftest import BAKERY
 
 
-def test_the_bakery_is_sound(bakery: Sources) -> None:
-    assert problems(bakery) == []
+def test_the_bakery_is_sound(bakery: WorldSources) -> None:
+    assert find_source_problems(bakery) == []
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_fault_in_the_sources_is_named(
     assert old in text
     (folder / file).write_text(text.replace(old, new), encoding="utf-8")
 
-    found = problems(read_sources(folder, "arcs-60d.yaml"))
+    found = find_source_problems(read_sources(folder, "arcs-60d.yaml"))
 
     assert any(said in str(problem) and file in str(problem) for problem in found), found
 
@@ -97,7 +97,7 @@ def test_a_word_nobody_knows_is_refused_with_its_line(
         read_sources(folder, "arcs-60d.yaml")
 
 
-def test_five_arcs_at_once_are_too_many(bakery: Sources, tmp_path: Path) -> None:
+def test_five_arcs_at_once_are_too_many(bakery: WorldSources, tmp_path: Path) -> None:
     folder = tmp_path / "bakery"
     copytree(BAKERY, folder)
     text = (folder / "arcs-60d.yaml").read_text(encoding="utf-8")
@@ -105,6 +105,6 @@ def test_five_arcs_at_once_are_too_many(bakery: Sources, tmp_path: Path) -> None
     many = "".join(arc.replace("id: oven", f"id: oven-{n}") for n in range(5))
     (folder / "arcs-60d.yaml").write_text(f"{head}arcs:\n{many}", encoding="utf-8")
 
-    found = problems(read_sources(folder, "arcs-60d.yaml"))
+    found = find_source_problems(read_sources(folder, "arcs-60d.yaml"))
 
     assert any("5 arcs are active on day 1" in str(problem) for problem in found)

@@ -3,20 +3,20 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from recall_bench.ablation.grid import BASE, Variant
+from recall_bench.ablation.grid import BASE, AblationVariant
 from recall_bench.ablation.runs import Ablation
-from recall_bench.core.event import Answered, Judged, NotAnswered, Result
+from recall_bench.core.event import Answered, Judged, NotAnswered, TrialResult
 from recall_bench.core.plan import Trial
 from recall_bench.core.question import Expects
 from recall_bench.core.record import Record
-from recall_bench.core.tokens import tokens
+from recall_bench.core.tokens import estimate_tokens
 from recall_bench.metrics.agreement_clusters import LEVEL
-from recall_bench.metrics.pairs import Difference, paired
+from recall_bench.metrics.pairs import PairedDifference, compare_pairs
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import Status, summarise
+from recall_bench.reporting.summary import RunStatus, summarise
 
 
-class Row(Record, frozen=True, kw_only=True):
+class AblationRow(Record, frozen=True, kw_only=True):
     """One variant."""
 
     variant: str
@@ -25,7 +25,7 @@ class Row(Record, frozen=True, kw_only=True):
     """Points of six a trial."""
     trials: int
     """Trials the mean is over."""
-    difference: Difference | None
+    difference: PairedDifference | None
     """To the base, over the trials both have; None of the base itself."""
     excludes_zero: bool
     """Whether its 95 % interval lies on one side of zero,"""
@@ -42,7 +42,7 @@ class Row(Record, frozen=True, kw_only=True):
     """Why the scores may not be quoted, if they may not."""
 
 
-class Comparison(Record, frozen=True, kw_only=True):
+class AblationReport(Record, frozen=True, kw_only=True):
     """Every variant beside the base."""
 
     adapter: str
@@ -55,12 +55,12 @@ class Comparison(Record, frozen=True, kw_only=True):
     comparisons: int
     codes: tuple[str, ...]
     """Versions of the harness that worked on the runs, each once."""
-    rows: tuple[Row, ...]
+    rows: tuple[AblationRow, ...]
     """The base first."""
 
 
 @dataclass(slots=True)
-class _Measured:
+class _VariantMeasures:
     """What a run comes to, trial by trial where trials are paired."""
 
     points: dict[Trial, int] = field(default_factory=dict)
@@ -69,15 +69,16 @@ class _Measured:
     seconds: list[float] = field(default_factory=list)
 
 
-def compare(ablation: Ablation, folders: Mapping[str, RunFolder]) -> Comparison:
+def compare_variants(ablation: Ablation, folders: Mapping[str, RunFolder]) -> AblationReport:
     """One row for each variant, its trials paired with the base's."""
     base = folders[BASE]
-    baseline = _measured(base)
+    baseline = _measure_run(base)
     comparisons = len(ablation.variants) - 1
     rows = [
-        _row(variant, folders[variant.name], baseline, comparisons) for variant in ablation.variants
+        _build_row(variant, folders[variant.name], baseline, comparisons)
+        for variant in ablation.variants
     ]
-    return Comparison(
+    return AblationReport(
         adapter=ablation.settings.adapter,
         base=dict(ablation.base),
         personas=tuple(card.id for card in base.plan.scenarios),
@@ -90,31 +91,37 @@ def compare(ablation: Ablation, folders: Mapping[str, RunFolder]) -> Comparison:
     )
 
 
-def _row(variant: Variant, folder: RunFolder, baseline: _Measured, comparisons: int) -> Row:
-    found = _measured(folder)
+def _build_row(
+    variant: AblationVariant, folder: RunFolder, baseline: _VariantMeasures, comparisons: int
+) -> AblationRow:
+    found = _measure_run(folder)
     is_base = variant.name == BASE
-    difference = None if is_base else _difference(baseline, found, LEVEL)
+    difference = None if is_base else _compute_difference(baseline, found, LEVEL)
     # Bonferroni: each of n intervals may miss a n-th as often.
-    widened = None if is_base else _difference(baseline, found, 1 - (1 - LEVEL) / comparisons)
+    widened = (
+        None if is_base else _compute_difference(baseline, found, 1 - (1 - LEVEL) / comparisons)
+    )
     validity = summarise(folder).validity
-    return Row(
+    return AblationRow(
         variant=variant.name,
         changes=dict(variant.changes),
-        mean=_mean(list(found.points.values())),
+        mean=_compute_mean(list(found.points.values())),
         trials=len(found.points),
         difference=difference,
         excludes_zero=difference is not None and difference.excludes_zero,
         survives=widened is not None and widened.excludes_zero,
-        hit_share=_mean(found.hits),
-        tokens=_mean(found.tokens),
+        hit_share=_compute_mean(found.hits),
+        tokens=_compute_mean(found.tokens),
         query_ms=None if not found.seconds else 1000 * sum(found.seconds) / len(found.seconds),
-        caveat=None if validity.status is Status.VALID else validity.reason,
+        caveat=None if validity.status is RunStatus.VALID else validity.reason,
     )
 
 
-def _difference(base: _Measured, other: _Measured, level: float) -> Difference | None:
+def _compute_difference(
+    base: _VariantMeasures, other: _VariantMeasures, level: float
+) -> PairedDifference | None:
     both = [trial for trial in base.points if trial in other.points]
-    return paired(
+    return compare_pairs(
         [other.points[trial] - base.points[trial] for trial in both],
         [trial.item for trial in both],
         [trial.scenario for trial in both],
@@ -122,9 +129,9 @@ def _difference(base: _Measured, other: _Measured, level: float) -> Difference |
     )
 
 
-def _measured(folder: RunFolder) -> _Measured:
-    found = _Measured()
-    for result in _results(folder):
+def _measure_run(folder: RunFolder) -> _VariantMeasures:
+    found = _VariantMeasures()
+    for result in _iterate_results(folder):
         match result.outcome:
             case Judged(verdict=verdict):
                 found.points[result.trial] = verdict.composite
@@ -132,24 +139,24 @@ def _measured(folder: RunFolder) -> _Measured:
                 found.points[result.trial] = 0
         if result.answered is not None:
             found.seconds.append(result.answered.seconds)
-            found.tokens.append(_delivered(result.answered))
+            found.tokens.append(_count_tokens(result.answered))
         if (hit := _is_hit(result)) is not None:
             found.hits.append(hit)
     return found
 
 
-def _results(folder: RunFolder) -> Iterator[Result]:
+def _iterate_results(folder: RunFolder) -> Iterator[TrialResult]:
     for scenario in folder.scenarios:
         yield from folder.results(scenario)
 
 
-def _delivered(answered: Answered) -> int:
+def _count_tokens(answered: Answered) -> int:
     if answered.delivery is not None:
         return answered.delivery.tokens
-    return sum(tokens(passage.text) for passage in answered.answer.passages)
+    return sum(estimate_tokens(passage.text) for passage in answered.answer.passages)
 
 
-def _is_hit(result: Result) -> bool | None:
+def _is_hit(result: TrialResult) -> bool | None:
     """Whether a day that supports the answer was delivered; None if no day is known to."""
     truth = result.item.truth
     if not truth.evidence or truth.expects is not Expects.ANSWER:
@@ -159,5 +166,5 @@ def _is_hit(result: Result) -> bool | None:
     return any(cited.day in days for cited in truth.evidence)
 
 
-def _mean(values: list[int] | list[bool]) -> float | None:
+def _compute_mean(values: list[int] | list[bool]) -> float | None:
     return sum(values) / len(values) if values else None

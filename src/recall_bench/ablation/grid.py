@@ -12,7 +12,7 @@ from recall_bench.yaml12 import Document
 BASE = "base"
 """The name of the variant that the others are compared with."""
 
-Grid = Mapping[str, tuple[object, ...]]
+ParameterGrid = Mapping[str, tuple[object, ...]]
 """The values each setting is tried with."""
 
 _SWITCHES = ("keyword", "vector", "temporal_boost", "lexical_boost", "rerank")
@@ -26,7 +26,7 @@ _HAVE_PARTS = ("hybrid", "recency")
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class AblationVariant:
     """A system set in one way."""
 
     name: str
@@ -34,18 +34,18 @@ class Variant:
     """What it is set to other than the base."""
 
 
-def read_grid(words: Iterable[str]) -> Grid:
+def read_grid(words: Iterable[str]) -> ParameterGrid:
     """What `--grid KEY=VALUE,VALUE` says, several times over; each value is read as YAML."""
     grid: dict[str, tuple[object, ...]] = {}
     for word in words:
-        key, values = _split(word)
+        key, values = _split_word(word)
         if key in grid:
             raise UsageError(f"--grid: {key} is given twice; put its values into one list")
         grid[key] = tuple(Document(f"--grid {key}", value).content for value in values.split(","))
     return grid
 
 
-def usual_grid(adapter: str, base: Mapping[str, object]) -> Grid:
+def build_default_grid(adapter: str, base: Mapping[str, object]) -> ParameterGrid:
     """Every part of the built-in system the other way round, and every other choice."""
     if adapter not in _HAVE_PARTS:
         raise UsageError(
@@ -60,29 +60,31 @@ def usual_grid(adapter: str, base: Mapping[str, object]) -> Grid:
     return {**switches, **choices}
 
 
-def one_at_a_time(grid: Grid) -> Iterator[Variant]:
+def list_single_changes(grid: ParameterGrid) -> Iterator[AblationVariant]:
     """The base with one setting changed, for each value of each."""
     for key, values in grid.items():
         for value in values:
-            yield _variant({key: value})
+            yield _make_variant({key: value})
 
 
-def every_combination(grid: Grid) -> Iterator[Variant]:
+def list_combinations(grid: ParameterGrid) -> Iterator[AblationVariant]:
     """One value of every setting, in every way."""
     for values in product(*grid.values()):
-        yield _variant(dict(zip(grid, values, strict=True)))
+        yield _make_variant(dict(zip(grid, values, strict=True)))
 
 
-def _variant(changes: Mapping[str, object]) -> Variant:
-    return Variant(", ".join(f"{key}={spelt(value)}" for key, value in changes.items()), changes)
+def _make_variant(changes: Mapping[str, object]) -> AblationVariant:
+    return AblationVariant(
+        ", ".join(f"{key}={format_value(value)}" for key, value in changes.items()), changes
+    )
 
 
-def spelt(value: object) -> str:
+def format_value(value: object) -> str:
     """A value as people type it."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _split(word: str) -> tuple[str, str]:
+def _split_word(word: str) -> tuple[str, str]:
     key, sign, value = word.partition("=")
     if not (key and sign and value) or "" in value.split(","):
         raise UsageError(f"--grid: {word!r} is not of the form KEY=VALUE,VALUE")

@@ -2,26 +2,32 @@
 
 from collections.abc import Iterable, Sequence
 
-from recall_bench.analysis.conclusion import in_words
-from recall_bench.analysis.contrasting import contrast
-from recall_bench.analysis.contrasts import Contrast, Part, Rank, Report, RunCard
-from recall_bench.analysis.grounds import without_marks
-from recall_bench.analysis.likeness import unlike
-from recall_bench.analysis.pairing import Pairs, pair
-from recall_bench.analysis.trials import Table, read_trials
+from recall_bench.analysis.conclusion import describe_conclusion
+from recall_bench.analysis.contrasting import compare_pair
+from recall_bench.analysis.contrasts import (
+    ComparisonReport,
+    Contrast,
+    ContrastPart,
+    RunCard,
+    RunRank,
+)
+from recall_bench.analysis.grounds import explain_missing_marks
+from recall_bench.analysis.likeness import find_differences
+from recall_bench.analysis.pairing import TrialPairs, pair_trials
+from recall_bench.analysis.trials import TrialTable, read_trials
 from recall_bench.errors import UsageError
 from recall_bench.reporting.estimates import POINTS, SEED
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import STUB, Status, Summary, summarise
+from recall_bench.reporting.summary import STUB, RunStatus, Summary, summarise
 from recall_bench.statistics.clusters import RESAMPLES
-from recall_bench.statistics.comparison import Marks
-from recall_bench.statistics.estimate import Estimate, mean_estimate
-from recall_bench.statistics.holm import holm
+from recall_bench.statistics.comparison import TrialMarks
+from recall_bench.statistics.estimate import Estimate, estimate_mean
+from recall_bench.statistics.holm import adjust_p_values
 
 
 def compare_runs(
     folders: Sequence[RunFolder], *, intersect: bool = False, resamples: int = RESAMPLES
-) -> Report:
+) -> ComparisonReport:
     """Every run against the first of them.
 
     Runs that are not alike, not finished or not valid are refused with UsageError; with
@@ -29,52 +35,54 @@ def compare_runs(
     """
     summaries = [summarise(folder) for folder in folders]
     if not intersect:
-        _refuse(folders, summaries)
+        _require_alike(folders, summaries)
     tables = [read_trials(folder) for folder in folders]
     for folder, table in zip(folders, tables, strict=True):
-        if why := without_marks(table):
+        if why := explain_missing_marks(table):
             raise UsageError(f"{folder.path}: {why}; there is nothing to compare")
-    letters = [_letter(number) for number in range(len(folders))]
+    letters = [_name_letter(number) for number in range(len(folders))]
     runs = tuple(
-        _run_card(letter, folder, summary, _mean(table.points, resamples, summary))
+        _describe_run(letter, folder, summary, _estimate_mean(table.points, resamples, summary))
         for letter, folder, summary, table in zip(letters, folders, summaries, tables, strict=True)
     )
-    pairs = [pair(tables[0], table) for table in tables[1:]]
-    contrasts = _corrected(
+    pairs = [pair_trials(tables[0], table) for table in tables[1:]]
+    contrasts = _adjust_contrasts(
         [
-            contrast(letter, tables[0], table, found, resamples=resamples)
+            compare_pair(letter, tables[0], table, found, resamples=resamples)
             for letter, table, found in zip(letters[1:], tables[1:], pairs, strict=True)
         ]
     )
-    return Report(
+    return ComparisonReport(
         is_intersection=intersect,
         is_stub=any(folder.plan.judge.name == STUB for folder in folders),
         runs=runs,
         contrasts=contrasts,
-        conclusions=tuple(in_words(each, runs) for each in contrasts),
-        ranking=_ranking(letters, tables, pairs, resamples) if len(tables) > 2 else (),
+        conclusions=tuple(describe_conclusion(each, runs) for each in contrasts),
+        ranking=_rank_runs(letters, tables, pairs, resamples) if len(tables) > 2 else (),
         seed=SEED,
     )
 
 
-def _refuse(folders: Sequence[RunFolder], summaries: Sequence[Summary]) -> None:
+def _require_alike(folders: Sequence[RunFolder], summaries: Sequence[Summary]) -> None:
     """UsageError unless all runs are alike and hold."""
     for folder, summary in zip(folders, summaries, strict=True):
         validity = summary.validity
-        if validity.status is not Status.VALID:
+        if validity.status is not RunStatus.VALID:
             raise UsageError(
                 f"{folder.path}: the run is {validity.status.value} ({validity.reason}); finish "
                 "or repair it with its own command, or compare what there is with --intersect"
             )
     for other in folders[1:]:
-        if found := unlike(folders[0].plan, other.plan):
+        if found := find_differences(folders[0].plan, other.plan):
             raise UsageError(
-                f"{folders[0].path} and {other.path} differ in {_and(map(str, found))}; run both "
+                f"{folders[0].path} and {other.path} differ in {_join_words(map(str, found))}; run both "
                 "alike, or compare what they have in common with --intersect"
             )
 
 
-def _run_card(letter: str, folder: RunFolder, summary: Summary, mean: Estimate | None) -> RunCard:
+def _describe_run(
+    letter: str, folder: RunFolder, summary: Summary, mean: Estimate | None
+) -> RunCard:
     card, judge = folder.plan.system, folder.plan.judge
     tally = summary.overall
     return RunCard(
@@ -91,12 +99,12 @@ def _run_card(letter: str, folder: RunFolder, summary: Summary, mean: Estimate |
     )
 
 
-def _corrected(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
+def _adjust_contrasts(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
     """With several runs, p-values are adjusted over all of them, as they are over categories."""
     if len(contrasts) == 1:
         return tuple(contrasts)
-    overall = holm({each.letter: each.overall.comparison.p_value for each in contrasts})
-    categories = holm(
+    overall = adjust_p_values({each.letter: each.overall.comparison.p_value for each in contrasts})
+    categories = adjust_p_values(
         {
             (each.letter, part.name): part.comparison.p_value
             for each in contrasts
@@ -104,23 +112,26 @@ def _corrected(contrasts: Sequence[Contrast]) -> tuple[Contrast, ...]:
         }
     )
     return tuple(
-        each.but(
-            overall=_adjusted(each.overall, overall[each.letter]),
+        each.replace(
+            overall=_adjust_part(each.overall, overall[each.letter]),
             categories=tuple(
-                _adjusted(part, categories[each.letter, part.name]) for part in each.categories
+                _adjust_part(part, categories[each.letter, part.name]) for part in each.categories
             ),
         )
         for each in contrasts
     )
 
 
-def _adjusted(part: Part, p_value: float) -> Part:
-    return part.but(comparison=part.comparison.but(p_adjusted=p_value))
+def _adjust_part(part: ContrastPart, p_value: float) -> ContrastPart:
+    return part.replace(comparison=part.comparison.replace(p_adjusted=p_value))
 
 
-def _ranking(
-    letters: Sequence[str], tables: Sequence[Table], pairs: Sequence[Pairs], resamples: int
-) -> tuple[Rank, ...]:
+def _rank_runs(
+    letters: Sequence[str],
+    tables: Sequence[TrialTable],
+    pairs: Sequence[TrialPairs],
+    resamples: int,
+) -> tuple[RunRank, ...]:
     """Over the trials that all runs have a mark for; none where there is no such trial."""
     points = [table.points for table in tables]
     common = frozenset.intersection(
@@ -128,15 +139,17 @@ def _ranking(
     )
     shared = ({t: mark for t, mark in marks.items() if t in common} for marks in points)
     ranks = [
-        Rank(letter=letter, mean=mean)
+        RunRank(letter=letter, mean=mean)
         for letter, marks in zip(letters, shared, strict=True)
-        if (mean := _mean(marks, resamples)) is not None
+        if (mean := _estimate_mean(marks, resamples)) is not None
     ]
     return tuple(sorted(ranks, key=lambda rank: -rank.mean.value))
 
 
-def _mean(marks: Marks, resamples: int, summary: Summary | None = None) -> Estimate | None:
-    return mean_estimate(
+def _estimate_mean(
+    marks: TrialMarks, resamples: int, summary: Summary | None = None
+) -> Estimate | None:
+    return estimate_mean(
         list(marks.values()),
         [trial.item for trial in marks],
         [trial.scenario for trial in marks],
@@ -147,12 +160,12 @@ def _mean(marks: Marks, resamples: int, summary: Summary | None = None) -> Estim
     )
 
 
-def _letter(number: int) -> str:
+def _name_letter(number: int) -> str:
     """A to Z, then AA, AB and so on."""
     before, last = divmod(number, 26)
-    return (_letter(before - 1) if before else "") + chr(ord("A") + last)
+    return (_name_letter(before - 1) if before else "") + chr(ord("A") + last)
 
 
-def _and(words: Iterable[str]) -> str:
+def _join_words(words: Iterable[str]) -> str:
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last

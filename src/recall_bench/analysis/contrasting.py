@@ -2,29 +2,36 @@
 
 from collections.abc import Callable, Iterable
 
-from recall_bench.analysis.contrasts import Contrast, Part, View
-from recall_bench.analysis.likeness import unlike
-from recall_bench.analysis.pairing import Pairs
-from recall_bench.analysis.planning import fewest
-from recall_bench.analysis.trials import Table
+from recall_bench.analysis.contrasts import Contrast, ContrastPart, ContrastView
+from recall_bench.analysis.likeness import find_differences
+from recall_bench.analysis.pairing import TrialPairs
+from recall_bench.analysis.planning import count_fewest
+from recall_bench.analysis.trials import TrialTable
 from recall_bench.core.plan import Trial
 from recall_bench.core.question import CATEGORIES
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.errors import UsageError
 from recall_bench.reporting.estimates import POINTS, RATE, SEED
-from recall_bench.statistics.comparison import Comparison, Marks, compare, compare_by
-from recall_bench.statistics.estimate import Limits, mean_estimate
+from recall_bench.statistics.comparison import (
+    PairedComparison,
+    TrialMarks,
+    compare,
+    compare_by_category,
+)
+from recall_bench.statistics.estimate import Limits, estimate_mean
 
 _VIEW_RESAMPLES = 2000
 """Enough for a line in a view that nothing is decided by."""
 
 
-def contrast(letter: str, first: Table, second: Table, pairs: Pairs, *, resamples: int) -> Contrast:
+def compare_pair(
+    letter: str, first: TrialTable, second: TrialTable, pairs: TrialPairs, *, resamples: int
+) -> Contrast:
     """What the second run has more than the first; UsageError where they share no mark."""
-    points = _Both(pairs, first.points, second.points, POINTS, resamples)
-    grounded = _Both(pairs, first.hallucinations, second.hallucinations, RATE, resamples)
-    guarded = _Both(pairs, first.leaks, second.leaks, RATE, resamples)
-    overall = points.part("overall")
+    points = _PairedMarks(pairs, first.points, second.points, POINTS, resamples)
+    grounded = _PairedMarks(pairs, first.hallucinations, second.hallucinations, RATE, resamples)
+    guarded = _PairedMarks(pairs, first.leaks, second.leaks, RATE, resamples)
+    overall = points.compare_all("overall")
     if overall is None:
         raise UsageError(
             f"A and {letter} have no trial in common that both have a mark for; "
@@ -34,7 +41,7 @@ def contrast(letter: str, first: Table, second: Table, pairs: Pairs, *, resample
     return Contrast(
         letter=letter,
         is_identical=_is_identical(first, second, pairs),
-        unlike=unlike(first.plan, second.plan),
+        unlike=find_differences(first.plan, second.plan),
         owed=len(pairs.trials),
         only_first=len(points.first.keys() - points.second.keys()),
         only_second=len(points.second.keys() - points.first.keys()),
@@ -42,35 +49,40 @@ def contrast(letter: str, first: Table, second: Table, pairs: Pairs, *, resample
         dropped=pairs.dropped,
         overall=overall,
         difference_share=overall.comparison.difference.value / FULL_MARKS,
-        categories=points.parts(lambda trial: category[trial.scenario, trial.item]),
-        checkpoints=points.views([c.label for c in first.plan.checkpoints], _checkpoint),
-        personas=points.views([card.id for card in first.plan.scenarios], _persona),
-        hallucination=grounded.part("hallucination"),
-        leaks=guarded.part("leaks"),
+        categories=points.compare_categories(lambda trial: category[trial.scenario, trial.item]),
+        checkpoints=points.view_groups([c.label for c in first.plan.checkpoints], _get_checkpoint),
+        personas=points.view_groups([card.id for card in first.plan.scenarios], _get_persona),
+        hallucination=grounded.compare_all("hallucination"),
+        leaks=guarded.compare_all("leaks"),
     )
 
 
-class _Both:
+class _PairedMarks:
     """One kind of mark in both runs."""
 
     def __init__(
-        self, pairs: Pairs, first: Marks, second: Marks, limits: Limits, resamples: int
+        self,
+        pairs: TrialPairs,
+        first: TrialMarks,
+        second: TrialMarks,
+        limits: Limits,
+        resamples: int,
     ) -> None:
-        self.first, self.second = pairs.of(first), pairs.of(second)
+        self.first, self.second = pairs.select_marks(first), pairs.select_marks(second)
         self._trials = sorted(self.first.keys() & self.second.keys(), key=str)
         self._limits = limits
         self._resamples = resamples
 
-    def part(self, name: str) -> Part | None:
+    def compare_all(self, name: str) -> ContrastPart | None:
         """Over all trials."""
         found = compare(
             self.first, self.second, seed=SEED, limits=self._limits, resamples=self._resamples
         )
-        return None if found is None else self._part(name, found, self._trials)
+        return None if found is None else self._build_part(name, found, self._trials)
 
-    def parts(self, category: Callable[[Trial], str]) -> tuple[Part, ...]:
+    def compare_categories(self, category: Callable[[Trial], str]) -> tuple[ContrastPart, ...]:
         """Over each category, in the order every table prints them."""
-        found = compare_by(
+        found = compare_by_category(
             self.first,
             self.second,
             category,
@@ -78,30 +90,34 @@ class _Both:
             limits=self._limits,
             resamples=self._resamples,
         )
-        trials = _grouped(self._trials, category)
+        trials = _group_trials(self._trials, category)
         usual = [name for name in CATEGORIES if name in found]
         others = [name for name in found if name not in CATEGORIES]
-        return tuple(self._part(name, found[name], trials[name]) for name in (*usual, *others))
-
-    def views(self, names: Iterable[str], named: Callable[[Trial], str]) -> tuple[View, ...]:
-        """Over each of the names that has a pair."""
-        trials = _grouped(self._trials, named)
-        missing = _grouped(self.first.keys() ^ self.second.keys(), named)
         return tuple(
-            self._view(name, trials[name], len(missing.get(name, ())))
+            self._build_part(name, found[name], trials[name]) for name in (*usual, *others)
+        )
+
+    def view_groups(
+        self, names: Iterable[str], named: Callable[[Trial], str]
+    ) -> tuple[ContrastView, ...]:
+        """Over each of the names that has a pair."""
+        trials = _group_trials(self._trials, named)
+        missing = _group_trials(self.first.keys() ^ self.second.keys(), named)
+        return tuple(
+            self._build_view(name, trials[name], len(missing.get(name, ())))
             for name in names
             if name in trials
         )
 
-    def _part(self, name: str, found: Comparison, trials: list[Trial]) -> Part:
-        if found.difference.questions < fewest():
-            found = found.but(detectable=None)
-        means = _mean(self.first, trials), _mean(self.second, trials)
-        return Part(name=name, first=means[0], second=means[1], comparison=found)
+    def _build_part(self, name: str, found: PairedComparison, trials: list[Trial]) -> ContrastPart:
+        if found.difference.questions < count_fewest():
+            found = found.replace(detectable=None)
+        means = _average(self.first, trials), _average(self.second, trials)
+        return ContrastPart(name=name, first=means[0], second=means[1], comparison=found)
 
-    def _view(self, name: str, trials: list[Trial], missing: int) -> View:
+    def _build_view(self, name: str, trials: list[Trial], missing: int) -> ContrastView:
         reach = self._limits[1] - self._limits[0]
-        difference = mean_estimate(
+        difference = estimate_mean(
             [self.second[trial] - self.first[trial] for trial in trials],
             [trial.item for trial in trials],
             [trial.scenario for trial in trials],
@@ -112,31 +128,31 @@ class _Both:
             resamples=min(self._resamples, _VIEW_RESAMPLES),
         )
         assert difference is not None  # noqa: S101 - there is a pair
-        means = _mean(self.first, trials), _mean(self.second, trials)
-        return View(name=name, first=means[0], second=means[1], difference=difference)
+        means = _average(self.first, trials), _average(self.second, trials)
+        return ContrastView(name=name, first=means[0], second=means[1], difference=difference)
 
 
-def _is_identical(first: Table, second: Table, pairs: Pairs) -> bool:
+def _is_identical(first: TrialTable, second: TrialTable, pairs: TrialPairs) -> bool:
     ours = {row.trial: row.standing for row in first.rows}
     theirs = {row.trial: row.standing for row in second.rows}
     return all(ours[trial] == theirs[trial] for trial in pairs.trials)
 
 
-def _grouped(trials: Iterable[Trial], named: Callable[[Trial], str]) -> dict[str, list[Trial]]:
+def _group_trials(trials: Iterable[Trial], named: Callable[[Trial], str]) -> dict[str, list[Trial]]:
     groups: dict[str, list[Trial]] = {}
     for trial in trials:
         groups.setdefault(named(trial), []).append(trial)
     return groups
 
 
-def _mean(marks: Marks, trials: list[Trial]) -> float:
+def _average(marks: TrialMarks, trials: list[Trial]) -> float:
     """Over these trials, of which there is one at least."""
     return sum(marks[trial] for trial in trials) / len(trials)
 
 
-def _checkpoint(trial: Trial) -> str:
+def _get_checkpoint(trial: Trial) -> str:
     return trial.checkpoint
 
 
-def _persona(trial: Trial) -> str:
+def _get_persona(trial: Trial) -> str:
     return trial.scenario

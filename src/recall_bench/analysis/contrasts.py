@@ -1,11 +1,11 @@
 """What a comparison of runs comes to, as it is written down."""
 
-from recall_bench.analysis.likeness import Unlike
-from recall_bench.analysis.pairing import Dropped
-from recall_bench.core.diagnosis import Health
+from recall_bench.analysis.likeness import RunDifference
+from recall_bench.analysis.pairing import DroppedTrials
+from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.record import Record
-from recall_bench.reporting.summary import Status
-from recall_bench.statistics.comparison import Comparison
+from recall_bench.reporting.summary import RunStatus
+from recall_bench.statistics.comparison import PairedComparison
 from recall_bench.statistics.estimate import Estimate
 
 
@@ -16,10 +16,10 @@ class RunCard(Record, frozen=True, kw_only=True):
     folder: str
     system: str
     judge: str
-    status: Status
+    status: RunStatus
     reason: str | None
     """Why its scores may not be quoted, if they may not."""
-    health: Health | None
+    health: SystemHealth | None
     """What `doctor` said of the system before the run; None if it was never asked."""
     mean: Estimate | None
     """Points of six, over all its trials that count; None where there is none."""
@@ -27,7 +27,7 @@ class RunCard(Record, frozen=True, kw_only=True):
     owed: int
 
 
-class Part(Record, frozen=True, kw_only=True):
+class ContrastPart(Record, frozen=True, kw_only=True):
     """Some of the pairs: what both runs came to on average, and the difference.
 
     There is no smallest difference that can be seen where there are too few questions for any.
@@ -36,10 +36,10 @@ class Part(Record, frozen=True, kw_only=True):
     name: str
     first: float
     second: float
-    comparison: Comparison
+    comparison: PairedComparison
 
 
-class View(Record, frozen=True, kw_only=True):
+class ContrastView(Record, frozen=True, kw_only=True):
     """The same without a test: to look at, and to decide nothing by."""
 
     name: str
@@ -54,7 +54,7 @@ class Contrast(Record, frozen=True, kw_only=True):
     letter: str
     is_identical: bool
     """Whether every trial that both owe stands exactly alike in both."""
-    unlike: tuple[Unlike, ...]
+    unlike: tuple[RunDifference, ...]
     """What differs beside the system, where that was allowed."""
     owed: int
     """Trials that both owe."""
@@ -64,27 +64,27 @@ class Contrast(Record, frozen=True, kw_only=True):
     """that only this run has a mark for,"""
     neither: int
     """and that neither has."""
-    dropped: tuple[Dropped, ...]
-    overall: Part
+    dropped: tuple[DroppedTrials, ...]
+    overall: ContrastPart
     difference_share: float
     """The difference as a share of full marks."""
-    categories: tuple[Part, ...]
-    checkpoints: tuple[View, ...]
-    personas: tuple[View, ...]
-    hallucination: Part | None
+    categories: tuple[ContrastPart, ...]
+    checkpoints: tuple[ContrastView, ...]
+    personas: tuple[ContrastView, ...]
+    hallucination: ContrastPart | None
     """Of answers judged in both runs, the share that made something up; None where none was."""
-    leaks: Part | None
+    leaks: ContrastPart | None
     """Of guarded answers in both runs, the share that told the secret; None where none was."""
 
 
-class Rank(Record, frozen=True, kw_only=True):
+class RunRank(Record, frozen=True, kw_only=True):
     """A run's place, by its mean over the trials that all runs have a mark for."""
 
     letter: str
     mean: Estimate
 
 
-class Report(Record, frozen=True, kw_only=True):
+class ComparisonReport(Record, frozen=True, kw_only=True):
     """A whole comparison."""
 
     is_intersection: bool
@@ -97,6 +97,6 @@ class Report(Record, frozen=True, kw_only=True):
     """Every other run against it."""
     conclusions: tuple[str, ...]
     """What each of these comes to, in a sentence."""
-    ranking: tuple[Rank, ...]
+    ranking: tuple[RunRank, ...]
     """Best first, for three runs or more."""
     seed: int

@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from recall_bench.analysis.trials import Table
+from recall_bench.analysis.trials import TrialTable
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.reporting.folder import RunFolder
 
 
-def without_marks(table: Table) -> str | None:
+def explain_missing_marks(table: TrialTable) -> str | None:
     """Why the run has no marks to go by; None if it has some.
 
     A question that was not answered has no points, which is a mark only beside others: where a
@@ -21,6 +21,6 @@ def without_marks(table: Table) -> str | None:
     return f"it was measured by {card.protocol}, which gives no marks of {FULL_MARKS}"
 
 
-def answers_of(folder: RunFolder) -> tuple[str, datetime]:
+def identify_answers(folder: RunFolder) -> tuple[str, datetime]:
     """Names the answers of a run: the same for a copy of it, and where they are judged again."""
     return folder.plan.answers_from or folder.plan.digest, folder.started

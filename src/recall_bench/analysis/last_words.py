@@ -9,57 +9,61 @@ from pathlib import Path
 
 import msgspec
 
-from recall_bench.analysis.attribution.evidence import NOTHING, Found
-from recall_bench.analysis.attribution.values import Strangers, others, tells_instead
+from recall_bench.analysis.attribution.evidence import NO_PASSAGES, FoundPassages
+from recall_bench.analysis.attribution.values import (
+    OtherPeople,
+    is_told_instead,
+    list_others_values,
+)
 from recall_bench.core.plan import Trial
 from recall_bench.core.reader import Delivery
-from recall_bench.core.standing import Standing, State
+from recall_bench.core.standing import TrialState, TrialStatus
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import FULL_MARKS, Finding
 from recall_bench.journal import lines
-from recall_bench.metrics.leaks import is_guarded
+from recall_bench.metrics.leaks import is_confidential
 from recall_bench.reporting.folder import RunFolder
 
 
-class _Passage(msgspec.Struct, gc=False):
+class _PassageLine(msgspec.Struct, gc=False):
     day: int | None = None
     turn: int | None = None
     turns: tuple[int, ...] = ()
 
 
-class _Answer(msgspec.Struct, gc=False):
+class _AnswerLine(msgspec.Struct, gc=False):
     text: str
-    passages: tuple[_Passage, ...] = ()
+    passages: tuple[_PassageLine, ...] = ()
     usage: Usage | None = None
 
 
-class _Verdict(msgspec.Struct, gc=False):
+class _VerdictLine(msgspec.Struct, gc=False):
     findings: tuple[Finding, ...] = ()
     score: float | None = None
 
 
-class _Line(msgspec.Struct, gc=False):
+class _LogLine(msgspec.Struct, gc=False):
     """What is wanted of an event. Skipping the rest is three times as fast as reading it."""
 
     type: str
     trial: Trial | None = None
-    answer: _Answer | None = None
+    answer: _AnswerLine | None = None
     seconds: float | None = None
     reading_s: float | None = None
     reading_usage: Usage | None = None
     delivery: Delivery | None = None
-    verdict: _Verdict | None = None
-    primary: _Verdict | None = None
+    verdict: _VerdictLine | None = None
+    primary: _VerdictLine | None = None
     fault: str | None = None
     scenario: str | None = None
     checkpoint: str | None = None
     lost: tuple[int, ...] | None = None
 
 
-_LINE = msgspec.json.Decoder(_Line)
+_LOG_LINE = msgspec.json.Decoder(_LogLine)
 
 
-class Heard(msgspec.Struct, kw_only=True):
+class TrialEntry(msgspec.Struct, kw_only=True):
     """What the journal says of one trial."""
 
     is_answered: bool = False
@@ -67,7 +71,7 @@ class Heard(msgspec.Struct, kw_only=True):
     reading_s: float | None = None
     usage: Usage | None = None
     delivery: Delivery | None = None
-    found: Found = NOTHING
+    found: FoundPassages = NO_PASSAGES
     is_traced: bool = True
     """Whether it is known of any passage where it is from, if there is one."""
     text: str | None = None
@@ -80,22 +84,22 @@ class Heard(msgspec.Struct, kw_only=True):
     is_silent: bool = False
     tells_stale: bool = False
     tells_others: bool = False
-    tells_strangers: bool = False
+    tells_other_people: bool = False
 
 
-_UNHEARD = Heard()
+_EMPTY_ENTRY = TrialEntry()
 
 
-class LastWords:
+class TrialLog:
     """The last word on each trial, gathered as the journal goes by."""
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
-        self._standings = folder.standings.scenarios
-        self._heard: dict[str, list[Heard | None]] = {
+        self._standings = folder.states.scenarios
+        self._entries: dict[str, list[TrialEntry | None]] = {
             name: [None] * len(standing.grid) for name, standing in self._standings.items()
         }
-        self.delivers = False
+        self.has_passages = False
         """Whether the system ever returned a passage."""
         self.lost: dict[tuple[str, str], frozenset[int]] = {}
         """By scenario and checkpoint, the days not held, where the memory says."""
@@ -103,71 +107,73 @@ class LastWords:
     def read(self, path: Path) -> None:
         """Take in the whole journal."""
         for offset, line in lines(path):
-            self._note(_LINE.decode(line), offset)
-        self._look_for_strangers(path)
+            self._note(_LOG_LINE.decode(line), offset)
+        self._look_for_other_people(path)
 
-    def on(self, scenario: str, slot: int) -> Heard:
+    def get_entry(self, scenario: str, slot: int) -> TrialEntry:
         """The last word on the trial in this slot; one that says nothing if there is none."""
-        return self._heard[scenario][slot] or _UNHEARD
+        return self._entries[scenario][slot] or _EMPTY_ENTRY
 
-    def _note(self, line: _Line, offset: int) -> None:
+    def _note(self, line: _LogLine, offset: int) -> None:
         if line.type == "inspected" and line.scenario and line.checkpoint:
-            self._inspect((line.scenario, line.checkpoint), line.lost)
+            self._note_inspection((line.scenario, line.checkpoint), line.lost)
         # A run that is still going on may have come to another persona since it was opened.
-        if line.trial is None or line.trial.scenario not in self._heard:
+        if line.trial is None or line.trial.scenario not in self._entries:
             return
         match line.type:
             case "answered":
-                self._put(line.trial, self._answered(line.trial, line, offset))
+                self._store_entry(line.trial, self._build_entry(line.trial, line, offset))
             case "not_answered":
-                self._put(line.trial, Heard(seconds=line.seconds, fault=line.fault))
+                self._store_entry(line.trial, TrialEntry(seconds=line.seconds, fault=line.fault))
             case "judged" | "not_judged":
-                self._judge(line.trial, line)
+                self._note_verdict(line.trial, line)
 
-    def _put(self, trial: Trial, heard: Heard) -> None:
-        self._heard[trial.scenario][self._standings[trial.scenario].slot_of(trial)] = heard
+    def _store_entry(self, trial: Trial, heard: TrialEntry) -> None:
+        self._entries[trial.scenario][self._standings[trial.scenario].find_slot(trial)] = heard
 
-    def _inspect(self, place: tuple[str, str], lost: tuple[int, ...] | None) -> None:
+    def _note_inspection(self, place: tuple[str, str], lost: tuple[int, ...] | None) -> None:
         self.lost.pop(place, None)
         if lost is not None:
             self.lost[place] = frozenset(lost)
 
-    def _look_for_strangers(self, path: Path) -> None:
+    def _look_for_other_people(self, path: Path) -> None:
         """Look at answers that made something up once more: it may be another persona's."""
-        if len(self._heard) < 2:
+        if len(self._entries) < 2:
             return
-        strangers = Strangers({name: each.items for name, each in self._standings.items()})
+        strangers = OtherPeople({name: each.items for name, each in self._standings.items()})
         with path.open("rb") as file:
-            for name, heard in self._made_up():
+            for name, heard in self._list_hallucinations():
                 file.seek(heard.offset)
-                answer = _LINE.decode(file.readline()).answer
-                heard.tells_strangers = answer is not None and strangers.is_told(name, answer.text)
+                answer = _LOG_LINE.decode(file.readline()).answer
+                heard.tells_other_people = answer is not None and strangers.is_in_answer(
+                    name, answer.text
+                )
 
-    def _made_up(self) -> Iterator[tuple[str, Heard]]:
+    def _list_hallucinations(self) -> Iterator[tuple[str, TrialEntry]]:
         for name, standing in self._standings.items():
-            for row in range(len(standing.sheets)):
-                for repeat, number in standing.owed(row):
-                    found = standing.standing(row, repeat, number)
-                    heard = self._heard[name][standing.slot(row, repeat, number)]
-                    is_made_up = found.state is State.JUDGED and not found.grounded
+            for row in range(len(standing.checkpoint_plans)):
+                for repeat, number in standing.list_owed_trials(row):
+                    found = standing.get_status(row, repeat, number)
+                    heard = self._entries[name][standing.compute_slot(row, repeat, number)]
+                    is_made_up = found.state is TrialState.JUDGED and not found.grounded
                     # A secret that was told is a leak, whosoever it is.
                     is_leak = heard is not None and Finding.LEAK in (heard.findings or ())
                     if is_made_up and heard is not None and heard.is_answered and not is_leak:
                         yield name, heard
 
-    def _answered(self, trial: Trial, line: _Line, offset: int) -> Heard:
+    def _build_entry(self, trial: Trial, line: _LogLine, offset: int) -> TrialEntry:
         standing, answer = self._standings[trial.scenario], line.answer
         if answer is None:
             raise ValueError(f"{trial} was answered without an answer")
         number = standing.index[trial.item]
         truth = standing.items[number].truth
-        final = standing.standing(standing.row[trial.checkpoint], trial.repeat, number)
+        final = standing.get_status(standing.row[trial.checkpoint], trial.repeat, number)
         # Whose a value is matters only where it is wrong, and looking for it takes time.
         wrong = "" if _has_full_marks(final) else answer.text
         usages = [each for each in (answer.usage, line.reading_usage) if each is not None]
-        self.delivers = self.delivers or bool(answer.passages)
-        found = Found.of(answer.passages)
-        return Heard(
+        self.has_passages = self.has_passages or bool(answer.passages)
+        found = FoundPassages.from_passages(answer.passages)
+        return TrialEntry(
             is_answered=True,
             offset=offset,
             seconds=line.seconds,
@@ -176,25 +182,27 @@ class LastWords:
             delivery=line.delivery,
             found=found,
             is_traced=bool(found.days) or not answer.passages,
-            text=answer.text if is_guarded(truth) else None,
+            text=answer.text if is_confidential(truth) else None,
             is_silent=not answer.text or answer.text.isspace(),
-            tells_stale=tells_instead(truth, truth.stale, wrong),
-            tells_others=tells_instead(truth, others(truth), wrong),
+            tells_stale=is_told_instead(truth, truth.stale, wrong),
+            tells_others=is_told_instead(truth, list_others_values(truth), wrong),
         )
 
-    def _judge(self, trial: Trial, line: _Line) -> None:
-        slot = self._standings[trial.scenario].slot_of(trial)
-        heard = self._heard[trial.scenario][slot]
+    def _note_verdict(self, trial: Trial, line: _LogLine) -> None:
+        slot = self._standings[trial.scenario].find_slot(trial)
+        heard = self._entries[trial.scenario][slot]
         if heard is None:
-            heard = self._heard[trial.scenario][slot] = Heard()
+            heard = self._entries[trial.scenario][slot] = TrialEntry()
         heard.fault = line.fault
         heard.score = heard.findings = None
         if line.verdict is not None:
             plan = self._folder.plan
             judge = plan.judge if line.primary is None else plan.appellate
-            heard.findings = line.verdict.findings if judge in self._folder.tells else None
+            heard.findings = (
+                line.verdict.findings if judge in self._folder.judges_with_findings else None
+            )
             heard.score = line.verdict.score
 
 
-def _has_full_marks(standing: Standing) -> bool:
-    return standing.state is State.JUDGED and standing.composite == FULL_MARKS
+def _has_full_marks(standing: TrialStatus) -> bool:
+    return standing.state is TrialState.JUDGED and standing.composite == FULL_MARKS

@@ -7,11 +7,11 @@ from recall_bench.core.reader import ReaderCard
 from recall_bench.core.record import Record
 from recall_bench.core.verdict import JudgeCard
 
-_SHOWN = 6
-_DIGEST = 8
+_MAX_SHOWN = 6
+_DIGEST_LENGTH = 8
 
 
-class Unlike(Record, frozen=True, kw_only=True):
+class RunDifference(Record, frozen=True, kw_only=True):
     """One thing that is not the same in both runs."""
 
     what: str
@@ -24,12 +24,16 @@ class Unlike(Record, frozen=True, kw_only=True):
         return f"{self.what} ({self.first} against {self.second})"
 
 
-def unlike(first: Plan, second: Plan) -> tuple[Unlike, ...]:
+def find_differences(first: Plan, second: Plan) -> tuple[RunDifference, ...]:
     """Everything that has to be alike and is not: what was asked, then how."""
-    return (*_differing(first, second, _ASKED), *_cards(first, second), *_conditions(first, second))
+    return (
+        *_compare_facets(first, second, _ASKED_FACETS),
+        *_compare_scenarios(first, second),
+        *_compare_conditions(first, second),
+    )
 
 
-def visited(plan: Plan) -> tuple[Checkpoint, ...]:
+def list_visits(plan: Plan) -> tuple[Checkpoint, ...]:
     """The checkpoints the plan comes to."""
     return plan.checkpoints[:1] if plan.dry_run else plan.checkpoints
 
@@ -38,33 +42,33 @@ _Words = tuple[str, ...]
 _Facets = dict[str, Callable[[Plan], _Words]]
 
 
-def _differing(
+def _compare_facets(
     first: Plan, second: Plan, facets: _Facets, *, is_condition: bool = False
-) -> Iterator[Unlike]:
+) -> Iterator[RunDifference]:
     for what, words in facets.items():
         ours, theirs = words(first), words(second)
         if ours != theirs:
-            yield Unlike(
+            yield RunDifference(
                 what=what,
-                first=_shown(ours, theirs),
-                second=_shown(theirs, ours),
+                first=_format_words(ours, theirs),
+                second=_format_words(theirs, ours),
                 is_condition=is_condition,
             )
 
 
-def _cards(first: Plan, second: Plan) -> Iterator[Unlike]:
+def _compare_scenarios(first: Plan, second: Plan) -> Iterator[RunDifference]:
     """Histories and questions of the personas that both have.
 
     An imported run holds the questions that were put. Of its days nobody knows more than the
     questions tell, unless its files state a digest.
     """
-    if (stated := _stated(first)) is not None and stated == _stated(second):
+    if (stated := _get_stated_digest(first)) is not None and stated == _get_stated_digest(second):
         return
-    ours, theirs = _by_id(first), _by_id(second)
+    ours, theirs = _index_scenarios(first), _index_scenarios(second)
     both = [name for name in ours if name in theirs]
     questions = [n for n in both if ours[n].questions_digest != theirs[n].questions_digest]
     if questions:
-        yield _changed("questions", questions, ours, theirs)
+        yield _describe_change("questions", questions, ours, theirs)
     if first.ingest is not second.ingest:
         return
     days = [
@@ -74,106 +78,106 @@ def _cards(first: Plan, second: Plan) -> Iterator[Unlike]:
         and UNRECORDED not in (ours[n].history_digest, theirs[n].history_digest)
     ]
     if days:
-        yield _changed("days", days, ours, theirs)
+        yield _describe_change("days", days, ours, theirs)
 
 
-def _stated(plan: Plan) -> str | None:
+def _get_stated_digest(plan: Plan) -> str | None:
     """Names histories and questions together; None where the files of an import do not."""
     return plan.dataset_digest if plan.imported is None else plan.imported.dataset
 
 
-def _changed(
+def _describe_change(
     what: str, names: list[str], ours: dict[str, ScenarioCard], theirs: dict[str, ScenarioCard]
-) -> Unlike:
+) -> RunDifference:
     name = names[0]
     is_days = what == "days"
     digests = [
-        (card.history_digest if is_days else card.questions_digest)[:_DIGEST]
+        (card.history_digest if is_days else card.questions_digest)[:_DIGEST_LENGTH]
         for card in (ours[name], theirs[name])
     ]
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return Unlike(
+    return RunDifference(
         what=f"{what} of {name}{more}", first=digests[0], second=digests[1], is_condition=is_days
     )
 
 
-def _conditions(first: Plan, second: Plan) -> Iterator[Unlike]:
-    yield from _differing(first, second, _HOW, is_condition=True)
+def _compare_conditions(first: Plan, second: Plan) -> Iterator[RunDifference]:
+    yield from _compare_facets(first, second, _CONDITION_FACETS, is_condition=True)
     # A system that answers itself brings no reader of ours: that is what it is, not how it was run.
     if first.reader is not None and second.reader is not None:
-        yield from _differing(first, second, {"reader": _reader}, is_condition=True)
+        yield from _compare_facets(first, second, {"reader": _describe_reader}, is_condition=True)
 
 
-def _by_id(plan: Plan) -> dict[str, ScenarioCard]:
+def _index_scenarios(plan: Plan) -> dict[str, ScenarioCard]:
     return {card.id: card for card in plan.scenarios}
 
 
-def _shown(words: _Words, others: _Words) -> str:
+def _format_words(words: _Words, others: _Words) -> str:
     """All words if they are few; of many, how many and what the others lack."""
-    if len(words) <= _SHOWN:
+    if len(words) <= _MAX_SHOWN:
         return ", ".join(words)
     own = [word for word in words if word not in others]
     some = ", ".join(own[:3]) + (" …" if len(own) > 3 else "")
     return f"{len(words)}" + (f", among them {some}" if own else "")
 
 
-def _personas(plan: Plan) -> _Words:
+def _list_personas(plan: Plan) -> _Words:
     return tuple(sorted(card.id for card in plan.scenarios))
 
 
-def _checkpoints(plan: Plan) -> _Words:
+def _list_checkpoints(plan: Plan) -> _Words:
     return tuple(
         each.label if each.label == f"{each.days}d" else f"{each.label} = {each.days}d"
-        for each in visited(plan)
+        for each in list_visits(plan)
     )
 
 
-def _sampling(plan: Plan) -> _Words:
+def _describe_sampling(plan: Plan) -> _Words:
     if plan.imported is not None and plan.imported.asked is not None:
-        return (f"drawn as in {plan.imported.asked[:_DIGEST]}",)
+        return (f"drawn as in {plan.imported.asked[:_DIGEST_LENGTH]}",)
     return ("all",) if plan.sample is None else (f"{plan.sample} by seed {plan.seed}",)
 
 
-def _appellate(plan: Plan) -> _Words:
+def _describe_appellate(plan: Plan) -> _Words:
     if plan.appellate is None:
         return ("none",)
-    return (f"{_named(plan.appellate)} on {plan.review.value}",)
+    return (f"{_name_card(plan.appellate)} on {plan.review.value}",)
 
 
-def _reader(plan: Plan) -> _Words:
-    return () if plan.reader is None else (_named(plan.reader),)
+def _describe_reader(plan: Plan) -> _Words:
+    return () if plan.reader is None else (_name_card(plan.reader),)
 
 
-def _named(card: JudgeCard | ReaderCard) -> str:
+def _name_card(card: JudgeCard | ReaderCard) -> str:
     if isinstance(card, JudgeCard):
         # Whether a judge has to be waited for changes no verdict, and no file tells of it.
-        card = card.but(computes=False)
-    return f"{card.name} {card.version} {card.digest[:_DIGEST]}"
+        card = card.replace(computes=False)
+    return f"{card.name} {card.version} {card.digest[:_DIGEST_LENGTH]}"
 
 
-def _protocol(plan: Plan) -> _Words:
+def _describe_protocol(plan: Plan) -> _Words:
     card = plan.dataset
     return ("none",) if card is None else (f"{card.protocol} {card.eval_version}",)
 
 
-def _passages(plan: Plan) -> _Words:
+def _describe_passages(plan: Plan) -> _Words:
     tokens = plan.max_context_tokens
     return (f"top {plan.top_k}" + ("" if tokens is None else f", {tokens:,} tokens"),)
 
 
-_ASKED: _Facets = {
-    "personas": _personas,
-    "checkpoints": _checkpoints,
+_ASKED_FACETS: _Facets = {
+    "personas": _list_personas,
+    "checkpoints": _list_checkpoints,
     "group questions": lambda plan: ("on" if plan.groups_enabled else "off",),
     "repeats": lambda plan: (str(plan.repeats),),
-    "older questions": _sampling,
+    "older questions": _describe_sampling,
 }
-_HOW: _Facets = {
-    "dataset protocol": _protocol,
+_CONDITION_FACETS: _Facets = {
+    "dataset protocol": _describe_protocol,
     "ingest": lambda plan: (plan.ingest.value,),
     "calendar": lambda plan: (plan.calendar.value,),
-    "judge": lambda plan: (_named(plan.judge),),
-    "appellate judge": _appellate,
+    "judge": lambda plan: (_name_card(plan.judge),),
+    "appellate judge": _describe_appellate,
     "days shown to the judge": lambda plan: (str(plan.judge_memory_window),),
-    "passages looked at": _passages,
+    "passages looked at": _describe_passages,
 }

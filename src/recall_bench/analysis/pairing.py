@@ -8,14 +8,14 @@ repaired keeps its id.
 from collections import Counter
 from dataclasses import dataclass
 
-from recall_bench.analysis.trials import Table, TrialRow
+from recall_bench.analysis.trials import TrialRow, TrialTable
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
-from recall_bench.statistics.comparison import Marks
+from recall_bench.statistics.comparison import TrialMarks
 
 NO_PERSONA = "of a persona that the other run has not"
 NO_QUESTION = "about a question that the other run has not"
-CHANGED = "about a question that reads otherwise in the other run"
+CHANGED_QUESTION = "about a question that reads otherwise in the other run"
 NO_CHECKPOINT = "at a checkpoint that the other run does not come to, or after other days"
 NO_REPEAT = "put more often than in the other run"
 NOT_ASKED = "not asked in the other run"
@@ -23,7 +23,7 @@ NOT_ASKED = "not asked in the other run"
 categories or a system that cannot know who asks left the question out."""
 
 
-class Dropped(Record, frozen=True, kw_only=True):
+class DroppedTrials(Record, frozen=True, kw_only=True):
     """Trials left out of a comparison for one reason."""
 
     reason: str
@@ -32,36 +32,43 @@ class Dropped(Record, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pairs:
+class TrialPairs:
     """The trials that two runs both owe, and what was left out."""
 
     trials: frozenset[Trial]
-    dropped: tuple[Dropped, ...]
+    dropped: tuple[DroppedTrials, ...]
 
-    def of(self, marks: Marks) -> dict[Trial, float]:
+    def select_marks(self, marks: TrialMarks) -> dict[Trial, float]:
         """The marks of these trials."""
         return {trial: mark for trial, mark in marks.items() if trial in self.trials}
 
 
-def pair(first: Table, second: Table) -> Pairs:
+def pair_trials(first: TrialTable, second: TrialTable) -> TrialPairs:
     """The trials that are the same in both runs."""
-    ours, theirs = _objections(first, second), _objections(second, first)
+    ours, theirs = _find_objections(first, second), _find_objections(second, first)
     left_out = {trial: reason for trial, reason in ours.items() if reason is not None}
     counts = Counter(left_out.values()), Counter(reason for reason in theirs.values() if reason)
-    return Pairs(
+    return TrialPairs(
         trials=frozenset(ours.keys() - left_out.keys()),
         dropped=tuple(
-            Dropped(reason=reason, first=counts[0][reason], second=counts[1][reason])
-            for reason in (NO_PERSONA, NO_QUESTION, CHANGED, NO_CHECKPOINT, NO_REPEAT, NOT_ASKED)
+            DroppedTrials(reason=reason, first=counts[0][reason], second=counts[1][reason])
+            for reason in (
+                NO_PERSONA,
+                NO_QUESTION,
+                CHANGED_QUESTION,
+                NO_CHECKPOINT,
+                NO_REPEAT,
+                NOT_ASKED,
+            )
             if counts[0][reason] or counts[1][reason]
         ),
     )
 
 
-def _objections(own: Table, other: Table) -> dict[Trial, str | None]:
+def _find_objections(own: TrialTable, other: TrialTable) -> dict[Trial, str | None]:
     """For each trial the first reason that it is not one of the other run's, if there is one."""
-    alike = _questions(own, other)
-    places, trials = {_place(row) for row in other.rows}, {row.trial for row in other.rows}
+    alike = _match_questions(own, other)
+    places, trials = {_locate_row(row) for row in other.rows}, {row.trial for row in other.rows}
     found: dict[Trial, str | None] = {}
     for row in own.rows:
         trial = row.trial
@@ -70,8 +77,8 @@ def _objections(own: Table, other: Table) -> dict[Trial, str | None]:
         elif (same := alike[trial.scenario].get(trial.item)) is None:
             reason = NO_QUESTION
         elif not same:
-            reason = CHANGED
-        elif _place(row) not in places:
+            reason = CHANGED_QUESTION
+        elif _locate_row(row) not in places:
             reason = NO_CHECKPOINT
         elif trial.repeat >= other.plan.repeats:
             reason = NO_REPEAT
@@ -81,7 +88,7 @@ def _objections(own: Table, other: Table) -> dict[Trial, str | None]:
     return found
 
 
-def _questions(own: Table, other: Table) -> dict[str, dict[str, bool]]:
+def _match_questions(own: TrialTable, other: TrialTable) -> dict[str, dict[str, bool]]:
     """For each question that both know by this id, whether it is the same question."""
     alike: dict[str, dict[str, bool]] = {}
     for scenario in own.items.keys() & other.items.keys():
@@ -92,5 +99,5 @@ def _questions(own: Table, other: Table) -> dict[str, dict[str, bool]]:
     return alike
 
 
-def _place(row: TrialRow) -> tuple[str, str, int, int]:
+def _locate_row(row: TrialRow) -> tuple[str, str, int, int]:
     return row.trial.scenario, row.trial.checkpoint, row.days, row.cutoff

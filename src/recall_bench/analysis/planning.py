@@ -3,32 +3,32 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from recall_bench.analysis.pairing import pair
-from recall_bench.analysis.trials import Table
+from recall_bench.analysis.pairing import pair_trials
+from recall_bench.analysis.trials import TrialTable
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.errors import UsageError
-from recall_bench.statistics.clusters import grouping
+from recall_bench.statistics.clusters import group_trials
 from recall_bench.statistics.power import (
     ALPHA,
     POWER,
-    Spread,
-    detectable,
-    questions_needed,
-    spread_of,
-    standard_error,
+    DifferenceSpread,
+    compute_standard_error,
+    find_detectable,
+    find_sample_size,
+    measure_spread,
 )
 
-DIFFERENCES = (0.1, 0.2, 0.3, 0.5, 1.0)
-QUESTIONS = (20, 50, 100, 200, 500, 1000)
+LISTED_DIFFERENCES = (0.1, 0.2, 0.3, 0.5, 1.0)
+LISTED_SIZES = (20, 50, 100, 200, 500, 1000)
 """What the tables list beside what was asked for."""
 
 
-class Ground(Record, frozen=True, kw_only=True):
+class PowerBasis(Record, frozen=True, kw_only=True):
     """What is taken to be known about differences before they are measured."""
 
-    spread: Spread
+    spread: DifferenceSpread
     """From trial to trial."""
     asks: float
     """How often each question is put, on average."""
@@ -39,14 +39,14 @@ class Ground(Record, frozen=True, kw_only=True):
     """Where that is from, in words."""
 
 
-class Needed(Record, frozen=True, kw_only=True):
+class QuestionsNeeded(Record, frozen=True, kw_only=True):
     """What one difference takes."""
 
     difference: float
     questions: int
 
 
-class Shown(Record, frozen=True, kw_only=True):
+class DetectableDifference(Record, frozen=True, kw_only=True):
     """What so many questions show."""
 
     questions: int
@@ -54,27 +54,31 @@ class Shown(Record, frozen=True, kw_only=True):
     """None where no difference that is possible would be noticed often enough."""
 
 
-class Power(Record, frozen=True, kw_only=True):
+class PowerReport(Record, frozen=True, kw_only=True):
     """The answer to both questions, for what was asked and for the usual sizes."""
 
-    ground: Ground
+    ground: PowerBasis
     alpha: float
     power: float
-    needed: Needed | None
+    needed: QuestionsNeeded | None
     """For the difference asked about."""
-    shown: Shown | None
+    shown: DetectableDifference | None
     """For the number of questions asked about."""
-    differences: tuple[Needed, ...]
-    sizes: tuple[Shown, ...]
+    differences: tuple[QuestionsNeeded, ...]
+    sizes: tuple[DetectableDifference, ...]
 
 
-def stated(deviation: float, correlation: float | None, asks: float | None) -> Ground:
+def state_basis(deviation: float, correlation: float | None, asks: float | None) -> PowerBasis:
     """The spread as somebody says it is; unless they say more, one ask, and re-asks add nothing."""
-    spread = Spread(deviation=deviation, correlation=1.0 if correlation is None else correlation)
-    return _modelled(spread, 1.0 if asks is None else asks, "stated numbers")
+    spread = DifferenceSpread(
+        deviation=deviation, correlation=1.0 if correlation is None else correlation
+    )
+    return _build_basis(spread, 1.0 if asks is None else asks, "stated numbers")
 
 
-def ground_of(tables: Sequence[Table], names: Sequence[str], asks: float | None = None) -> Ground:
+def measure_pilot(
+    tables: Sequence[TrialTable], names: Sequence[str], asks: float | None = None
+) -> PowerBasis:
     """The spread seen in a pilot: between two runs, or within one.
 
     One run says how far marks vary, not differences: two systems are then taken to do well on
@@ -82,25 +86,25 @@ def ground_of(tables: Sequence[Table], names: Sequence[str], asks: float | None 
     """
     if len(tables) == 1:
         values, factor = tables[0].points, math.sqrt(2)
-        source = f"{names[0]} alone, {_counts(values)}; a second run would ask for fewer"
+        source = f"{names[0]} alone, {_describe_counts(values)}; a second run would ask for fewer"
     elif len(tables) == 2:
-        values, factor = _differences(*tables), 1.0
-        source = f"{names[1]} against {names[0]}, {_counts(values)}"
+        values, factor = _pair_differences(*tables), 1.0
+        source = f"{names[1]} against {names[0]}, {_describe_counts(values)}"
     else:
         raise UsageError(f"--runs: a pilot is one run or two; {len(tables)} were named")
-    groups = grouping([t.item for t in values], [t.scenario for t in values])
+    groups = group_trials([t.item for t in values], [t.scenario for t in values])
     found = list(values.values())
-    spread = spread_of(found, [f"{trial.scenario}\0{trial.item}" for trial in values])
-    known = standard_error(found, groups)
+    spread = measure_spread(found, [f"{trial.scenario}\0{trial.item}" for trial in values])
+    known = compute_standard_error(found, groups)
     if spread is None or known is None or known[0] == 0:
         raise UsageError(
             f"--runs: nothing varies between questions in {source}, so nothing can be planned from "
             "it; take another pilot, or say --sd"
         )
-    spread = spread.but(deviation=factor * spread.deviation)
+    spread = spread.replace(deviation=factor * spread.deviation)
     if asks is not None:
-        return _modelled(spread, asks, source)
-    return Ground(
+        return _build_basis(spread, asks, source)
+    return PowerBasis(
         spread=spread,
         asks=len(found) / groups.questions,
         question_deviation=factor * known[0] * math.sqrt(groups.questions),
@@ -109,13 +113,13 @@ def ground_of(tables: Sequence[Table], names: Sequence[str], asks: float | None 
 
 
 def plan_power(
-    ground: Ground,
+    ground: PowerBasis,
     *,
     difference: float | None = None,
     questions: int | None = None,
     alpha: float = ALPHA,
     power: float = POWER,
-) -> Power:
+) -> PowerReport:
     """What the difference takes and what the questions show, as far as each is given."""
     if difference is not None and not 0 < difference <= FULL_MARKS:
         raise UsageError(
@@ -123,48 +127,53 @@ def plan_power(
             "name one above 0"
         )
     # One ask of each, as it varies put as often as it is: the asks are in the deviation already.
-    spread = Spread(deviation=ground.question_deviation, correlation=1.0)
+    spread = DifferenceSpread(deviation=ground.question_deviation, correlation=1.0)
 
-    def needed(wanted: float) -> Needed:
-        found = questions_needed(wanted, spread, alpha=alpha, power=power)
-        return Needed(difference=wanted, questions=max(found, fewest(alpha)))
+    def count_questions(wanted: float) -> QuestionsNeeded:
+        found = find_sample_size(wanted, spread, alpha=alpha, power=power)
+        return QuestionsNeeded(difference=wanted, questions=max(found, count_fewest(alpha)))
 
-    def shown(count: int) -> Shown:
-        if count < fewest(alpha):
-            return Shown(questions=count, difference=None)
+    def find_difference(count: int) -> DetectableDifference:
+        if count < count_fewest(alpha):
+            return DetectableDifference(questions=count, difference=None)
         error = ground.question_deviation / math.sqrt(count)
-        smallest = detectable(error, count, alpha=alpha, power=power)
-        return Shown(questions=count, difference=smallest if smallest <= FULL_MARKS else None)
+        smallest = find_detectable(error, count, alpha=alpha, power=power)
+        return DetectableDifference(
+            questions=count, difference=smallest if smallest <= FULL_MARKS else None
+        )
 
-    return Power(
+    return PowerReport(
         ground=ground,
         alpha=alpha,
         power=power,
-        needed=None if difference is None else needed(difference),
-        shown=None if questions is None else shown(questions),
-        differences=tuple(map(needed, DIFFERENCES)),
-        sizes=tuple(map(shown, QUESTIONS)),
+        needed=None if difference is None else count_questions(difference),
+        shown=None if questions is None else find_difference(questions),
+        differences=tuple(map(count_questions, LISTED_DIFFERENCES)),
+        sizes=tuple(map(find_difference, LISTED_SIZES)),
     )
 
 
-def fewest(alpha: float = ALPHA) -> int:
+def count_fewest(alpha: float = ALPHA) -> int:
     """The questions below which no p-value can be so small, even if all go one way."""
     return math.ceil(1 - math.log2(alpha))
 
 
-def _modelled(spread: Spread, asks: float, source: str) -> Ground:
-    return Ground(
-        spread=spread, asks=asks, question_deviation=spread.of_question(asks), source=source
+def _build_basis(spread: DifferenceSpread, asks: float, source: str) -> PowerBasis:
+    return PowerBasis(
+        spread=spread,
+        asks=asks,
+        question_deviation=spread.compute_question_deviation(asks),
+        source=source,
     )
 
 
-def _differences(first: Table, second: Table) -> dict[Trial, float]:
-    common = pair(first, second)
-    ours, theirs = common.of(first.points), common.of(second.points)
+def _pair_differences(first: TrialTable, second: TrialTable) -> dict[Trial, float]:
+    common = pair_trials(first, second)
+    ours, theirs = common.select_marks(first.points), common.select_marks(second.points)
     return {trial: theirs[trial] - ours[trial] for trial in ours if trial in theirs}
 
 
-def _counts(trials: Iterable[Trial]) -> str:
+def _describe_counts(trials: Iterable[Trial]) -> str:
     every = list(trials)
     questions = {(trial.scenario, trial.item) for trial in every}
     return f"{len(every):,} trials of {len(questions):,} questions"

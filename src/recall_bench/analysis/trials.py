@@ -10,18 +10,18 @@ from functools import cached_property
 
 import msgspec
 
-from recall_bench.analysis.attribution.evidence import UNKNOWN, Trail, trail_of
-from recall_bench.analysis.last_words import Heard, LastWords
+from recall_bench.analysis.attribution.evidence import UNKNOWN_TRAIL, EvidenceTrail, trace_evidence
+from recall_bench.analysis.last_words import TrialEntry, TrialLog
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Expects, Item
 from recall_bench.core.reader import Delivery
-from recall_bench.core.standing import ScenarioStanding, Standing, State
+from recall_bench.core.standing import ScenarioStates, TrialState, TrialStatus
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Finding
 from recall_bench.errors import DataError
 from recall_bench.journal import JOURNAL
-from recall_bench.metrics.leaks import GuardedAnswer, leaks_of
-from recall_bench.metrics.refusals import refusals_of
+from recall_bench.metrics.leaks import GuardedAnswer, count_leaks
+from recall_bench.metrics.refusals import count_refusals
 from recall_bench.reporting.folder import RunFolder
 
 
@@ -34,7 +34,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Story days told by its checkpoint."""
     cutoff: int
     """The last day that was there to be fed."""
-    standing: Standing
+    standing: TrialStatus
     seconds: float | None = None
     """How long the system took to answer, or to fail; None if it was not asked yet."""
     reading_s: float | None = None
@@ -59,7 +59,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whether the answer holds a value that was overtaken, and not all that is right."""
     tells_others: bool = False
     """Whether it holds a value of another session or person, and not all that is right."""
-    tells_strangers: bool = False
+    tells_other_people: bool = False
     """Whether what it made up is what another persona of the run is asked about."""
     findings: tuple[Finding, ...] | None = None
     """What the judge noticed; None if it is not judged, or by one who does not say."""
@@ -71,34 +71,34 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What kept it from being answered, or judged."""
 
     @property
-    def state(self) -> State:
+    def state(self) -> TrialState:
         """How far it has come."""
         return self.standing.state
 
     @property
     def points(self) -> int | None:
         """Of six; no points for a question not answered, None where there is no verdict."""
-        if self.standing.state is State.JUDGED:
+        if self.standing.state is TrialState.JUDGED:
             return self.standing.composite
-        return 0 if self.standing.state is State.NOT_ANSWERED else None
+        return 0 if self.standing.state is TrialState.NOT_ANSWERED else None
 
     @property
-    def hallucinated(self) -> bool | None:
+    def is_hallucination(self) -> bool | None:
         """Whether the answer made something up; None unless it was judged."""
-        return self.standing.grounded == 0 if self.standing.state is State.JUDGED else None
+        return self.standing.grounded == 0 if self.standing.state is TrialState.JUDGED else None
 
     @property
-    def invented(self) -> bool | None:
+    def is_invention(self) -> bool | None:
         """Whether it made something up other than by telling a secret; None unless judged.
 
         A leak has no mark for being grounded either, though what it tells may well be true.
         """
-        return None if self.hallucinated is None else self.hallucinated and not self.leaked
+        return None if self.is_hallucination is None else self.is_hallucination and not self.leaked
 
     @property
-    def declined(self) -> bool | None:
+    def is_refusal(self) -> bool | None:
         """Whether the answer refuses, or says that there is no such thing; None if unknown."""
-        return None if self.findings is None else bool(refusals_of([self.findings]).refused)
+        return None if self.findings is None else bool(count_refusals([self.findings]).refused)
 
     @property
     def evidence_days(self) -> int:
@@ -117,7 +117,7 @@ class TrialRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class TrialTable:
     """All trials of a run: by persona, checkpoint, repeat and asked order."""
 
     plan: Plan
@@ -134,7 +134,9 @@ class Table:
     def hallucinations(self) -> dict[Trial, float]:
         """1 for every judged answer that made something up, 0 for every other."""
         return {
-            row.trial: float(row.hallucinated) for row in self.rows if row.hallucinated is not None
+            row.trial: float(row.is_hallucination)
+            for row in self.rows
+            if row.is_hallucination is not None
         }
 
     @cached_property
@@ -143,42 +145,42 @@ class Table:
         return {row.trial: float(row.leaked) for row in self.rows if row.leaked is not None}
 
 
-def read_trials(folder: RunFolder) -> Table:
+def read_trials(folder: RunFolder) -> TrialTable:
     """One row for every trial owed by the personas the run has come to."""
-    words = LastWords(folder)
+    words = TrialLog(folder)
     path = folder.path / JOURNAL
     try:
         words.read(path)
     except (msgspec.DecodeError, LookupError, ValueError, OSError) as error:
         raise DataError(f"{path}: changed while it was read ({error})") from error
-    standings = folder.standings.scenarios
-    return Table(
+    standings = folder.states.scenarios
+    return TrialTable(
         plan=folder.plan,
-        rows=tuple(_Rows(folder, words)),
+        rows=tuple(_RowBuilder(folder, words)),
         items={name: standings[name].items for name in folder.scenarios},
     )
 
 
-class _Rows:
-    def __init__(self, folder: RunFolder, words: LastWords) -> None:
+class _RowBuilder:
+    def __init__(self, folder: RunFolder, words: TrialLog) -> None:
         self._folder = folder
         self._words = words
-        self._standings = folder.standings.scenarios
-        self._unfed = {name: _unfed(each) for name, each in self._standings.items()}
+        self._standings = folder.states.scenarios
+        self._unfed = {name: _find_unfed_days(each) for name, each in self._standings.items()}
 
     def __iter__(self) -> Iterator[TrialRow]:
         for scenario in self._folder.scenarios:
-            for row in range(len(self._standings[scenario].sheets)):
-                yield from self._rows_at(scenario, row)
+            for row in range(len(self._standings[scenario].checkpoint_plans)):
+                yield from self._build_rows(scenario, row)
 
-    def _rows_at(self, scenario: str, row: int) -> Iterator[TrialRow]:
+    def _build_rows(self, scenario: str, row: int) -> Iterator[TrialRow]:
         standing = self._standings[scenario]
-        sheet = standing.sheets[row]
+        sheet = standing.checkpoint_plans[row]
         place = (scenario, sheet.checkpoint.label)
-        for repeat, number in standing.owed(row):
+        for repeat, number in standing.list_owed_trials(row):
             item = standing.items[number]
-            word = self._words.on(scenario, standing.slot(row, repeat, number))
-            trail = self._trail(place, item, word, sheet.cutoff)
+            word = self._words.get_entry(scenario, standing.compute_slot(row, repeat, number))
+            trail = self._build_trail(place, item, word, sheet.cutoff)
             yield TrialRow(
                 trial=Trial(
                     scenario=scenario,
@@ -189,47 +191,49 @@ class _Rows:
                 item=item,
                 days=sheet.checkpoint.days,
                 cutoff=sheet.cutoff,
-                standing=standing.standing(row, repeat, number),
+                standing=standing.get_status(row, repeat, number),
                 seconds=word.seconds,
                 reading_s=word.reading_s,
                 usage=word.usage,
                 delivery=word.delivery,
-                evidence_found=self._found(item, word),
+                evidence_found=self._count_found_days(item, word),
                 evidence_missing=trail.missing,
                 evidence_cut=trail.cut,
                 evidence_lost=trail.lost,
                 is_silent=word.is_silent,
                 tells_stale=word.tells_stale,
                 tells_others=word.tells_others,
-                tells_strangers=word.tells_strangers,
+                tells_other_people=word.tells_other_people,
                 findings=word.findings,
                 score=word.score,
-                leaked=_leaked(item, word),
+                leaked=_check_leak(item, word),
                 fault=word.fault,
             )
 
-    def _trail(self, place: tuple[str, str], item: Item, word: Heard, until: int) -> Trail:
+    def _build_trail(
+        self, place: tuple[str, str], item: Item, word: TrialEntry, until: int
+    ) -> EvidenceTrail:
         if not word.is_answered:
-            return UNKNOWN
-        return trail_of(
+            return UNKNOWN_TRAIL
+        return trace_evidence(
             item.truth,
             until,
-            found=word.found if self._words.delivers and word.is_traced else None,
+            found=word.found if self._words.has_passages and word.is_traced else None,
             cut=() if word.delivery is None else word.delivery.cut_days,
             lost=self._words.lost.get(place),
             unfed=self._unfed[place[0]],
         )
 
-    def _found(self, item: Item, word: Heard) -> int | None:
+    def _count_found_days(self, item: Item, word: TrialEntry) -> int | None:
         truth = item.truth
         if not truth.evidence or truth.expects is not Expects.ANSWER:
             return None
-        if not (self._words.delivers and word.is_answered and word.is_traced):
+        if not (self._words.has_passages and word.is_answered and word.is_traced):
             return None
         return len({cited.day for cited in truth.evidence} & word.found.days)
 
 
-def _unfed(standing: ScenarioStanding) -> frozenset[int]:
+def _find_unfed_days(standing: ScenarioStates) -> frozenset[int]:
     """Days that tell an answer and are not among those there are to feed, where these are known."""
     if not standing.days:
         return frozenset()
@@ -237,8 +241,8 @@ def _unfed(standing: ScenarioStanding) -> frozenset[int]:
     return frozenset(cited).difference(standing.days)
 
 
-def _leaked(item: Item, word: Heard) -> bool | None:
+def _check_leak(item: Item, word: TrialEntry) -> bool | None:
     if word.text is None:
         return None
-    leaks = leaks_of([GuardedAnswer(item.truth, word.text, word.findings)])
+    leaks = count_leaks([GuardedAnswer(item.truth, word.text, word.findings)])
     return bool(leaks.leaked) if leaks.answers else None

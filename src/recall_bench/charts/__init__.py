@@ -2,7 +2,7 @@
 
 from recall_bench.charts.chart import Chart
 from recall_bench.charts.drawing import draw_charts
-from recall_bench.charts.gallery import charts_of
-from recall_bench.charts.theme import Colours, Theme, config_of
+from recall_bench.charts.gallery import build_charts
+from recall_bench.charts.theme import ChartColours, ChartTheme, build_config
 
-__all__ = ["Chart", "Colours", "Theme", "charts_of", "config_of", "draw_charts"]
+__all__ = ["Chart", "ChartColours", "ChartTheme", "build_charts", "build_config", "draw_charts"]

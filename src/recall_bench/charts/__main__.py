@@ -8,13 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from recall_bench.analysis.report.views import Report
+from recall_bench.analysis.report.views import RunReport
 from recall_bench.charts.drawing import draw_charts
 
 
 def main(figures: str, folder: str) -> None:
     """Draw all, and print the names of the files."""
-    report = msgspec.json.decode(Path(figures).read_bytes(), type=Report)
+    report = msgspec.json.decode(Path(figures).read_bytes(), type=RunReport)
     names = [path.name for path in draw_charts(report, Path(folder))]
     sys.stdout.buffer.write(msgspec.json.encode(names))
 

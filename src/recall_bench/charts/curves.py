@@ -3,20 +3,20 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from recall_bench.analysis.report.views import Report
-from recall_bench.charts.plane import Layer, Plane
-from recall_bench.charts.words import named
+from recall_bench.analysis.report.views import RunReport
+from recall_bench.charts.plane import ChartLayer, ChartPlane
+from recall_bench.charts.words import trim_name
 from recall_bench.core.ranges import FULL
 from recall_bench.statistics.estimate import Estimate
 
-MANY = 40
+MANY_CHECKPOINTS = 40
 """With more checkpoints the line is drawn without a dot at each."""
 
-Row = Mapping[str, object]
+CurveRow = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class CurveStep:
     """One checkpoint of a curve."""
 
     checkpoint: str
@@ -24,7 +24,7 @@ class Step:
     mean: Estimate | None
 
 
-def days_by_checkpoint(report: Report) -> dict[str, int]:
+def map_days(report: RunReport) -> dict[str, int]:
     """How many days were told by each checkpoint, where that is known.
 
     `full` is planned without knowing how many days there are; the views of the run know.
@@ -35,27 +35,27 @@ def days_by_checkpoint(report: Report) -> dict[str, int]:
     return {label: days for label, days in (planned | found).items() if days < FULL}
 
 
-def curve(
-    plane: Plane, steps: Iterable[Step], role: str, tell: Callable[[Estimate | None], str]
-) -> list[Layer]:
+def draw_curve(
+    plane: ChartPlane, steps: Iterable[CurveStep], role: str, tell: Callable[[Estimate | None], str]
+) -> list[ChartLayer]:
     """The marks of one curve; `tell` puts a mean into words."""
-    rows = [_row(step, tell) for step in sorted(steps, key=lambda each: each.days)]
-    bands = stretches(rows, lambda row: row["low"] is not None)
-    whole = stretches(rows, lambda row: row["y"] is not None)
+    rows = [_build_row(step, tell) for step in sorted(steps, key=lambda each: each.days)]
+    bands = split_at_gaps(rows, lambda row: row["low"] is not None)
+    whole = split_at_gaps(rows, lambda row: row["y"] is not None)
     split = {"field": "stretch", "type": "nominal"}
-    ends = [{**row, "y": row["low"], "y2": row["high"]} for row in joined(bands)]
-    lone = [{**row, "y": row["low"], "y2": row["high"]} for row in alone(bands)]
+    ends = [{**row, "y": row["low"], "y2": row["high"]} for row in join_lines(bands)]
+    lone = [{**row, "y": row["low"], "y2": row["high"]} for row in list_isolates(bands)]
     dots = [row for part in whole for row in part]
     tells = ("checkpoint", "days", "mean", "trials")
-    is_crowded = len(dots) > MANY
-    shown = alone(whole) if is_crowded else dots
+    is_crowded = len(dots) > MANY_CHECKPOINTS
+    shown = list_isolates(whole) if is_crowded else dots
     return [
-        *plane.marks("area", f"{role}-band", ends, detail=split),
-        *plane.marks("rule", f"{role}-interval", lone),
-        *plane.marks("line", f"{role}-line", joined(whole), detail=split),
-        *plane.marks("point", f"{role}-point", shown, tells=tells, mark={"size": 26}),
+        *plane.draw_marks("area", f"{role}-band", ends, detail=split),
+        *plane.draw_marks("rule", f"{role}-interval", lone),
+        *plane.draw_marks("line", f"{role}-line", join_lines(whole), detail=split),
+        *plane.draw_marks("point", f"{role}-point", shown, tells=tells, mark={"size": 26}),
         # Tooltips want something to point at where there is no dot.
-        *plane.marks(
+        *plane.draw_marks(
             "point",
             f"{role}-point",
             dots if is_crowded else [],
@@ -65,9 +65,11 @@ def curve(
     ]
 
 
-def stretches(rows: Sequence[Row], is_known: Callable[[Row], bool]) -> list[list[Row]]:
+def split_at_gaps(
+    rows: Sequence[CurveRow], is_known: Callable[[CurveRow], bool]
+) -> list[list[CurveRow]]:
     """The rows in runs without a gap, each row with the number of its run."""
-    found: list[list[Row]] = []
+    found: list[list[CurveRow]] = []
     was_known = False
     for row in rows:
         if is_known(row):
@@ -78,24 +80,24 @@ def stretches(rows: Sequence[Row], is_known: Callable[[Row], bool]) -> list[list
     return found
 
 
-def joined(parts: Iterable[Sequence[Row]]) -> list[Row]:
+def join_lines(parts: Iterable[Sequence[CurveRow]]) -> list[CurveRow]:
     """The rows of the runs that a line can be drawn through."""
     return [row for part in parts if len(part) > 1 for row in part]
 
 
-def alone(parts: Iterable[Sequence[Row]]) -> list[Row]:
+def list_isolates(parts: Iterable[Sequence[CurveRow]]) -> list[CurveRow]:
     """The rows that stand alone."""
     return [part[0] for part in parts if len(part) == 1]
 
 
-def _row(step: Step, tell: Callable[[Estimate | None], str]) -> Row:
+def _build_row(step: CurveStep, tell: Callable[[Estimate | None], str]) -> CurveRow:
     mean = step.mean
     return {
         "x": step.days,
         "y": None if mean is None else mean.value,
         "low": None if mean is None else mean.low,
         "high": None if mean is None else mean.high,
-        "checkpoint": named(step.checkpoint),
+        "checkpoint": trim_name(step.checkpoint),
         "days": f"{step.days:,.0f}",
         "mean": tell(mean),
         "trials": 0 if mean is None else mean.trials,

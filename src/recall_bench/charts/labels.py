@@ -4,16 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from recall_bench.charts.theme import LABEL
-from recall_bench.reporting.heatmap.canvas import width_of
+from recall_bench.charts.theme import LABEL_SIZE
+from recall_bench.reporting.heatmap.canvas import measure_text
 
-_AWAY, _RADIUS = 9.0, 6.0
-_HALF = 8.0
+_LABEL_OFFSET, _POINT_RADIUS = 9.0, 6.0
+_HALF_LINE = 8.0
 """Half the height of a line of words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spot:
+class LabelSpot:
     """A point, in points of the drawing from its top left corner, and what to write beside it."""
 
     text: str
@@ -22,7 +22,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class LabelPlace:
     """Where the words go, seen from their point."""
 
     align: Literal["left", "right"]
@@ -30,47 +30,60 @@ class Place:
     dy: float
 
 
-Box = tuple[float, float, float, float]
+LabelBox = tuple[float, float, float, float]
 """Left, top, right and bottom."""
 
 
-def placed(
-    spots: Sequence[Spot], *, width: float, avoiding: Sequence[Box] = ()
-) -> tuple[Place, ...]:
+def arrange_labels(
+    spots: Sequence[LabelSpot], *, width: float, avoiding: Sequence[LabelBox] = ()
+) -> tuple[LabelPlace, ...]:
     """A place for the words of each spot, the first where they touch nothing.
 
     Where all are taken it is the first within the width.
     """
-    taken = [(s.x - _RADIUS, s.y - _RADIUS, s.x + _RADIUS, s.y + _RADIUS) for s in spots]
+    taken = [
+        (s.x - _POINT_RADIUS, s.y - _POINT_RADIUS, s.x + _POINT_RADIUS, s.y + _POINT_RADIUS)
+        for s in spots
+    ]
     taken += avoiding
     found = []
     for spot in spots:
         within = [
             (place, box)
-            for place, box in _places(spot)
-            if box[0] >= -_AWAY and box[2] <= width + _AWAY
+            for place, box in _list_places(spot)
+            if box[0] >= -_LABEL_OFFSET and box[2] <= width + _LABEL_OFFSET
         ]
-        choices = within or list(_places(spot))
-        free = [each for each in choices if not any(_touch(each[1], box) for box in taken)]
+        choices = within or list(_list_places(spot))
+        free = [each for each in choices if not any(_is_touching(each[1], box) for box in taken)]
         place, box = (free or choices)[0]
         taken.append(box)
         found.append(place)
     return tuple(found)
 
 
-def _places(spot: Spot) -> Iterator[tuple[Place, Box]]:
-    room = width_of(spot.text, LABEL)
+def _list_places(spot: LabelSpot) -> Iterator[tuple[LabelPlace, LabelBox]]:
+    room = measure_text(spot.text, LABEL_SIZE)
     for dy in (-10.0, 12.0, -24.0, 26.0, -38.0, 40.0):
         middle = spot.y + dy
         yield (
-            Place(align="left", dx=_AWAY, dy=dy),
-            (spot.x + _AWAY, middle - _HALF, spot.x + _AWAY + room, middle + _HALF),
+            LabelPlace(align="left", dx=_LABEL_OFFSET, dy=dy),
+            (
+                spot.x + _LABEL_OFFSET,
+                middle - _HALF_LINE,
+                spot.x + _LABEL_OFFSET + room,
+                middle + _HALF_LINE,
+            ),
         )
         yield (
-            Place(align="right", dx=-_AWAY, dy=dy),
-            (spot.x - _AWAY - room, middle - _HALF, spot.x - _AWAY, middle + _HALF),
+            LabelPlace(align="right", dx=-_LABEL_OFFSET, dy=dy),
+            (
+                spot.x - _LABEL_OFFSET - room,
+                middle - _HALF_LINE,
+                spot.x - _LABEL_OFFSET,
+                middle + _HALF_LINE,
+            ),
         )
 
 
-def _touch(one: Box, other: Box) -> bool:
+def _is_touching(one: LabelBox, other: LabelBox) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

@@ -4,22 +4,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
-from recall_bench.charts.words import lines
+from recall_bench.charts.words import wrap_notes
 
-Layer = dict[str, object]
-Values = Sequence[Mapping[str, object]]
+ChartLayer = dict[str, object]
+MarkValues = Sequence[Mapping[str, object]]
 
-_CLOSE = 1 - 1e-9
+_TOLERANCE = 1 - 1e-9
 """Less than a rounding apart is equal."""
 
-PERCENT, NUMBER = ".1~%", ",.6~r"
+PERCENT_FORMAT, NUMBER_FORMAT = ".1~%", ",.6~r"
 """Formats that show a tick as it is. One without its digits gets those of ticks we did not ask for,
 and rounds: a label would stand where its value is not."""
 
-SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+VEGA_LITE_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
-def quantity(
+def build_quantity_axis(
     title: str | None,
     least: float,
     most: float,
@@ -43,22 +43,22 @@ def quantity(
     return {"type": "quantitative", "scale": scale, "axis": axis}
 
 
-def ticks_to(most: float, steps: int) -> list[float]:
+def list_ticks(most: float, steps: int) -> list[float]:
     """Round numbers from 0 in about so many steps, the last no less than the most."""
     if most <= 0:
         return [0.0, 1.0]
     rough = most / steps
     size = 10.0 ** floor(log10(rough))
-    step = next(size * each for each in (1, 2, 2.5, 5, 10) if size * each >= rough * _CLOSE)
-    return [round(step * n, 12) for n in range(ceil(most / step * _CLOSE) + 1)]
+    step = next(size * each for each in (1, 2, 2.5, 5, 10) if size * each >= rough * _TOLERANCE)
+    return [round(step * n, 12) for n in range(ceil(most / step * _TOLERANCE) + 1)]
 
 
-def decades(least: float, most: float) -> list[float]:
+def list_decades(least: float, most: float) -> list[float]:
     """The powers of ten from below the least to above the most."""
-    return [10.0**n for n in range(floor(log10(least)), ceil(log10(most) * _CLOSE) + 1)]
+    return [10.0**n for n in range(floor(log10(least)), ceil(log10(most) * _TOLERANCE) + 1)]
 
 
-def names(
+def build_name_axis(
     order: Sequence[str], *, title: str | None = None, is_bare: bool = False
 ) -> dict[str, object]:
     """An axis over names, in this order."""
@@ -69,22 +69,22 @@ def names(
 
 
 @dataclass(frozen=True, slots=True)
-class Plane:
+class ChartPlane:
     """Two axes that all marks of a view share."""
 
     x: Mapping[str, object]
     y: Mapping[str, object]
 
-    def marks(
+    def draw_marks(
         self,
         kind: str,
         style: str,
-        values: Values,
+        values: MarkValues,
         *,
         tells: Sequence[str] = (),
         mark: Mapping[str, object] | None = None,
         **channels: object,
-    ) -> list[Layer]:
+    ) -> list[ChartLayer]:
         """One layer, or none where there is nothing to draw.
 
         Values are placed by `x` and `y`, and `x2` and `y2` where the first of them has one. `tells`
@@ -108,40 +108,42 @@ class Plane:
             }
         ]
 
-    def words(
-        self, style: str, values: Values, *, align: str = "left", dx: float = 0, dy: float = 0
-    ) -> list[Layer]:
+    def draw_text(
+        self, style: str, values: MarkValues, *, align: str = "left", dx: float = 0, dy: float = 0
+    ) -> list[ChartLayer]:
         """Words at points, each value with its `text`."""
         mark = {"align": align, "dx": dx, "dy": dy}
         text = {"field": "text", "type": "nominal"}
-        return self.marks("text", style, values, mark=mark, text=text)
+        return self.draw_marks("text", style, values, mark=mark, text=text)
 
 
-def whole(title: str, notes: Sequence[str], body: Mapping[str, object]) -> dict[str, object]:
+def build_chart_spec(
+    title: str, notes: Sequence[str], body: Mapping[str, object]
+) -> dict[str, object]:
     """A finished chart: its heading, what explains it, and its views."""
     return {
-        "$schema": SCHEMA,
-        "title": {"text": lines(title, width=560.0), "subtitle": lines(*notes)},
+        "$schema": VEGA_LITE_SCHEMA,
+        "title": {"text": wrap_notes(title, width=560.0), "subtitle": wrap_notes(*notes)},
         **body,
     }
 
 
-def single(layers: Sequence[Layer], height: float) -> dict[str, object]:
+def build_view(layers: Sequence[ChartLayer], height: float) -> dict[str, object]:
     """One view as wide as there is room."""
     return {"width": "container", "height": height, "layer": list(layers)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
+class ChartPanel:
     """One of several small views."""
 
     title: str
     note: str = ""
-    layers: Sequence[Layer]
+    layers: Sequence[ChartLayer]
     width: float
     height: float
 
-    def view(self) -> dict[str, object]:
+    def build_view(self) -> dict[str, object]:
         """The view, its title in small type."""
         title: dict[str, object] = {
             "text": self.title,
@@ -160,10 +162,10 @@ class Panel:
         }
 
 
-def grid(panels: Sequence[Panel], columns: int, *, gap: float = 18) -> dict[str, object]:
+def build_grid(panels: Sequence[ChartPanel], columns: int, *, gap: float = 18) -> dict[str, object]:
     """Small views in rows; those of one column lie below one another."""
     return {
-        "concat": [panel.view() for panel in panels],
+        "concat": [panel.build_view() for panel in panels],
         "columns": columns,
         "align": "all",
         "bounds": "flush",

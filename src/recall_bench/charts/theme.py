@@ -7,29 +7,29 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from recall_bench.reporting.heatmap.canvas import FONT
-from recall_bench.reporting.heatmap.colour import ink
+from recall_bench.reporting.heatmap.colour import choose_ink
 
 
-class Theme(StrEnum):
+class ChartTheme(StrEnum):
     """What a chart lies on."""
 
     LIGHT = "light"
     DARK = "dark"
 
 
-class Colours(StrEnum):
+class ChartColours(StrEnum):
     """Whom the colours are for."""
 
     STANDARD = "standard"
     COLOUR_BLIND = "colour-blind"
 
 
-TITLE, SMALL, LABEL = 15, 12, 11
+TITLE_SIZE, NOTE_SIZE, LABEL_SIZE = 15, 12, 11
 """Sizes of type: headings, what explains them, and everything at an axis or a point."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paper:
+class ThemePaper:
     """What is neither a series nor a group."""
 
     background: str
@@ -41,7 +41,7 @@ class Paper:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Palette:
+class ThemePalette:
     """Colours with a meaning."""
 
     score: str
@@ -56,10 +56,10 @@ class Palette:
 
 
 PAPERS = {
-    Theme.LIGHT: Paper(
+    ChartTheme.LIGHT: ThemePaper(
         background="#ffffff", ink="#1b1f24", muted="#4d5762", rule="#dfe3e8", beyond="#f3f5f8"
     ),
-    Theme.DARK: Paper(
+    ChartTheme.DARK: ThemePaper(
         background="#14181d", ink="#e8ecf1", muted="#a9b4c0", rule="#323a44", beyond="#1e242c"
     ),
 }
@@ -68,7 +68,7 @@ PAPERS = {
 # has eleven colours that the red-green blind can tell apart: the leaves are Tol's "muted", each
 # moved a little until every two of them are.
 PALETTES = {
-    (Theme.LIGHT, Colours.STANDARD): Palette(
+    (ChartTheme.LIGHT, ChartColours.STANDARD): ThemePalette(
         score="#2764c4",
         other="#c2570c",
         invention="#7a3fc4",
@@ -78,7 +78,7 @@ PALETTES = {
             *("#7a3fc4", "#c94f93", "#c0322f", "#8b949e", "#c3c9d1"),
         ),
     ),
-    (Theme.DARK, Colours.STANDARD): Palette(
+    (ChartTheme.DARK, ChartColours.STANDARD): ThemePalette(
         score="#6ea8ff",
         other="#f2a15c",
         invention="#b990f5",
@@ -88,7 +88,7 @@ PALETTES = {
             *("#a878ee", "#e07fb4", "#e2605a", "#7d8792", "#525c67"),
         ),
     ),
-    (Theme.LIGHT, Colours.COLOUR_BLIND): Palette(
+    (ChartTheme.LIGHT, ChartColours.COLOUR_BLIND): ThemePalette(
         score="#0072b2",
         other="#c65500",
         invention="#a84a86",
@@ -98,7 +98,7 @@ PALETTES = {
             *("#934ebf", "#48c295", "#c1a600", "#818994", "#d2d6dc"),
         ),
     ),
-    (Theme.DARK, Colours.COLOUR_BLIND): Palette(
+    (ChartTheme.DARK, ChartColours.COLOUR_BLIND): ThemePalette(
         score="#56b4e9",
         other="#e69f00",
         invention="#dd93bd",
@@ -111,10 +111,10 @@ PALETTES = {
 }
 
 
-def config_of(theme: Theme, colours: Colours) -> dict[str, object]:
+def build_config(theme: ChartTheme, colours: ChartColours) -> dict[str, object]:
     """The Vega-Lite configuration that charts are drawn with: every font and colour they have."""
     paper, palette = PAPERS[theme], PALETTES[theme, colours]
-    words = {"font": FONT, "fontSize": LABEL}
+    words = {"font": FONT, "fontSize": LABEL_SIZE}
     return {
         "background": paper.background,
         "font": FONT,
@@ -122,18 +122,18 @@ def config_of(theme: Theme, colours: Colours) -> dict[str, object]:
         "aria": False,
         "padding": 16,
         "view": {"stroke": None},
-        **_furniture(paper),
+        **_build_frame(paper),
         "text": {"color": paper.ink, **words},
         "range": {
             "leaf": list(palette.leaves),
-            "leaf-ink": [ink(colour) for colour in palette.leaves],
+            "leaf-ink": [choose_ink(colour) for colour in palette.leaves],
             "ramp": list(palette.ramp),
         },
-        "style": _styles(paper, palette),
+        "style": _build_styles(paper, palette),
     }
 
 
-def _furniture(paper: Paper) -> dict[str, object]:
+def _build_frame(paper: ThemePaper) -> dict[str, object]:
     """What stands around the marks."""
     return {
         "axis": {
@@ -142,8 +142,8 @@ def _furniture(paper: Paper) -> dict[str, object]:
             "gridColor": paper.rule,
             "domain": False,
             "ticks": False,
-            "labelFontSize": LABEL,
-            "titleFontSize": SMALL,
+            "labelFontSize": LABEL_SIZE,
+            "titleFontSize": NOTE_SIZE,
             "titleFontWeight": "normal",
             "labelPadding": 6,
             "titlePadding": 8,
@@ -152,9 +152,9 @@ def _furniture(paper: Paper) -> dict[str, object]:
         "title": {
             "anchor": "start",
             "color": paper.ink,
-            "fontSize": TITLE,
+            "fontSize": TITLE_SIZE,
             "subtitleColor": paper.muted,
-            "subtitleFontSize": SMALL,
+            "subtitleFontSize": NOTE_SIZE,
             "subtitleLineHeight": 16,
             "subtitlePadding": 4,
             "offset": 14,
@@ -162,17 +162,17 @@ def _furniture(paper: Paper) -> dict[str, object]:
         "legend": {
             "labelColor": paper.muted,
             "titleColor": paper.muted,
-            "labelFontSize": LABEL,
-            "titleFontSize": LABEL,
+            "labelFontSize": LABEL_SIZE,
+            "titleFontSize": LABEL_SIZE,
             "titleFontWeight": "normal",
         },
     }
 
 
-def _styles(paper: Paper, palette: Palette) -> dict[str, object]:
-    words = {"font": FONT, "fontSize": LABEL, "baseline": "middle"}
+def _build_styles(paper: ThemePaper, palette: ThemePalette) -> dict[str, object]:
+    words = {"font": FONT, "fontSize": LABEL_SIZE, "baseline": "middle"}
     return {
-        "panel-title": {"fontSize": SMALL, "fontWeight": "bold", "fill": paper.ink},
+        "panel-title": {"fontSize": NOTE_SIZE, "fontWeight": "bold", "fill": paper.ink},
         "label": {**words, "color": paper.ink},
         "inside": {**words, "align": "center"},
         "strong-label": {**words, "color": paper.ink, "fontWeight": "bold"},
@@ -187,15 +187,15 @@ def _styles(paper: Paper, palette: Palette) -> dict[str, object]:
         "dimmed-interval": {"color": paper.muted, "opacity": 0.6, "strokeWidth": 1.4},
         "ink-point": {"color": paper.ink, "filled": True, "opacity": 1},
         "ramp-point": {"filled": True, "opacity": 1},
-        **_series("score", palette.score),
-        **_series("other", palette.other),
-        **_series("invention", palette.invention),
+        **_build_series_styles("score", palette.score),
+        **_build_series_styles("other", palette.other),
+        **_build_series_styles("invention", palette.invention),
     }
 
 
-def _series(name: str, colour: str) -> dict[str, object]:
+def _build_series_styles(name: str, colour: str) -> dict[str, object]:
     """The marks one series is drawn with."""
-    words = {"font": FONT, "fontSize": LABEL, "baseline": "middle", "fontWeight": "bold"}
+    words = {"font": FONT, "fontSize": LABEL_SIZE, "baseline": "middle", "fontWeight": "bold"}
     return {
         f"{name}-line": {"color": colour, "strokeWidth": 2, "strokeJoin": "round"},
         f"{name}-thin": {"color": colour, "strokeWidth": 1.2, "opacity": 0.6},

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.answer import commentary, json_text
-from recall_bench.cli.listed import ListedCommand
+from recall_bench.cli.answer import format_json, forward_to_stderr
+from recall_bench.cli.listed import MultiValueCommand
 from recall_bench.cli.options import CONFIG, COUNT, NUMBER, PATH, option, read_flags
 
 if TYPE_CHECKING:
-    from recall_bench.ablation.comparison import Comparison
+    from recall_bench.ablation.comparison import AblationReport
 
 
-@click.command("ablate", cls=ListedCommand)
+@click.command("ablate", cls=MultiValueCommand)
 @option("--adapter", help="The system: a built-in by name, or as `run` takes it [hybrid].")
 @option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
 @option("--profile", type=PATH, help="YAML profile of the base; flags win over it.")
@@ -55,11 +55,11 @@ def ablate_command(
     Without --grid every part of the built-in hybrid is turned the other way round, one at a time.
     Each variant is a run of its own; what is finished is not run again.
     """
-    from recall_bench.ablation.comparison import compare
+    from recall_bench.ablation.comparison import compare_variants
     from recall_bench.ablation.grid import read_grid
-    from recall_bench.ablation.runs import carry_out_ablation, plan_ablation
-    from recall_bench.cli.building import building
-    from recall_bench.cli.doing import doing
+    from recall_bench.ablation.runs import plan_ablation, run_ablation
+    from recall_bench.cli.building import show_build
+    from recall_bench.cli.doing import show_activity
     from recall_bench.errors import UsageError
 
     if as_json and as_markdown:
@@ -71,25 +71,25 @@ def ablate_command(
     for note in ablation.notes:
         click.echo(f"note: {note}", err=True)
     click.echo(f"runs: {ablation.folder}", err=True)
-    with commentary(), doing() as telling:
-        done = carry_out_ablation(ablation, telling, building)
+    with forward_to_stderr(), show_activity() as telling:
+        done = run_ablation(ablation, telling, show_build)
         telling("comparing")
-        comparison = compare(ablation, done.folders)
+        comparison = compare_variants(ablation, done.folders)
     for warning in done.warnings:
         click.echo(f"note: {warning}", err=True)
-    _print(comparison, "json" if as_json else "markdown" if as_markdown else "table")
+    _print_comparison(comparison, "json" if as_json else "markdown" if as_markdown else "table")
 
 
-def _print(comparison: "Comparison", shape: str) -> None:
-    from recall_bench.ablation.rendering import coloured, markdown, plain
+def _print_comparison(comparison: "AblationReport", shape: str) -> None:
+    from recall_bench.ablation.rendering import render_markdown, render_table, render_text
 
     if shape == "json":
-        click.echo(json_text(comparison))
+        click.echo(format_json(comparison))
     elif shape == "markdown":
-        click.echo(markdown(comparison))
+        click.echo(render_markdown(comparison))
     elif sys.stdout.isatty():
         from rich.console import Console
 
-        Console().print(coloured(comparison))
+        Console().print(render_table(comparison))
     else:
-        click.echo(plain(comparison))
+        click.echo(render_text(comparison))

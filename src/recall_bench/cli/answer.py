@@ -4,12 +4,12 @@ import contextlib
 import sys
 
 
-def commentary() -> contextlib.AbstractContextManager[object]:
+def forward_to_stderr() -> contextlib.AbstractContextManager[object]:
     """While it lasts, what an adapter or a judge prints goes to stderr, whatever it meant."""
     return contextlib.redirect_stdout(sys.stderr)
 
 
-def json_text(content: object) -> str:
+def format_json(content: object) -> str:
     """Any of our records, or several, as JSON that people can read."""
     import msgspec
 

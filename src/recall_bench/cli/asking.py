@@ -5,16 +5,18 @@ from typing import Any, TypeVar
 
 import click
 
-from recall_bench.cli.options import CONFIG, COUNT, PATH, choice, option
+from recall_bench.cli.options import CONFIG, COUNT, PATH, make_choice, option
 from recall_bench.core.plan import Lifecycle
 
-F = TypeVar("F", bound=Callable[..., Any])
+AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])
 
 
-def together(options: tuple[Callable[[Any], Any], ...]) -> Callable[[F], F]:
+def combine_options(
+    options: tuple[Callable[[Any], Any], ...],
+) -> Callable[[AnyCommand], AnyCommand]:
     """One decorator that adds all of them, in this order."""
 
-    def add(command: F) -> F:
+    def add(command: AnyCommand) -> AnyCommand:
         for each in reversed(options):
             command = each(command)
         return command
@@ -30,7 +32,7 @@ MAX_CALLS = option(
 )
 """Of a run, whoever does its work."""
 
-system_options = together(
+system_options = combine_options(
     (
         option(
             "--adapter",
@@ -78,7 +80,7 @@ system_options = together(
 )
 """Which system is asked, and how it is reached."""
 
-asking_options = together(
+question_options = combine_options(
     (
         option(
             "--reader",
@@ -98,7 +100,7 @@ asking_options = together(
         ),
         option(
             "--lifecycle",
-            type=choice(Lifecycle),
+            type=make_choice(Lifecycle),
             help="How a memory reaches a checkpoint [forked if it can be copied, else fresh].",
         ),
         option("--parallelism", type=COUNT, help="Questions, and verdicts, at a time [1]."),
@@ -118,7 +120,7 @@ asking_options = together(
 )
 """How questions are put and answered."""
 
-going_on_options = together(
+resume_options = combine_options(
     (
         option("--skip-preflight/--no-skip-preflight", help="Do not try the output paths first."),
         option(
@@ -137,7 +139,7 @@ going_on_options = together(
 )
 """Where a run lives, and how one goes on with it."""
 
-file_options = together(
+file_options = combine_options(
     (
         option(
             "--json-out",
@@ -153,7 +155,7 @@ file_options = together(
 """Which files a run leaves behind."""
 
 
-def file_settings(flags: dict[str, Any]) -> dict[str, Any]:
+def resolve_file_settings(flags: dict[str, Any]) -> dict[str, Any]:
     """The flags as settings, a log that was named or refused decided."""
     refused = flags.pop("no_question_log")
     if flags["question_log"] is not None:

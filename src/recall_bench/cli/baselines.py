@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from recall_bench.core.question import CATEGORIES
-from recall_bench.core.ranges import FULL, NAMED
+from recall_bench.core.ranges import FULL, NAMED_RANGES
 from recall_bench.core.record import Record
 from recall_bench.errors import DataError
 from recall_bench.library import run
@@ -17,10 +17,10 @@ SYSTEMS = ("none", "random", "recency", "bm25", "vector", "hybrid", "oracle")
 CONSTANTS = {"No": "No.", "refusal": "I'm not able to share that; it is confidential."}
 """What is answered whatever the question, under the name of its column."""
 
-_CELL = 8
+_CELL_WIDTH = 8
 
 
-class Constant:
+class ConstantAdapter:
     """An adapter that remembers nothing and always says the same."""
 
     def __init__(self, reply: str) -> None:
@@ -34,7 +34,7 @@ class Constant:
         return self._reply
 
 
-class Score(Record, frozen=True, kw_only=True):
+class BaselineScore(Record, frozen=True, kw_only=True):
     """Means of six of one system."""
 
     system: str
@@ -46,9 +46,9 @@ class Score(Record, frozen=True, kw_only=True):
 
 def score_baselines(
     folder: Path, arcs: str, last_day: int, telling: Callable[[str], None]
-) -> tuple[Score, ...]:
+) -> tuple[BaselineScore, ...]:
     """One score a system, all asked the same at the usual checkpoints, groups enabled."""
-    ranges = tuple(label for label, days in NAMED.items() if days < last_day or days == FULL)
+    ranges = tuple(label for label, days in NAMED_RANGES.items() if days < last_day or days == FULL)
     place = folder.resolve()
     story = Settings(
         data=place.parent,
@@ -62,13 +62,13 @@ def score_baselines(
     scores = []
     for name in (*SYSTEMS, *CONSTANTS):
         telling(f"asking {name} about {place.name}")
-        scores.append(_score(name, story))
+        scores.append(_score_system(name, story))
     return tuple(scores)
 
 
-def _score(name: str, story: Settings) -> Score:
+def _score_system(name: str, story: Settings) -> BaselineScore:
     is_constant = name in CONSTANTS
-    adapter = Constant if is_constant else name
+    adapter = ConstantAdapter if is_constant else name
     config = {"reply": CONSTANTS[name]} if is_constant else {}
     with TemporaryDirectory() as scratch:
         finished = run(story, adapter=adapter, config=config, into=Path(scratch, "run"))
@@ -78,30 +78,30 @@ def _score(name: str, story: Settings) -> Score:
             raise DataError(f"{name}: {finished.summary.validity.reason}; its scores mean nothing")
         columns = finished.summary.checkpoints
     last = columns[-1]
-    return Score(
+    return BaselineScore(
         system=name,
-        categories={category: last.category(category).mean for category in CATEGORIES},
+        categories={category: last.get_tally(category).mean for category in CATEGORIES},
         checkpoints={column.checkpoint.label: column.overall.mean for column in columns},
     )
 
 
-def rendered(scores: Sequence[Score]) -> str:
+def render_scores(scores: Sequence[BaselineScore]) -> str:
     """Two tables: the categories at the last checkpoint, and the checkpoints."""
     last = list(scores[0].checkpoints)[-1]
     return "\n".join(
         [
-            *_table(f"mean of 6 at {last}", scores, [score.categories for score in scores]),
+            *_render_table(f"mean of 6 at {last}", scores, [score.categories for score in scores]),
             "",
-            *_table("mean of 6 overall", scores, [score.checkpoints for score in scores]),
+            *_render_table("mean of 6 overall", scores, [score.checkpoints for score in scores]),
         ]
     )
 
 
-def _table(
-    title: str, scores: Sequence[Score], columns: Sequence[dict[str, float | None]]
+def _render_table(
+    title: str, scores: Sequence[BaselineScore], columns: Sequence[dict[str, float | None]]
 ) -> Iterator[str]:
-    yield f"{title:{CATEGORY - 1}}" + "".join(f"{score.system:>{_CELL}}" for score in scores)
+    yield f"{title:{CATEGORY - 1}}" + "".join(f"{score.system:>{_CELL_WIDTH}}" for score in scores)
     for row in columns[0]:
         means = (column[row] for column in columns)
         cells = (NOTHING if mean is None else f"{mean:.2f}" for mean in means)
-        yield f"{row:{CATEGORY - 1}}" + "".join(f"{cell:>{_CELL}}" for cell in cells)
+        yield f"{row:{CATEGORY - 1}}" + "".join(f"{cell:>{_CELL_WIDTH}}" for cell in cells)

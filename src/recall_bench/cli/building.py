@@ -8,7 +8,7 @@ import click
 
 
 @contextmanager
-def building(persona: str, days: int) -> Iterator[Callable[[int], None]]:
+def show_build(persona: str, days: int) -> Iterator[Callable[[int], None]]:
     """Show at a terminal how far the play is; a log gets one line."""
     if not sys.stderr.isatty():
         click.echo(f"playing {persona}, {days} days", err=True)
@@ -17,10 +17,10 @@ def building(persona: str, days: int) -> Iterator[Callable[[int], None]]:
     with click.progressbar(length=days, label=f"playing {persona}", file=sys.stderr) as bar:
         reached = 0
 
-        def told(day: int) -> None:
+        def update(day: int) -> None:
             nonlocal reached
             bar.update(day - reached)
             reached = day
 
-        yield told
-        told(days)
+        yield update
+        update(days)

@@ -9,7 +9,7 @@ from recall_bench.cli.options import PATH
 from recall_bench.errors import UsageError
 
 if TYPE_CHECKING:
-    from recall_bench.judge_lab.calibrate import Trained
+    from recall_bench.judge_lab.calibrate import TrainedCalibration
 
 
 @click.command("calibrate")
@@ -34,18 +34,18 @@ def calibrate_command(judged: Path, corpus: Path, out: Path | None) -> None:
     if out is not None and not out.parent.is_dir():
         raise UsageError(f"--out: there is no folder {out.parent}; create it first")
     trained = calibrate(judged, corpus)
-    click.echo(_report(trained))
+    click.echo(_render_training(trained))
     if out is not None:
-        out.write_bytes(trained.as_json())
+        out.write_bytes(trained.encode())
         click.echo(f"wrote {out}", err=True)
 
 
-def _report(trained: "Trained") -> str:
-    from recall_bench.judge_lab.tables import categories_table, marks_table
+def _render_training(trained: "TrainedCalibration") -> str:
+    from recall_bench.judge_lab.tables import render_categories, render_marks
 
     training = trained.calibration.training
     counts = f"{training.answers:,} answers to {training.questions} questions"
     lines = [f"{counts}; each judged by a model that did not learn from its question", ""]
     for title, found in trained.held_out.items():
-        lines += [title, *marks_table(found.marks), "", *categories_table(found.categories), ""]
+        lines += [title, *render_marks(found.marks), "", *render_categories(found.categories), ""]
     return "\n".join(lines)

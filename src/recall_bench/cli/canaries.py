@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.answer import json_text
+from recall_bench.cli.answer import format_json
 from recall_bench.cli.options import PATH
 from recall_bench.errors import UsageError
 
 if TYPE_CHECKING:
     from recall_bench.analysis.canaries.views import CanaryWatch
-    from recall_bench.analysis.trials import Table
+    from recall_bench.analysis.trials import TrialTable
 
 _FILE = click.option(
     "--file",
@@ -40,13 +40,13 @@ def update_command(runs: tuple[Path, ...], *, file: Path, as_json: bool) -> None
     that the runs did not ask, or too seldom to tell, stay.
     """
     from recall_bench.analysis.canaries.keeping import read_canaries, write_canaries
-    from recall_bench.analysis.canaries.watching import still_kept, watched_in
+    from recall_bench.analysis.canaries.watching import compare_canaries, update_canaries
 
     kept = read_canaries(file) if file.exists() else ()
-    tables = _read(runs)
-    now = still_kept(kept, tables)
+    tables = _read_runs(runs)
+    now = update_canaries(kept, tables)
     write_canaries(file, now, tables)
-    _say(watched_in(tables, kept, file=str(file)), as_json=as_json)
+    _print_watch(compare_canaries(tables, kept, file=str(file)), as_json=as_json)
     click.echo(f"{file}: {len(now):,} kept", err=True)
 
 
@@ -56,15 +56,15 @@ def update_command(runs: tuple[Path, ...], *, file: Path, as_json: bool) -> None
 @_JSON
 def check_command(run: Path, *, file: Path, as_json: bool) -> None:
     """Name the canaries that are new in RUN, healed or changed. The file stays as it is."""
-    from recall_bench.analysis.canaries.watching import watch
+    from recall_bench.analysis.canaries.watching import watch_file
 
-    (table,) = _read([run])
-    _say(watch(table, file), as_json=as_json)
+    (table,) = _read_runs([run])
+    _print_watch(watch_file(table, file), as_json=as_json)
 
 
-def _read(paths: Sequence[Path]) -> "list[Table]":
+def _read_runs(paths: Sequence[Path]) -> "list[TrialTable]":
     """The runs; UsageError where answers are there twice, or nobody graded them."""
-    from recall_bench.analysis.grounds import answers_of
+    from recall_bench.analysis.grounds import identify_answers
     from recall_bench.analysis.trials import read_trials
     from recall_bench.reporting.folder import RunFolder
     from recall_bench.reporting.summary import STUB
@@ -74,7 +74,7 @@ def _read(paths: Sequence[Path]) -> "list[Table]":
     for path in paths:
         folder = RunFolder.open(path)
         # The same answers taken twice, or judged twice, would pass for evidence over two runs.
-        answers = answers_of(folder)
+        answers = identify_answers(folder)
         if answers in first:
             raise UsageError(
                 f"{first[answers]} and {path} are the same run, or its answers judged again; name "
@@ -91,7 +91,7 @@ def _read(paths: Sequence[Path]) -> "list[Table]":
     return tables
 
 
-def _say(watch: "CanaryWatch", *, as_json: bool) -> None:
-    from recall_bench.analysis.canaries.text import text_of
+def _print_watch(watch: "CanaryWatch", *, as_json: bool) -> None:
+    from recall_bench.analysis.canaries.text import render_canaries
 
-    click.echo(json_text(watch) if as_json else text_of(watch))
+    click.echo(format_json(watch) if as_json else render_canaries(watch))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from recall_bench.cli.answer import json_text
+from recall_bench.cli.answer import format_json
 
 
 @click.command("list")
@@ -16,7 +16,7 @@ def list_command(data: Path | None, as_json: bool) -> None:
 
     found = list_personas(data)
     if as_json:
-        click.echo(json_text(found))
+        click.echo(format_json(found))
         return
     for persona in found:
         click.echo(f"{persona.id}  {persona.name}, {persona.role}")
@@ -31,14 +31,14 @@ def list_command(data: Path | None, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def ranges_command(as_json: bool) -> None:
     """List the names of checkpoints and how many days each covers."""
-    from recall_bench.core.ranges import FULL, NAMED
+    from recall_bench.core.ranges import FULL, NAMED_RANGES
 
     if as_json:
         import json
 
-        rows = [{"label": label, "days": days} for label, days in NAMED.items()]
+        rows = [{"label": label, "days": days} for label, days in NAMED_RANGES.items()]
         click.echo(json.dumps(rows, indent=2))
         return
-    for label, days in NAMED.items():
+    for label, days in NAMED_RANGES.items():
         click.echo(f"{label:>5}  {'every day there is' if days == FULL else f'{days} days'}")
     click.echo("Also: any count (45, 45d, 3mo, 2y) and steps (every:7).")

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.answer import commentary, json_text
-from recall_bench.cli.options import CALL_TIMEOUT, CONFIG, settings_in
+from recall_bench.cli.answer import format_json, forward_to_stderr
+from recall_bench.cli.options import CALL_TIMEOUT, CONFIG, parse_config
 
 if TYPE_CHECKING:
     from recall_bench.core.memory import MemorySystem
@@ -38,21 +38,23 @@ def check_adapter_command(
     ask about them, and look for the words in what comes back; no judge and no key is needed.
     Exits with 1 if the contract is broken.
     """
-    from recall_bench.cli.doing import doing
+    from recall_bench.cli.doing import show_activity
     from recall_bench.resolve.systems import resolve_system
     from recall_bench.settings import Settings
 
-    with commentary(), doing() as telling:
-        system = resolve_system(Settings(adapter=adapter, config=settings_in(config)))
-        report = _checked(system, only, timeout_s, seed, lambda name: telling(f"checking {name}"))
+    with forward_to_stderr(), show_activity() as telling:
+        system = resolve_system(Settings(adapter=adapter, config=parse_config(config)))
+        report = _run_checks(
+            system, only, timeout_s, seed, lambda name: telling(f"checking {name}")
+        )
     if as_json:
-        click.echo(json_text(report))
+        click.echo(format_json(report))
     else:
         click.echo(report.rendered())
-    return _exit_code(report)
+    return _report_failures(report)
 
 
-def _checked(
+def _run_checks(
     system: "MemorySystem",
     only: tuple[str, ...],
     timeout_s: float,
@@ -63,7 +65,7 @@ def _checked(
 
     from recall_bench.testing import check_system
 
-    async def checked() -> "ContractReport":
+    async def run_and_close() -> "ContractReport":
         try:
             return await check_system(
                 system, only=only, seed=seed, timeout_s=timeout_s, telling=telling
@@ -71,10 +73,10 @@ def _checked(
         finally:
             await system.close()
 
-    return anyio.run(checked)
+    return anyio.run(run_and_close)
 
 
-def _exit_code(report: "ContractReport") -> int:
+def _report_failures(report: "ContractReport") -> int:
     broken = [check.name for check in report.failures]
     if not broken:
         return 0

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from recall_bench.cli.answer import json_text
+from recall_bench.cli.answer import format_json
 from recall_bench.cli.options import PATH
 
 
@@ -26,9 +26,9 @@ def compare_command(
     difference can be told, and how large one would have had to be.
     """
     from recall_bench.analysis.comparing import compare_runs
-    from recall_bench.analysis.comparison_text import text_of
+    from recall_bench.analysis.comparison_text import render_comparison
     from recall_bench.reporting.folder import RunFolder
 
     folders = [RunFolder.open(path) for path in (baseline, *others)]
     report = compare_runs(folders, intersect=intersect)
-    click.echo(json_text(report) if as_json else text_of(report))
+    click.echo(format_json(report) if as_json else render_comparison(report))

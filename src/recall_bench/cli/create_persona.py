@@ -6,10 +6,15 @@ from typing import Any
 
 import click
 
-from recall_bench.cli.generating import conclude, model_options, request_flags, told
+from recall_bench.cli.generating import (
+    collect_request_fields,
+    model_options,
+    print_pass_result,
+    print_progress,
+)
 from recall_bench.cli.options import COUNT, PATH, option
 from recall_bench.errors import UsageError
-from recall_bench.generate.offline.trades import FIELDS
+from recall_bench.generate.offline.trades import TRADES
 
 
 @click.command("create-persona")
@@ -27,9 +32,9 @@ from recall_bench.generate.offline.trades import FIELDS
 @click.option("--overwrite", is_flag=True, help="Write anew what is there; cut short, it goes on.")
 @option(
     "--trade",
-    type=click.Choice(list(FIELDS)),
+    type=click.Choice(list(TRADES)),
     metavar="NAME",
-    help=f"In which trade: {', '.join(FIELDS)}; with --model offline alone [the one that --prompt "
+    help=f"In which trade: {', '.join(TRADES)}; with --model offline alone [the one that --prompt "
     "names].",
 )
 @option("--seed", type=int, help="Which persona of the trade; with --model offline alone [0].")
@@ -50,14 +55,14 @@ def create_persona_command(
     from recall_bench.generate.personas.request import CreateRequest
 
     request = CreateRequest(
-        prompt=_description(prompt, prompt_file),
-        epoch=None if epoch is None else _date(epoch),
-        **request_flags(flags, model="creation"),
+        prompt=_read_description(prompt, prompt_file),
+        epoch=None if epoch is None else _parse_date(epoch),
+        **collect_request_fields(flags, model="creation"),
     )
-    return conclude(create_persona(request, told), as_json=as_json)
+    return print_pass_result(create_persona(request, print_progress), as_json=as_json)
 
 
-def _date(text: str) -> date:
+def _parse_date(text: str) -> date:
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
     except ValueError:
@@ -66,14 +71,14 @@ def _date(text: str) -> date:
         ) from None
 
 
-def _description(prompt: str | None, file: Path | None) -> str:
+def _read_description(prompt: str | None, file: Path | None) -> str:
     if file is None:
         return prompt or ""
     if prompt is not None:
         raise UsageError("--prompt and --prompt-file say the same thing; give one of them")
-    from recall_bench.yaml12 import decoded
+    from recall_bench.yaml12 import decode_text
 
     try:
-        return decoded(file.read_bytes(), str(file), "utf-8-sig")
+        return decode_text(file.read_bytes(), str(file), "utf-8-sig")
     except OSError as error:
         raise UsageError(f"--prompt-file: {file} cannot be read ({error.strerror})") from error

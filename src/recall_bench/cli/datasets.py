@@ -10,13 +10,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.answer import json_text
+from recall_bench.cli.answer import format_json
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from recall_bench.downloading.cards import Card, Counts, Entry, FilePresence, Note
-    from recall_bench.downloading.fetching import Watch
+    from recall_bench.downloading.cards import (
+        DatasetCounts,
+        DatasetDescription,
+        DatasetEntry,
+        DatasetNote,
+        FilePresence,
+    )
+    from recall_bench.downloading.fetching import DownloadProgress
 
 _WIDTH = 100
 
@@ -43,19 +49,19 @@ def datasets_command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, every file in it.")
 def list_command(as_json: bool) -> None:
     """List the datasets, and how much of each is here."""
-    from recall_bench.downloading.cards import entries
-    from recall_bench.downloading.places import datasets_folder
+    from recall_bench.downloading.cards import list_entries
+    from recall_bench.downloading.places import get_datasets_folder
 
-    found = entries()
+    found = list_entries()
     if as_json:
-        click.echo(json_text(found))
+        click.echo(format_json(found))
         return
-    rows = [_HEADS, *map(_row, found)]
+    rows = [_HEADS, *map(_make_row, found)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (f"{cell:{width}}" for cell, width in zip(row, widths, strict=True))
         click.echo("  ".join(cells).rstrip())
-    click.echo(f"\nDownloads lie in {datasets_folder()}.")
+    click.echo(f"\nDownloads lie in {get_datasets_folder()}.")
 
 
 @datasets_command.command("download")
@@ -81,12 +87,12 @@ def download_command(
     checked against the sha-256 on record. Exits with 9 if a file could not be had, with 3 if a file
     of yours is not the published one, with 2 if there is nothing to check a file against.
     """
-    from recall_bench.downloading.downloads import Ways, download
+    from recall_bench.downloading.downloads import DownloadOptions, download
     from recall_bench.errors import Interrupted
 
-    ways = Ways(own=own, mirror=mirror, takes_unpinned=unpinned)
+    ways = DownloadOptions(own=own, mirror=mirror, takes_unpinned=unpinned)
     try:
-        with watching() as watch:
+        with open_watch() as watch:
             download(names, ways, watch)
     except KeyboardInterrupt:
         raise Interrupted(signal.SIGINT) from None
@@ -104,22 +110,22 @@ def show_command(name: str, data: Path | None, as_json: bool) -> None:
     Its licence, what to know before quoting a number, its errata, corrections that others published
     and, if it is here or given with --data, what it holds.
     """
-    from recall_bench.cli.doing import doing
-    from recall_bench.downloading.cards import card_of
-    from recall_bench.evaluation.denominators import denominators
+    from recall_bench.cli.doing import show_activity
+    from recall_bench.downloading.cards import build_card
+    from recall_bench.evaluation.denominators import list_denominators
 
-    with doing() as telling:
+    with show_activity() as telling:
         # A dataset may have tens of thousands of scenarios, which no log wants to hear of.
         heard = telling if sys.stderr.isatty() else None
-        card = card_of(name, data, denominators=denominators, telling=heard)
-    click.echo(json_text(card) if as_json else "\n".join(_card_lines(card)))
+        card = build_card(name, data, denominators=list_denominators, telling=heard)
+    click.echo(format_json(card) if as_json else "\n".join(_render_card(card)))
 
 
 @contextmanager
-def watching() -> "Iterator[Watch]":
+def open_watch() -> "Iterator[DownloadProgress]":
     """A progress bar if stderr is a terminal, plain lines otherwise."""
     if not sys.stderr.isatty():
-        yield _Lines()
+        yield _DownloadLines()
         return
     from rich.console import Console
     from rich.progress import (
@@ -140,16 +146,16 @@ def watching() -> "Iterator[Watch]":
         console=Console(stderr=True),
         transient=True,
     ) as progress:
-        yield _Bar(progress, progress.add_task("starting", total=None))
+        yield _DownloadBar(progress, progress.add_task("starting", total=None))
 
 
-class _Lines:
+class _DownloadLines:
     """Plain lines on stderr, and of large files every tenth."""
 
     def __init__(self) -> None:
         self._told: tuple[str, int] = ("", 0)
 
-    def at(self, what: str, done: int, total: int | None) -> None:
+    def update(self, what: str, done: int, total: int | None) -> None:
         if total is None or total < _LARGE:
             return
         now = what, done * 10 // total
@@ -157,85 +163,91 @@ class _Lines:
             click.echo(f"{what}: {now[1] * 10} %", err=True)
         self._told = now
 
-    def say(self, line: str) -> None:
+    def note(self, line: str) -> None:
         click.echo(line, err=True)
 
 
-class _Bar:
+class _DownloadBar:
     def __init__(self, progress: "Progress", task: "TaskID") -> None:
         self._progress = progress
         self._task = task
         self._what = ""
 
-    def at(self, what: str, done: int, total: int | None) -> None:
+    def update(self, what: str, done: int, total: int | None) -> None:
         if what != self._what:
             self._what = what
             self._progress.reset(self._task, description=what, total=total, completed=done)
         self._progress.update(self._task, completed=done, total=total)
 
-    def say(self, line: str) -> None:
+    def note(self, line: str) -> None:
         self._progress.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _row(entry: "Entry") -> tuple[str, ...]:
-    from recall_bench.downloading.digests import size_words
+def _make_row(entry: "DatasetEntry") -> tuple[str, ...]:
+    from recall_bench.downloading.digests import format_size
 
     is_published = entry.state is not None
     return (
         entry.name,
         entry.state if entry.state is not None else "your own",
-        size_words(entry.bytes_here) if entry.bytes_here else "-",
-        size_words(entry.bytes) if entry.bytes is not None else "unknown" if is_published else "-",
+        format_size(entry.bytes_here) if entry.bytes_here else "-",
+        format_size(entry.bytes) if entry.bytes is not None else "unknown" if is_published else "-",
         "-" if entry.is_pinned is None else "yes" if entry.is_pinned else "no",
         entry.licence,
         entry.title,
     )
 
 
-def _card_lines(card: "Card") -> Iterator[str]:
+def _render_card(card: "DatasetDescription") -> Iterator[str]:
     entry = card.entry
     yield entry.title
     yield ""
     family = "" if card.family == entry.name else f", measured by the protocols of {card.family}"
-    yield _field("name", f"{entry.name}{family}")
-    yield _field("licence", f"{entry.licence}. {entry.terms}" if entry.terms else entry.licence)
+    yield _format_field("name", f"{entry.name}{family}")
+    yield _format_field(
+        "licence", f"{entry.licence}. {entry.terms}" if entry.terms else entry.licence
+    )
     if entry.homepage is not None:
-        yield _field("homepage", entry.homepage)
-    yield _field("dates", "real" if card.has_dates else "none; its sessions are put a day apart")
-    yield from _file_lines(entry)
+        yield _format_field("homepage", entry.homepage)
+    yield _format_field(
+        "dates", "real" if card.has_dates else "none; its sessions are put a day apart"
+    )
+    yield from _render_files(entry)
     if card.notes:
         yield "\nTo know before quoting a number:"
-        yield from (_wrapped(f"* {note}") for note in card.notes)
-    yield from _named("Errata, dealt with when it is read:", card.errata)
-    yield from _named("Corrections by others, laid over only with --errata NAME:", card.layers)
+        yield from (_wrap_text(f"* {note}") for note in card.notes)
+    yield from _render_notes("Errata, dealt with when it is read:", card.errata)
+    yield from _render_notes(
+        "Corrections by others, laid over only with --errata NAME:", card.layers
+    )
     yield ""
     if card.counts is None:
-        yield fill(_how_to_get(entry), _WIDTH)
+        yield fill(_explain_download(entry), _WIDTH)
     else:
-        yield f"{card.data} ({_origin(card)}) holds:"
-        yield from _count_lines(card.counts)
+        yield f"{card.data} ({_describe_origin(card)}) holds:"
+        yield from _render_counts(card.counts)
 
 
-def _file_lines(entry: "Entry") -> Iterator[str]:
+def _render_files(entry: "DatasetEntry") -> Iterator[str]:
     """The files by name; of a tree of them, how many there are."""
     if len(entry.files) > 30:
         here = sum(file.state == "complete" for file in entry.files)
-        yield _field("files", f"{len(entry.files):,}, of which {here:,} are here")
+        yield _format_field("files", f"{len(entry.files):,}, of which {here:,} are here")
         return
     for number, file in enumerate(entry.files):
-        yield _field("" if number else "files", _file_words(file))
+        yield _format_field("" if number else "files", _describe_file(file))
 
 
-def _file_words(file: "FilePresence") -> str:
-    from recall_bench.downloading.digests import size_words
+def _describe_file(file: "FilePresence") -> str:
+    from recall_bench.downloading.digests import format_size
 
-    words = [file.name, size_words(file.bytes) if file.bytes is not None else "size unknown"]
+    words = [file.name, format_size(file.bytes) if file.bytes is not None else "size unknown"]
     words += [] if file.is_pinned else ["not pinned"]
     words += [f"layer {file.layer}"] if file.layer is not None else []
     return ", ".join([*words, file.state])
 
 
-def _how_to_get(entry: "Entry") -> str:
+def _explain_download(entry: "DatasetEntry") -> str:
     if entry.state is None:
         return "Nothing was counted: give your files with --data."
     return (
@@ -244,20 +256,20 @@ def _how_to_get(entry: "Entry") -> str:
     )
 
 
-def _origin(card: "Card") -> str:
+def _describe_origin(card: "DatasetDescription") -> str:
     if card.is_published is None:
         return "nobody can say whether as published" if card.entry.state else "your own"
     return "as published" if card.is_published else "NOT the published bytes"
 
 
-def _count_lines(counts: "Counts") -> Iterator[str]:
-    yield _wrapped(
+def _render_counts(counts: "DatasetCounts") -> Iterator[str]:
+    yield _wrap_text(
         f"{counts.scenarios:,} scenarios, {counts.sessions:,} sessions, {counts.turns:,} turns, "
         f"{counts.questions:,} questions"
     )
     if counts.first_session is not None:
         yield f"  sessions from {counts.first_session} to {counts.last_session}"
-    yield _wrapped(
+    yield _wrap_text(
         f"{counts.abstaining:,} questions expect abstention, {counts.choices:,} offer options; "
         f"{counts.turn_evidence:,} cite turns, {counts.session_evidence:,} whole sessions only, "
         f"{counts.no_evidence:,} nothing"
@@ -269,15 +281,15 @@ def _count_lines(counts: "Counts") -> Iterator[str]:
             yield from (f"  {name:{width}}  {count:9,}" for name, count in table.items())
 
 
-def _named(title: str, notes: "tuple[Note, ...]") -> Iterator[str]:
+def _render_notes(title: str, notes: "tuple[DatasetNote, ...]") -> Iterator[str]:
     if notes:
         yield f"\n{title}"
-        yield from (_wrapped(f"{note.name}: {note.concerns}") for note in notes)
+        yield from (_wrap_text(f"{note.name}: {note.concerns}") for note in notes)
 
 
-def _field(name: str, text: str) -> str:
+def _format_field(name: str, text: str) -> str:
     return fill(text, _WIDTH, initial_indent=f"  {name:10}", subsequent_indent=" " * 12)
 
 
-def _wrapped(text: str) -> str:
+def _wrap_text(text: str) -> str:
     return fill(text, _WIDTH, initial_indent="  ", subsequent_indent="    ")

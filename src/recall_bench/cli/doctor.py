@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.answer import commentary, json_text
-from recall_bench.cli.options import CALL_TIMEOUT, CONFIG, settings_in
-from recall_bench.core.diagnosis import Health
+from recall_bench.cli.answer import format_json, forward_to_stderr
+from recall_bench.cli.options import CALL_TIMEOUT, CONFIG, parse_config
+from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.memory import UNDECLARED
 
 if TYPE_CHECKING:
-    from recall_bench.doctor.examination import Examined
+    from recall_bench.doctor.examination import DoctorResult
 
 UNHEALTHY = 1
 """The exit code of a system whose numbers would mean nothing."""
@@ -33,19 +33,19 @@ def doctor_command(
     that know nothing, guess, and know everything. The verdict is `valid`, `suspect` or `invalid`;
     later runs of the same system carry it. Exits with 1 if it is `invalid`.
     """
-    from recall_bench.diagnoses import keep
+    from recall_bench.diagnoses import save_diagnosis
 
-    examined = _examined(adapter, settings_in(config), timeout_s)
+    examined = _run_doctor(adapter, parse_config(config), timeout_s)
     if as_json:
-        click.echo(json_text(examined.diagnosis))
+        click.echo(format_json(examined.diagnosis))
     else:
-        click.echo(_rendered(examined))
+        click.echo(_render_diagnosis(examined))
     if examined.contract.system.version == UNDECLARED:
         click.echo("not kept for later runs: the system does not say its version", err=True)
     else:
-        click.echo(f"kept for later runs: {keep(examined.diagnosis)}", err=True)
+        click.echo(f"kept for later runs: {save_diagnosis(examined.diagnosis)}", err=True)
     health = examined.diagnosis.health
-    if health is Health.VALID or (health is Health.SUSPECT and not strict):
+    if health is SystemHealth.VALID or (health is SystemHealth.SUSPECT and not strict):
         return 0
     checks = dict.fromkeys(each.check for each in examined.diagnosis.complaints)
     name = examined.contract.system.name
@@ -53,34 +53,36 @@ def doctor_command(
     return UNHEALTHY
 
 
-def _examined(adapter: str, config: dict[str, object], timeout_s: float) -> "Examined":
+def _run_doctor(adapter: str, config: dict[str, object], timeout_s: float) -> "DoctorResult":
     import anyio
 
-    from recall_bench.cli.doing import doing
-    from recall_bench.doctor.clinic import usual_clinic
-    from recall_bench.doctor.examination import examine
-    from recall_bench.doctor.footprint import footprint
-    from recall_bench.job import code_version
+    from recall_bench.cli.doing import show_activity
+    from recall_bench.doctor.clinic import build_doctor_setup
+    from recall_bench.doctor.examination import examine_system
+    from recall_bench.doctor.footprint import track_footprint
+    from recall_bench.job import get_code_version
     from recall_bench.library import load_persona
     from recall_bench.resolve.personas import SAMPLE
     from recall_bench.resolve.systems import resolve_system
     from recall_bench.settings import Settings
     from recall_bench.shipped import SOURCES
 
-    clinic = usual_clinic(load_persona(SOURCES / SAMPLE), code_version())
-    with footprint() as files, commentary(), doing() as telling:
+    clinic = build_doctor_setup(load_persona(SOURCES / SAMPLE), get_code_version())
+    with track_footprint() as files, forward_to_stderr(), show_activity() as telling:
         system = resolve_system(Settings(adapter=adapter, config=config))
 
-        async def examination() -> "Examined":
+        async def run_examination() -> "DoctorResult":
             try:
-                return await examine(system, clinic, files, timeout_s=timeout_s, telling=telling)
+                return await examine_system(
+                    system, clinic, files, timeout_s=timeout_s, telling=telling
+                )
             finally:
                 await system.close()
 
-        return anyio.run(examination)
+        return anyio.run(run_examination)
 
 
-def _rendered(examined: "Examined") -> str:
+def _render_diagnosis(examined: "DoctorResult") -> str:
     diagnosis, contract = examined.diagnosis, examined.contract
     lines = [f"{contract.system.name} {contract.system.version}: {diagnosis.health.value}", ""]
     for complaint in diagnosis.complaints:

@@ -10,7 +10,7 @@ _LINE = 79
 
 
 @contextmanager
-def doing() -> Iterator[Callable[[str], None]]:
+def show_activity() -> Iterator[Callable[[str], None]]:
     """Show what is being done on one line of the terminal; a log gets a line for each thing."""
     if not sys.stderr.isatty():
         yield lambda what: click.echo(what, err=True)

@@ -32,7 +32,7 @@ def endpoint_command(port: int | None, model: str | None, embedder: str | None) 
     Prints the environment variables that a product needs, and what was spent in the end.
     """
     from recall_bench.endpoint.endpoint import UNUSED_KEY
-    from recall_bench.resolve.endpoints import own_endpoint
+    from recall_bench.resolve.endpoints import build_endpoint
     from recall_bench.settings import Settings
 
     asked_to_stop = threading.Event()
@@ -41,7 +41,7 @@ def endpoint_command(port: int | None, model: str | None, embedder: str | None) 
         asked_to_stop.set()
 
     settings = Settings(system_model=model, system_embedder=embedder)
-    serving = own_endpoint(settings, port=port or 0, flags=("--model", "--embedder"))
+    serving = build_endpoint(settings, port=port or 0, flags=("--model", "--embedder"))
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with serving:
@@ -56,12 +56,12 @@ def endpoint_command(port: int | None, model: str | None, embedder: str | None) 
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    click.echo(_spent(serving.meter.total), err=True)
+    click.echo(_format_spending(serving.meter.total), err=True)
 
 
-def _spent(usage: "Usage") -> str:
+def _format_spending(usage: "Usage") -> str:
     from recall_bench.core.usage import Usage
-    from recall_bench.reporting.facts import cost_words
-    from recall_bench.reporting.money import Costs
+    from recall_bench.reporting.facts import describe_costs
+    from recall_bench.reporting.money import JudgingCosts
 
-    return cost_words(Costs(total=usage, reviewing=Usage()))
+    return describe_costs(JudgingCosts(total=usage, reviewing=Usage()))

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.answer import commentary
+from recall_bench.cli.answer import forward_to_stderr
 from recall_bench.cli.asking import (
-    asking_options,
     file_options,
-    file_settings,
-    going_on_options,
+    question_options,
+    resolve_file_settings,
+    resume_options,
     system_options,
 )
-from recall_bench.cli.listed import ListedCommand
+from recall_bench.cli.listed import MultiValueCommand
 from recall_bench.cli.options import COUNT, NUMBER, PATH, judge_options, option, read_flags
-from recall_bench.cli.spreading import spreading_options
+from recall_bench.cli.spreading import worker_options
 
 if TYPE_CHECKING:
-    from recall_bench.evaluation.evaluate import Evaluated
-    from recall_bench.evaluation.request import Request
+    from recall_bench.evaluation.evaluate import EvalResult
+    from recall_bench.evaluation.request import EvalRequest
     from recall_bench.settings import Settings
 
 _PARTS = (
@@ -34,7 +34,7 @@ _PARTS = (
 """Parts of the built-in hybrid that can be switched by themselves: flag, setting and help."""
 
 
-def _part_options(command: Any) -> Any:  # noqa: ANN401 - click's own
+def _add_part_options(command: Any) -> Any:  # noqa: ANN401 - click's own
     for flag, name, text in reversed(_PARTS):
         command = click.option(flag, name, default=None, help=f"Hybrid memory: {text}")(command)
     neighbours = option(
@@ -43,7 +43,7 @@ def _part_options(command: Any) -> Any:  # noqa: ANN401 - click's own
     return neighbours(command)
 
 
-@click.command("eval", cls=ListedCommand)
+@click.command("eval", cls=MultiValueCommand)
 @click.option(
     "--dataset", required=True, metavar="NAME", help="As `datasets list` names it: locomo."
 )
@@ -68,11 +68,11 @@ def _part_options(command: Any) -> Any:  # noqa: ANN401 - click's own
 @option("--reports", type=PATH, help="Where reports are numbered [reports].")
 @option("--profile", type=PATH, help="YAML profile; flags win over it.")
 @system_options
-@_part_options
-@asking_options
-@spreading_options
+@_add_part_options
+@question_options
+@worker_options
 @judge_options
-@going_on_options
+@resume_options
 @file_options
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def eval_command(profile: Path | None, as_json: bool, **flags: Any) -> int:  # noqa: ANN401
@@ -83,11 +83,11 @@ def eval_command(profile: Path | None, as_json: bool, **flags: Any) -> int:  # n
     """
     wanted = {name: flags.pop(name) for name in _REQUESTED}
     parts = {name: flags.pop(name) for name in (*(part[1] for part in _PARTS), "neighbours")}
-    settings = read_flags(profile, file_settings(flags))
-    request = _request(_with_parts(settings, parts), wanted)
-    with commentary():
-        evaluated = _carried_out(request)
-    return _told(evaluated, as_json=as_json)
+    settings = read_flags(profile, resolve_file_settings(flags))
+    request = _build_request(_apply_parts(settings, parts), wanted)
+    with forward_to_stderr():
+        evaluated = _run_evaluation(request)
+    return _print_result(evaluated, as_json=as_json)
 
 
 _REQUESTED = (
@@ -96,22 +96,22 @@ _REQUESTED = (
 )
 
 
-def _with_parts(settings: "Settings", parts: dict[str, Any]) -> "Settings":
+def _apply_parts(settings: "Settings", parts: dict[str, Any]) -> "Settings":
     switched = {name: value for name, value in parts.items() if value is not None}
     return replace(settings, config={**settings.config, **switched}, heatmap_png=False)
 
 
-def _request(settings: "Settings", wanted: dict[str, Any]) -> "Request":
-    from recall_bench.evaluation.request import Mode, Request
+def _build_request(settings: "Settings", wanted: dict[str, Any]) -> "EvalRequest":
+    from recall_bench.evaluation.request import EvalMode, EvalRequest
 
     said = {name: value for name, value in wanted.items() if value is not None and value != ()}
     if "mode" in said:
-        said["mode"] = Mode(said["mode"])
-    return Request(settings=settings, **said)
+        said["mode"] = EvalMode(said["mode"])
+    return EvalRequest(settings=settings, **said)
 
 
-def _carried_out(request: "Request") -> "Evaluated":
-    from recall_bench.cli.overview import watching
+def _run_evaluation(request: "EvalRequest") -> "EvalResult":
+    from recall_bench.cli.overview import watch_run
     from recall_bench.evaluation.assembly import assemble_evaluation
     from recall_bench.evaluation.evaluate import evaluate
     from recall_bench.evaluation.opening import open_dataset
@@ -121,25 +121,25 @@ def _carried_out(request: "Request") -> "Evaluated":
     for warning in job.warnings:
         click.echo(f"note: {warning}", err=True)
     click.echo(f"run folder: {job.folder}", err=True)
-    with watching(job, is_terse=True) as (observe, joined):
-        return evaluate(assembled, observe, _beside, joined)
+    with watch_run(job, is_terse=True) as (observe, joined):
+        return evaluate(assembled, observe, _print_baseline, joined)
 
 
-def _beside(name: str) -> None:
+def _print_baseline(name: str) -> None:
     click.echo(f"  beside it: {name}", err=True)
 
 
-def _told(evaluated: "Evaluated", *, as_json: bool) -> int:
-    from recall_bench.cli.answer import json_text
-    from recall_bench.cli.run import conclude, problem_of
-    from recall_bench.evaluation.markdown import markdown_of
+def _print_result(evaluated: "EvalResult", *, as_json: bool) -> int:
+    from recall_bench.cli.answer import format_json
+    from recall_bench.cli.run import find_problem, print_conclusion
+    from recall_bench.evaluation.markdown import render_page
 
     if evaluated.report is not None:
         if as_json:
-            click.echo(json_text(evaluated.report))
+            click.echo(format_json(evaluated.report))
         else:
-            show_page(markdown_of(evaluated.report))
-    conclude(evaluated.finished, problem_of(evaluated.finished))
+            show_page(render_page(evaluated.report))
+    print_conclusion(evaluated.finished, find_problem(evaluated.finished))
     if evaluated.place is not None:
         click.echo(f"report: {evaluated.place}", err=True)
     return evaluated.exit_code

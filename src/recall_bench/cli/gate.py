@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.answer import json_text
-from recall_bench.cli.options import PATH, given, option
+from recall_bench.cli.answer import format_json
+from recall_bench.cli.options import PATH, option, select_given
 from recall_bench.errors import UsageError
 
 if TYPE_CHECKING:
-    from recall_bench.analysis.gate.checks import Gate
-    from recall_bench.analysis.gate.rules import Rules
+    from recall_bench.analysis.gate.checks import GateReport
+    from recall_bench.analysis.gate.rules import GateRules
 
 
 @click.command("gate")
@@ -68,24 +68,26 @@ def gate_command(
     Exits with 0 if it passed, 11 if it failed, and 12 if that cannot be decided: a run is not
     finished, the two are unlike, or nothing was measured that a rule is about.
     """
-    from recall_bench.analysis.gate.gating import gate_run
-    from recall_bench.analysis.gate.text import text_of
+    from recall_bench.analysis.gate.gating import check_run
+    from recall_bench.analysis.gate.text import render_gate
     from recall_bench.reporting.folder import RunFolder
 
     files = {"--junit": junit, "--markdown": markdown}
     wanted = {flag: path for flag, path in files.items() if path is not None}
     _refuse_unwritable(wanted)
-    rules = _rules(rules_file, min_category, given(flags))
+    rules = _read_rules(rules_file, min_category, select_given(flags))
     folders = [None if path is None else RunFolder.open(path) for path in (run, baseline)]
     assert folders[0] is not None  # noqa: S101 - an argument
-    found = gate_run(folders[0], folders[1], rules)
+    found = check_run(folders[0], folders[1], rules)
     _write(found, wanted)
-    click.echo(json_text(found) if as_json else text_of(found))
+    click.echo(format_json(found) if as_json else render_gate(found))
     return found.verdict.exit_code
 
 
-def _rules(path: Path | None, categories: tuple[str, ...], flags: dict[str, Any]) -> "Rules":
-    from recall_bench.analysis.gate.rules import given_in, key_of, merged
+def _read_rules(
+    path: Path | None, categories: tuple[str, ...], flags: dict[str, Any]
+) -> "GateRules":
+    from recall_bench.analysis.gate.rules import format_key, merge_rules, read_rules
     from recall_bench.yaml12 import read_document
 
     layers: list[dict[str, object]] = []
@@ -94,15 +96,15 @@ def _rules(path: Path | None, categories: tuple[str, ...], flags: dict[str, Any]
             raise UsageError(f"--rules: there is no file {path}")
         document = read_document(path)
 
-        def named(field: str) -> str:
-            key = key_of(field)
-            return f"{document.where(key)}: {key}"
+        def name_field(field: str) -> str:
+            key = format_key(field)
+            return f"{document.describe_place(key)}: {key}"
 
-        layers.append(given_in(document.content, str(path), named))
-    return merged(*layers, flags, {"min_category": _least(categories)})
+        layers.append(read_rules(document.content, str(path), name_field))
+    return merge_rules(*layers, flags, {"min_category": _parse_minimums(categories)})
 
 
-def _least(words: tuple[str, ...]) -> dict[str, float]:
+def _parse_minimums(words: tuple[str, ...]) -> dict[str, float]:
     found: dict[str, float] = {}
     for word in words:
         name, equals, points = word.rpartition("=")
@@ -126,12 +128,12 @@ def _refuse_unwritable(files: dict[str, Path]) -> None:
         raise UsageError(f"{' and '.join(files)} name the same file; name two")
 
 
-def _write(found: "Gate", files: dict[str, Path]) -> None:
-    from recall_bench.analysis.gate.junit import junit_of
-    from recall_bench.analysis.gate.markdown import markdown_of
+def _write(found: "GateReport", files: dict[str, Path]) -> None:
+    from recall_bench.analysis.gate.junit import render_junit
+    from recall_bench.analysis.gate.markdown import render_markdown
     from recall_bench.replacement import replace_file
 
     if "--junit" in files:
-        replace_file(files["--junit"], junit_of(found))
+        replace_file(files["--junit"], render_junit(found))
     if "--markdown" in files:
-        replace_file(files["--markdown"], markdown_of(found).encode())
+        replace_file(files["--markdown"], render_markdown(found).encode())

@@ -4,7 +4,13 @@ from typing import Any
 
 import click
 
-from recall_bench.cli.generating import conclude, following, pass_options, request_flags, told
+from recall_bench.cli.generating import (
+    collect_request_fields,
+    list_next_commands,
+    pass_options,
+    print_pass_result,
+    print_progress,
+)
 from recall_bench.cli.options import COUNT, NUMBER, option
 
 
@@ -34,6 +40,6 @@ def generate_command(
     from recall_bench.generate.days.request import DaysRequest
     from recall_bench.generate.days.writing import generate_days
 
-    request = DaysRequest(**request_flags(flags, model="generation"))
-    then = following(request, "generate-qa")
-    return conclude(generate_days(request, told), as_json=as_json, then=then)
+    request = DaysRequest(**collect_request_fields(flags, model="generation"))
+    then = list_next_commands(request, "generate-qa")
+    return print_pass_result(generate_days(request, print_progress), as_json=as_json, then=then)

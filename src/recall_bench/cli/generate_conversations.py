@@ -4,7 +4,12 @@ from typing import Any
 
 import click
 
-from recall_bench.cli.generating import conclude, pass_options, request_flags, told
+from recall_bench.cli.generating import (
+    collect_request_fields,
+    pass_options,
+    print_pass_result,
+    print_progress,
+)
 from recall_bench.cli.options import option
 
 
@@ -27,5 +32,5 @@ def generate_conversations_command(
     from recall_bench.generate.conversations.request import ConversationsRequest
     from recall_bench.generate.conversations.writing import generate_conversations
 
-    request = ConversationsRequest(**request_flags(flags, model="conversation"))
-    return conclude(generate_conversations(request, told), as_json=as_json)
+    request = ConversationsRequest(**collect_request_fields(flags, model="conversation"))
+    return print_pass_result(generate_conversations(request, print_progress), as_json=as_json)

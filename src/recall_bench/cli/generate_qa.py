@@ -4,7 +4,13 @@ from typing import Any
 
 import click
 
-from recall_bench.cli.generating import conclude, following, pass_options, request_flags, told
+from recall_bench.cli.generating import (
+    collect_request_fields,
+    list_next_commands,
+    pass_options,
+    print_pass_result,
+    print_progress,
+)
 from recall_bench.cli.options import COUNT, option
 
 
@@ -41,8 +47,10 @@ def generate_qa_command(
     from recall_bench.generate.questions.request import QuestionsRequest
     from recall_bench.generate.questions.writing import generate_questions
 
-    request = QuestionsRequest(**request_flags(flags, model="generation"))
-    then = following(request, "verify-qa")
+    request = QuestionsRequest(**collect_request_fields(flags, model="generation"))
+    then = list_next_commands(request, "verify-qa")
     if request.mode == "standard":
-        then = following(request, "generate-qa --mode boundary", "verify-qa")
-    return conclude(generate_questions(request, told), as_json=as_json, then=then)
+        then = list_next_commands(request, "generate-qa --mode boundary", "verify-qa")
+    return print_pass_result(
+        generate_questions(request, print_progress), as_json=as_json, then=then
+    )

@@ -4,7 +4,12 @@ from typing import Any
 
 import click
 
-from recall_bench.cli.generating import conclude, pass_options, request_flags, told
+from recall_bench.cli.generating import (
+    collect_request_fields,
+    pass_options,
+    print_pass_result,
+    print_progress,
+)
 
 
 @click.command("generate-tool-calls")
@@ -21,5 +26,5 @@ def generate_tool_calls_command(
     from recall_bench.generate.request import PassRequest
     from recall_bench.generate.tool_calls.writing import generate_tool_calls
 
-    request = PassRequest(**request_flags(flags, model="generation"))
-    return conclude(generate_tool_calls(request, told), as_json=as_json)
+    request = PassRequest(**collect_request_fields(flags, model="generation"))
+    return print_pass_result(generate_tool_calls(request, print_progress), as_json=as_json)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from recall_bench.cli.answer import json_text
-from recall_bench.cli.options import COUNT, PATH, given, option
+from recall_bench.cli.answer import format_json
+from recall_bench.cli.options import COUNT, PATH, option, select_given
 
 if TYPE_CHECKING:
-    from recall_bench.generate.outcome import Generated
+    from recall_bench.generate.outcome import PassResult
     from recall_bench.generate.request import PassRequest
 
-F = TypeVar("F", bound=Callable[..., Any])
+AnyPass = TypeVar("AnyPass", bound=Callable[..., Any])
 
 MODEL = option(
     "--model",
@@ -56,8 +56,8 @@ _DAYS = (
 )
 
 
-def _all(*options: Callable[[Any], Any]) -> Callable[[F], F]:
-    def add(command: F) -> F:
+def _combine_options(*options: Callable[[Any], Any]) -> Callable[[AnyPass], AnyPass]:
+    def add(command: AnyPass) -> AnyPass:
         for each in reversed(options):
             command = each(command)
         return command
@@ -65,19 +65,19 @@ def _all(*options: Callable[[Any], Any]) -> Callable[[F], F]:
     return add
 
 
-pass_options = _all(*_DAYS, *LIMITS, *_ENDS)
+pass_options = _combine_options(*_DAYS, *LIMITS, *_ENDS)
 """Of a pass over the days of a story."""
 
-model_options = _all(MODEL, *LIMITS, *_ENDS)
+model_options = _combine_options(MODEL, *LIMITS, *_ENDS)
 """Of a command that asks a model and has no days."""
 
 
-def told(line: str) -> None:
+def print_progress(line: str) -> None:
     """Say to whoever watches what was done."""
     click.echo(line, err=True)
 
 
-def again() -> str:
+def repeat_command() -> str:
     """The command as it was typed, which goes on where it stopped."""
     return shlex.join(["recall-bench", *sys.argv[1:]])
 
@@ -85,28 +85,28 @@ def again() -> str:
 _WHICH_DAYS = ("days", "start", "end")
 
 
-def request_flags(flags: dict[str, Any], *, model: str) -> dict[str, Any]:
+def collect_request_fields(flags: dict[str, Any], *, model: str) -> dict[str, Any]:
     """The flags that were given over what the profile says; UsageError without a persona.
 
     `model` is the model of the profile that this command asks: creation, generation or
     conversation. Settings of the profile that the command has no flag for are left out.
     """
     from recall_bench.errors import UsageError
-    from recall_bench.generate.profiled import read_generation
+    from recall_bench.generate.profiled import read_generation_profile
 
     profile = flags.pop("profile")
-    said = given(flags)
-    found = read_generation(profile, model) if profile else {}
+    said = select_given(flags)
+    found = read_generation_profile(profile, model) if profile else {}
     if said.keys() & _WHICH_DAYS:
         # Which days is one decision: what the profile says about it is not mixed in.
         found = {name: value for name, value in found.items() if name not in _WHICH_DAYS}
     found = {name: value for name, value in found.items() if name in flags} | said
     if "persona" not in found:
         raise UsageError("--persona is missing; name the persona's folder")
-    return {**found, "again": again()}
+    return {**found, "again": repeat_command()}
 
 
-def following(request: "PassRequest", *commands: str) -> list[str]:
+def list_next_commands(request: "PassRequest", *commands: str) -> list[str]:
     """These commands for the same persona, by the same model."""
     words = ["--persona", str(request.persona)]
     words += [] if request.arcs is None else ["--arcs", request.arcs]
@@ -114,9 +114,9 @@ def following(request: "PassRequest", *commands: str) -> list[str]:
     return [f"recall-bench {command} {shlex.join(words)}" for command in commands]
 
 
-def conclude(generated: "Generated", *, as_json: bool, then: Sequence[str] = ()) -> int:
+def print_pass_result(generated: "PassResult", *, as_json: bool, then: Sequence[str] = ()) -> int:
     """Print what became of the pass and, if all is there, what to type next; its exit code."""
-    click.echo(json_text(generated) if as_json else generated.in_words)
+    click.echo(format_json(generated) if as_json else generated.in_words)
     if generated.exit_code == 0 and not as_json:
         for command in then:
             click.echo(f"next: {command}")

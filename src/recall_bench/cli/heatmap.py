@@ -26,11 +26,11 @@ def heatmap_command(source: Path, output: tuple[Path, ...], colours: str) -> Non
     Each mean stands with its 95 % interval and the number of different questions, as far as a
     cell has room; in an .svg pointing at a cell tells both, and how many trials are missing.
     """
-    from recall_bench.reporting.heatmap.drawing import Scale, draw
-    from recall_bench.reporting.heatmap.sources import heatmap_of
+    from recall_bench.reporting.heatmap.drawing import Scale, draw_picture
+    from recall_bench.reporting.heatmap.sources import load_heatmap
 
-    data = heatmap_of(source)
+    data = load_heatmap(source)
     folder = source if source.is_dir() else source.parent
     for path in output or (folder / "heatmap.png", folder / "heatmap.svg"):
-        draw(data, path, Scale(colours))
+        draw_picture(data, path, Scale(colours))
         click.echo(str(path))

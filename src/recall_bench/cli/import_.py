@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from recall_bench.cli.answer import json_text
+from recall_bench.cli.answer import format_json
 
 
 @click.command("import")
@@ -29,7 +29,7 @@ def import_command(
     the files are repaired where that is certain, and marked where it is not.
     """
     from recall_bench.importing.carrying_out import import_run
-    from recall_bench.importing.wording import as_text
+    from recall_bench.importing.wording import render_import
 
     found = import_run(source, into, as_graded=as_graded)
-    click.echo(json_text(found) if as_json else as_text(found))
+    click.echo(format_json(found) if as_json else render_import(found))

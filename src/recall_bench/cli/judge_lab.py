@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from recall_bench.cli.answer import commentary, json_text
-from recall_bench.cli.listed import ListedCommand
-from recall_bench.cli.options import ASKED, COUNT, NUMBER, PATH, given, option
+from recall_bench.cli.answer import format_json, forward_to_stderr
+from recall_bench.cli.listed import MultiValueCommand
+from recall_bench.cli.options import COUNT, JUDGE_CALL_OPTIONS, NUMBER, PATH, option, select_given
 from recall_bench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def judge_lab_command() -> None:
     """Measure how far a judge can be trusted, and correct scores for its errors."""
 
 
-def _asking(usual_window: str) -> Callable[[F], F]:
+def _add_judge_options(usual_window: str) -> Callable[[F], F]:
     """How the judge is asked, and for how much."""
     window = option(
         "--judge-memory-window",
@@ -69,15 +69,18 @@ def _asking(usual_window: str) -> Callable[[F], F]:
         help=f"Show the judge so many days either side of the evidence [{usual_window}].",
     )
 
-    def added(command: F) -> F:
-        for add in reversed((window, *_ASKING)):
+    def add_options(command: F) -> F:
+        for add in reversed((window, *_JUDGE_OPTIONS)):
             command = add(command)
         return command
 
-    return added
+    return add_options
 
 
-_ASKING = (option("--parallelism", type=COUNT, help="Verdicts at a time [4]."), *ASKED)
+_JUDGE_OPTIONS = (
+    option("--parallelism", type=COUNT, help="Verdicts at a time [4]."),
+    *JUDGE_CALL_OPTIONS,
+)
 
 
 @judge_lab_command.command("agreement")
@@ -89,7 +92,7 @@ _ASKING = (option("--parallelism", type=COUNT, help="Verdicts at a time [4]."), 
 @click.option(
     "--keep-repeats", is_flag=True, help="Count identical answers as often as they occur."
 )
-@_asking("1 with a corpus")
+@_add_judge_options("1 with a corpus")
 @click.option("--chart", type=PATH, help="Draw the reliability curves: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, every figure in it.")
 def agreement_command(
@@ -108,30 +111,34 @@ def agreement_command(
     answers to one question count once, with the label most of them have; of labels that tie the
     middle one, of two the lower.
     """
-    from recall_bench.judge_lab.agreement import measure
+    from recall_bench.judge_lab.agreement import measure_judge
     from recall_bench.judge_lab.corpus import NO_CORPUS, read_corpus
-    from recall_bench.judge_lab.labelled import merged, read_labelled
-    from recall_bench.judge_lab.pictures import drawn, kind_of, reliability_chart
-    from recall_bench.judge_lab.tables import agreement_table
+    from recall_bench.judge_lab.labelled import load_labels, merge_repeats
+    from recall_bench.judge_lab.pictures import (
+        build_reliability_chart,
+        draw_chart,
+        find_picture_kind,
+    )
+    from recall_bench.judge_lab.tables import render_agreement
 
-    kind = None if chart is None else kind_of(chart)
-    lab = _Lab(flags)
-    asked = lab.judge(judge)
-    records = read_labelled(judged)
-    answers = records if keep_repeats else merged(records)
+    kind = None if chart is None else find_picture_kind(chart)
+    lab = _JudgeLab(flags)
+    asked = lab.resolve_judge(judge)
+    records = load_labels(judged)
+    answers = records if keep_repeats else merge_repeats(records)
     scenario = NO_CORPUS if corpus is None else read_corpus(corpus)
-    window = lab.window(usual=0 if corpus is None else 1)
-    found = lab.asking(
+    window = lab.choose_window(usual=0 if corpus is None else 1)
+    found = lab.run_judge(
         asked,
         len(answers),
-        partial(measure, asked, answers, scenario, memory_window=window),
+        partial(measure_judge, asked, answers, scenario, memory_window=window),
     )
-    click.echo(json_text(found) if as_json else agreement_table(found))
+    click.echo(format_json(found) if as_json else render_agreement(found))
     if chart is not None and kind is not None:
-        _write(chart, drawn(reliability_chart(found), kind))
+        _write_chart(chart, draw_chart(build_reliability_chart(found), kind))
 
 
-@judge_lab_command.command("audit", cls=ListedCommand)
+@judge_lab_command.command("audit", cls=MultiValueCommand)
 @click.option(
     "--judge", "judges", multiple=True, default=("offline",), help="Judges to test [offline]."
 )
@@ -147,7 +154,7 @@ def agreement_command(
     help="Answers of each class about each persona, at most.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Which answers are drawn.")
-@_asking("0: none")
+@_add_judge_options("0: none")
 @click.option("--chart", type=PATH, help="Draw the pass rates by class: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: of several judges a list.")
 def audit_command(
@@ -168,54 +175,56 @@ def audit_command(
     wordings, vague ones, near misses, superseded values, refusals, leaks, and some that ask for
     full marks.
     """
-    from recall_bench.judge_lab.audit.compose import audit_set
-    from recall_bench.judge_lab.audit.conduct import audit
-    from recall_bench.judge_lab.pictures import drawn, kind_of
+    from recall_bench.judge_lab.audit.compose import build_audit_set
+    from recall_bench.judge_lab.audit.conduct import audit_judge
+    from recall_bench.judge_lab.pictures import draw_chart, find_picture_kind
 
-    kind = None if chart is None else kind_of(chart)
-    lab = _Lab(flags)
-    asked = [lab.judge(judge) for judge in dict.fromkeys(judges)]
-    scenarios = _scenarios(data, personas, arcs)
+    kind = None if chart is None else find_picture_kind(chart)
+    lab = _JudgeLab(flags)
+    asked = [lab.resolve_judge(judge) for judge in dict.fromkeys(judges)]
+    scenarios = _load_scenarios(data, personas, arcs)
     items = [
         item
         for scenario in scenarios
-        for item in audit_set(scenario, seed=seed, per_class=per_class)
+        for item in build_audit_set(scenario, seed=seed, per_class=per_class)
     ]
-    window = lab.window(usual=0)
+    window = lab.choose_window(usual=0)
     reports = [
-        lab.asking(
+        lab.run_judge(
             judge,
             len(items),
-            partial(audit, judge, scenarios, items, memory_window=window),
+            partial(audit_judge, judge, scenarios, items, memory_window=window),
         )
         for judge in asked
     ]
-    click.echo(_audited(reports, as_json=as_json))
+    click.echo(_render_audits(reports, as_json=as_json))
     if chart is not None and kind is not None:
-        from recall_bench.judge_lab.audit.drawing import audit_chart
+        from recall_bench.judge_lab.audit.drawing import build_audit_chart
 
-        _write(chart, drawn(audit_chart(reports), kind))
+        _write_chart(chart, draw_chart(build_audit_chart(reports), kind))
 
 
-def _scenarios(data: Path | None, personas: tuple[str, ...], arcs: str | None) -> "list[Scenario]":
+def _load_scenarios(
+    data: Path | None, personas: tuple[str, ...], arcs: str | None
+) -> "list[Scenario]":
     """The stories the answers are about, played first if need be."""
-    from recall_bench.cli.building import building
-    from recall_bench.resolve.personas import resolve_personas, story_in
+    from recall_bench.cli.building import show_build
+    from recall_bench.resolve.personas import find_story, resolve_personas
     from recall_bench.settings import Settings
 
     wanted = personas or (() if data is not None else (AUDITED,))
     settings = Settings(data=data, personas=wanted, arcs=arcs)
-    folders = resolve_personas(settings, building)
-    return [story_in(folder, arcs).load(settings) for folder in folders.values()]
+    folders = resolve_personas(settings, show_build)
+    return [find_story(folder, arcs).load(settings) for folder in folders.values()]
 
 
-def _audited(reports: "list[AuditReport]", *, as_json: bool) -> str:
-    from recall_bench.judge_lab.audit.tables import audit_table
-    from recall_bench.judge_lab.side_by_side import side_by_side
+def _render_audits(reports: "list[AuditReport]", *, as_json: bool) -> str:
+    from recall_bench.judge_lab.audit.tables import render_audit
+    from recall_bench.judge_lab.side_by_side import render_audits
 
     if len(reports) == 1:
-        return json_text(reports[0]) if as_json else audit_table(reports[0])
-    return json_text(reports) if as_json else side_by_side(reports)
+        return format_json(reports[0]) if as_json else render_audit(reports[0])
+    return format_json(reports) if as_json else render_audits(reports)
 
 
 @judge_lab_command.command("correct")
@@ -232,23 +241,23 @@ def correct_command(
     measured rate into the true one (Rogan and Gladen 1978). Intervals carry the uncertainty of
     all three. Where an appellate judge reviewed verdicts, those of the first judge are corrected.
     """
-    from recall_bench.judge_lab.correction import correct
-    from recall_bench.judge_lab.measurements import read_agreement, read_audit
-    from recall_bench.judge_lab.tables import correction_table
+    from recall_bench.judge_lab.correction import correct_run
+    from recall_bench.judge_lab.measurements import load_agreement, load_audit
+    from recall_bench.judge_lab.tables import render_correction
 
     if (agreement is None) == (audit is None):
         raise UsageError("name either --agreement or --audit: where the judge's errors are told")
-    judged = _judged_run(run)
+    judged = _read_judged_run(run)
     measured = (
-        read_audit(audit, judged.judge)
+        load_audit(audit, judged.judge)
         if audit is not None
-        else read_agreement(cast("Path", agreement))
+        else load_agreement(cast("Path", agreement))
     )
-    found = correct(judged, measured)
-    click.echo(json_text(found) if as_json else correction_table(found))
+    found = correct_run(judged, measured)
+    click.echo(format_json(found) if as_json else render_correction(found))
 
 
-class _Lab:
+class _JudgeLab:
     """The flags of asking a judge, turned into a judge and the terms it is asked on.
 
     stdout is the answer: what a judge prints is commentary, whatever it meant.
@@ -258,30 +267,30 @@ class _Lab:
         from recall_bench.settings import Settings
 
         self._flags = flags
-        self._settings = Settings(**given(dict(flags)))
+        self._settings = Settings(**select_given(dict(flags)))
 
-    def judge(self, target: str) -> "Judge":
+    def resolve_judge(self, target: str) -> "Judge":
         """The judge of this name."""
         from recall_bench.resolve.judges import resolve_judge
 
         settings = self._settings
-        with commentary():
+        with forward_to_stderr():
             return resolve_judge(target, settings, base_url=settings.judge_base_url)
 
-    def window(self, *, usual: int) -> int:
+    def choose_window(self, *, usual: int) -> int:
         """How many days either side of the evidence are shown."""
         wanted: int | None = self._flags["judge_memory_window"]
         return usual if wanted is None else wanted
 
-    def asking(self, judge: "Judge", answers: int, ask: Callable[..., Awaitable[T]]) -> T:
+    def run_judge(self, judge: "Judge", answers: int, ask: Callable[..., Awaitable[T]]) -> T:
         """What comes of asking on these terms; how far it is shows at a terminal."""
         import anyio
 
-        from recall_bench.judge_lab.hearing import PARALLELISM, Terms
+        from recall_bench.judge_lab.hearing import JUDGE_PARALLELISM, JudgeLimits
 
-        with commentary(), _shown(judge, answers) as told:
-            terms = Terms(
-                parallelism=self._flags["parallelism"] or PARALLELISM,
+        with forward_to_stderr(), _show_progress(judge, answers) as told:
+            terms = JudgeLimits(
+                parallelism=self._flags["parallelism"] or JUDGE_PARALLELISM,
                 timeout_s=self._settings.judge_timeout_ms / 1000,
                 max_cost_usd=self._settings.max_cost_usd,
                 told=told,
@@ -290,7 +299,7 @@ class _Lab:
 
 
 @contextlib.contextmanager
-def _shown(judge: "Judge", answers: int) -> Iterator[Callable[[int], None]]:
+def _show_progress(judge: "Judge", answers: int) -> Iterator[Callable[[int], None]]:
     """A bar at a terminal, unless the judge only computes and is done at once."""
     if judge.card.computes or not sys.stderr.isatty():
         yield lambda _: None
@@ -299,7 +308,7 @@ def _shown(judge: "Judge", answers: int) -> Iterator[Callable[[int], None]]:
         yield lambda judged: bar.update(judged - bar.pos)
 
 
-def _judged_run(path: Path) -> "JudgedRun":
+def _read_judged_run(path: Path) -> "JudgedRun":
     """The outcomes of a run by its first judge."""
     from recall_bench.core.event import Judged, NotAnswered
     from recall_bench.judge_lab.correction import JudgedRun, RunTrial
@@ -327,7 +336,7 @@ def _judged_run(path: Path) -> "JudgedRun":
     )
 
 
-def _write(path: Path, picture: bytes) -> None:
+def _write_chart(path: Path, picture: bytes) -> None:
     from recall_bench.replacement import replace_file
 
     replace_file(path, picture)

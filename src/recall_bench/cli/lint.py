@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.answer import json_text
-from recall_bench.cli.listed import ListedCommand
+from recall_bench.cli.answer import format_json
+from recall_bench.cli.listed import MultiValueCommand
 from recall_bench.errors import DataError
 from recall_bench.lint.finding import Severity
 
 if TYPE_CHECKING:
-    from recall_bench.lint.report import Report
+    from recall_bench.lint.report import LintReport
 
 
-@click.command("lint", cls=ListedCommand)
+@click.command("lint", cls=MultiValueCommand)
 @click.option(
     "--data",
     type=click.Path(path_type=Path),
@@ -49,32 +49,34 @@ def lint_command(
 
     Exits with 3 if any of them is an error.
     """
-    from recall_bench.lint.catalogue import choose
-    from recall_bench.lint.report import examine
-    from recall_bench.resolve.personas import resolve_personas, story_in
+    from recall_bench.lint.catalogue import choose_lints
+    from recall_bench.lint.report import lint_story
+    from recall_bench.resolve.personas import find_story, resolve_personas
     from recall_bench.settings import Settings
 
-    lints = choose(only, skip)
+    lints = choose_lints(only, skip)
     folders = resolve_personas(Settings(data=data, personas=personas, arcs=arcs))
-    stories = [story_in(folder, arcs) for folder in folders.values()]
+    stories = [find_story(folder, arcs) for folder in folders.values()]
     reports = []
     for story in stories:
-        found = examine(story.folder, arcs=story.arcs, lints=lints).at_least(Severity(severity))
+        found = lint_story(story.folder, arcs=story.arcs, lints=lints).filter_severity(
+            Severity(severity)
+        )
         reports.append(found)
         if not as_json:
-            _print(found, everything=everything)
+            _print_report(found, everything=everything)
     if as_json:
-        click.echo(json_text(reports))
-    return _exit_code(reports)
+        click.echo(format_json(reports))
+    return _report_errors(reports)
 
 
-def _print(report: "Report", *, everything: bool) -> None:
-    from recall_bench.lint.rendering import rendered
+def _print_report(report: "LintReport", *, everything: bool) -> None:
+    from recall_bench.lint.rendering import render_lint_report
 
-    click.echo(rendered(report, everything=everything) + "\n")
+    click.echo(render_lint_report(report, everything=everything) + "\n")
 
 
-def _exit_code(reports: "list[Report]") -> int:
+def _report_errors(reports: "list[LintReport]") -> int:
     errors = sum(report.count(Severity.ERROR) for report in reports)
     if errors:
         noun = "error" if errors == 1 else "errors"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import click
 
 
-class ListedCommand(click.Command):
+class MultiValueCommand(click.Command):
     """A command without arguments, whose repeatable options take any number of words.
 
     Everything up to the next option belongs to the list: without this, click would take one
@@ -20,10 +20,10 @@ class ListedCommand(click.Command):
             if isinstance(option, click.Option) and option.multiple
             for name in option.opts
         }
-        return super().parse_args(ctx, _spread(args, names))
+        return super().parse_args(ctx, _spread_values(args, names))
 
 
-def _spread(args: Sequence[str], names: set[str]) -> list[str]:
+def _spread_values(args: Sequence[str], names: set[str]) -> list[str]:
     spread: list[str] = []
     listing: str | None = None
     is_empty = False

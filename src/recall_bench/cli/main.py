@@ -86,10 +86,10 @@ def main() -> None:
         click.echo("interrupted", err=True)
         sys.exit(130)
     except BenchError as error:
-        from recall_bench.reporting.lines import plain
+        from recall_bench.reporting.lines import clean_text
 
         for line in str(error).splitlines():
-            click.echo(f"error: {plain(line)}", err=True)
+            click.echo(f"error: {clean_text(line)}", err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()

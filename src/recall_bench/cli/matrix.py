@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.answer import commentary, json_text
-from recall_bench.cli.options import COUNT, NUMBER, PATH, choice, given, option
+from recall_bench.cli.answer import format_json, forward_to_stderr
+from recall_bench.cli.options import COUNT, NUMBER, PATH, make_choice, option, select_given
 from recall_bench.settings import Executor
 
 if TYPE_CHECKING:
     from rich.live import Live
 
     from recall_bench.core.event import Event
-    from recall_bench.core.standing import Standings
-    from recall_bench.matrix.cells import Cell
-    from recall_bench.matrix.matrix import Done
-    from recall_bench.matrix.outcome import Outcome
-    from recall_bench.matrix.progress import Board
+    from recall_bench.core.standing import TrialStates
+    from recall_bench.matrix.cells import MatrixCell
+    from recall_bench.matrix.matrix import MatrixResult
+    from recall_bench.matrix.outcome import CellOutcome
+    from recall_bench.matrix.progress import MatrixBoard
 
 _QUARTERS = 4
 """A log hears of every quarter of a cell, beside its beginning and its end."""
@@ -35,7 +35,9 @@ _QUARTERS = 4
 @click.option("--list", "as_list", is_flag=True, help="List the cells, and run none.")
 @click.option("--report", "only_report", is_flag=True, help="Report on what there is; run nothing.")
 @option("--into", type=PATH, help="Folder for all cells; the same one continues [the file's].")
-@option("--executor", type=choice(Executor), help="Where the work is done [the file's, or local].")
+@option(
+    "--executor", type=make_choice(Executor), help="Where the work is done [the file's, or local]."
+)
 @option("--workers", type=COUNT, help="Processes or Ray actors at a time.")
 @option("--ray-address", metavar="ADDRESS", help="The Ray cluster to work on.")
 @option(
@@ -66,50 +68,50 @@ def matrix_command(
     Each cell is an ordinary run in a folder of its own. Stopped, the same command goes on; what is
     finished is not run again. The exit code is the largest of the cells'.
     """
-    from recall_bench.cli.building import building
+    from recall_bench.cli.building import show_build
     from recall_bench.errors import UsageError
-    from recall_bench.matrix.cells import selected
-    from recall_bench.matrix.matrix import carried_out, opened, reported
+    from recall_bench.matrix.cells import select_cells
+    from recall_bench.matrix.matrix import open_matrix, run_matrix, write_matrix_report
 
     if as_json and as_markdown:
         raise UsageError("--json and --markdown are two shapes of one report; say one")
-    matrix, cells = opened(file, given(flags))
+    matrix, cells = open_matrix(file, select_given(flags))
     if as_list:
-        for cell in selected(cells, only):
-            click.echo(_listed(cell))
+        for cell in select_cells(cells, only):
+            click.echo(_format_cell(cell))
         return 0
     shape = "json" if as_json else "markdown" if as_markdown else "text"
     if only_report:
-        with commentary():
-            report, _ = reported(matrix, cells)
-        _print(report, shape)
+        with forward_to_stderr():
+            report, _ = write_matrix_report(matrix, cells)
+        _print_report(report, shape)
         return 0
     click.echo(f"matrix folder: {matrix.into}", err=True)
-    with commentary(), _watching() as watcher:
-        done = carried_out(matrix, cells, only=only, watcher=watcher, building=building)
-    _print(done.report, shape)
-    _conclude(done)
+    with forward_to_stderr(), _watch_cells() as watcher:
+        done = run_matrix(matrix, cells, only=only, watcher=watcher, building=show_build)
+    _print_report(done.report, shape)
+    _print_conclusion(done)
     return done.exit_code
 
 
-def _listed(cell: "Cell") -> str:
-    from recall_bench.matrix.cells import is_finished
+def _format_cell(cell: "MatrixCell") -> str:
+    from recall_bench.matrix.cells import is_run_finished
 
-    state = "done" if is_finished(cell.folder) else "begun" if cell.folder.exists() else "new"
+    state = "done" if is_run_finished(cell.folder) else "begun" if cell.folder.exists() else "new"
     return f"{cell.label:<40} {state:<6} {cell.folder}"
 
 
-def _print(report: object, shape: str) -> None:
+def _print_report(report: object, shape: str) -> None:
     from recall_bench.matrix.findings import MatrixReport
-    from recall_bench.matrix.rendering import markdown, text
+    from recall_bench.matrix.rendering import render_markdown, render_text
 
     if shape == "json":
-        click.echo(json_text(report))
+        click.echo(format_json(report))
     elif isinstance(report, MatrixReport):
-        click.echo(markdown(report) if shape == "markdown" else text(report))
+        click.echo(render_markdown(report) if shape == "markdown" else render_text(report))
 
 
-def _conclude(done: "Done") -> None:
+def _print_conclusion(done: "MatrixResult") -> None:
     names = ", ".join(path.name for path in done.files)
     click.echo(f"files: {names} in {done.matrix.into}", err=True)
     for each in done.outcomes:
@@ -119,27 +121,27 @@ def _conclude(done: "Done") -> None:
         click.echo("note: every cell was finished before, and nobody was asked anything", err=True)
 
 
-class _Logged:
+class _MatrixLog:
     """Plain lines: where a cell begins and ends, and every quarter between."""
 
-    def __init__(self, board: "Board") -> None:
+    def __init__(self, board: "MatrixBoard") -> None:
         self._board = board
         self._quarters: dict[str, int] = {}
 
-    def begin(self, cell: "Cell") -> None:
+    def begin(self, cell: "MatrixCell") -> None:
         self._board.begin(cell)
         click.echo(f"{cell.label}: begun", err=True)
 
-    def note(self, cell: "Cell", event: "Event", standings: "Standings") -> None:
+    def note(self, cell: "MatrixCell", event: "Event", standings: "TrialStates") -> None:
         self._board.note(cell, event, standings)
         line = self._board.lines[cell.label]
         quarters = _QUARTERS * line.done // line.owed if line.owed else 0
         if _QUARTERS > quarters > self._quarters.setdefault(cell.label, quarters):
             self._quarters[cell.label] = quarters
             said = f"{line.label}: {line.done:,} of {line.owed:,}"
-            click.echo(f"{said} | {self._board.whole()}", err=True)
+            click.echo(f"{said} | {self._board.format_total()}", err=True)
 
-    def end(self, outcome: "Outcome") -> None:
+    def end(self, outcome: "CellOutcome") -> None:
         self._board.end(outcome)
         label = outcome.cell.label
         said = "finished before" if outcome.was_finished else outcome.stage.value
@@ -148,14 +150,14 @@ class _Logged:
         click.echo(f"{label}: {said}", err=True)
 
 
-class _Shown:
+class _MatrixScreen:
     """One screen: a line a cell, and the whole at the bottom."""
 
-    def __init__(self, board: "Board", live: "Live") -> None:
+    def __init__(self, board: "MatrixBoard", live: "Live") -> None:
         self._board = board
         self._live = live
 
-    def screen(self) -> str:
+    def render_screen(self) -> str:
         """Where there are more cells than lines, those that wait, then those done, are left out."""
         lines = list(self._board.lines.values())
         room = max(1, self._live.console.size.height - 3)
@@ -165,47 +167,47 @@ class _Shown:
                 lines.remove(line)
         hidden = len(self._board.lines) - len(lines)
         more = [f"… {hidden} more"] if hidden else []
-        return "\n".join([*(line.words() for line in lines), *more, self._board.whole()])
+        return "\n".join([*(line.format() for line in lines), *more, self._board.format_total()])
 
-    def begin(self, cell: "Cell") -> None:
+    def begin(self, cell: "MatrixCell") -> None:
         self._board.begin(cell)
         self._refresh()
 
-    def note(self, cell: "Cell", event: "Event", standings: "Standings") -> None:
+    def note(self, cell: "MatrixCell", event: "Event", standings: "TrialStates") -> None:
         self._board.note(cell, event, standings)
         self._refresh()
 
-    def end(self, outcome: "Outcome") -> None:
+    def end(self, outcome: "CellOutcome") -> None:
         self._board.end(outcome)
         self._refresh()
 
     def _refresh(self) -> None:
         from rich.text import Text
 
-        self._live.update(Text(self.screen()))
+        self._live.update(Text(self.render_screen()))
 
 
 @contextmanager
-def _watching() -> Iterator[Any]:
+def _watch_cells() -> Iterator[Any]:
     """Makes a watcher of the cells to follow: a screen at a terminal, lines in a log."""
-    from recall_bench.matrix.progress import Board
+    from recall_bench.matrix.progress import MatrixBoard
 
-    def logged(cells: "Sequence[Cell]", warnings: Sequence[str]) -> _Logged:
+    def make_log(cells: "Sequence[MatrixCell]", warnings: Sequence[str]) -> _MatrixLog:
         for warning in warnings:
             click.echo(f"note: {warning}", err=True)
-        return _Logged(Board([cell.label for cell in cells], monotonic))
+        return _MatrixLog(MatrixBoard([cell.label for cell in cells], monotonic))
 
     if not sys.stderr.isatty():
-        yield logged
+        yield make_log
         return
     from rich.console import Console
     from rich.live import Live
 
     with Live(console=Console(stderr=True), refresh_per_second=4) as live:
 
-        def shown(cells: "Sequence[Cell]", warnings: Sequence[str]) -> _Shown:
+        def make_screen(cells: "Sequence[MatrixCell]", warnings: Sequence[str]) -> _MatrixScreen:
             for warning in warnings:
                 live.console.print(f"note: {warning}", markup=False, highlight=False)
-            return _Shown(Board([cell.label for cell in cells], monotonic), live)
+            return _MatrixScreen(MatrixBoard([cell.label for cell in cells], monotonic), live)
 
-        yield shown
+        yield make_screen

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.answer import commentary
+from recall_bench.cli.answer import forward_to_stderr
 from recall_bench.cli.options import PATH
 
 if TYPE_CHECKING:
-    from recall_bench.merging.folders import Merged
+    from recall_bench.merging.folders import MergedRun
 
 
 @click.command("merge")
@@ -25,19 +25,19 @@ def merge_command(
     Parts that are missing or unfinished leave the run unfinished: the ordinary command, with the
     same settings, no --shard and --into the new folder, goes on with the rest.
     """
-    from recall_bench.cli.run import conclude, problem_of, show
-    from recall_bench.merging.folders import merge
+    from recall_bench.cli.run import find_problem, print_conclusion, print_run
+    from recall_bench.merging.folders import merge_runs
 
-    with commentary():
-        done = merge(folders, into, pictures=not no_heatmap_png)
-    show(done.finished, "json" if as_json else "text")
-    click.echo(f"note: {_told(done)}", err=True)
-    problem = problem_of(done.finished)
-    conclude(done.finished, None if problem is None else _whole(done, problem))
+    with forward_to_stderr():
+        done = merge_runs(folders, into, pictures=not no_heatmap_png)
+    print_run(done.finished, "json" if as_json else "text")
+    click.echo(f"note: {_describe_merge(done)}", err=True)
+    problem = find_problem(done.finished)
+    print_conclusion(done.finished, None if problem is None else _describe_problem(done, problem))
     return done.finished.exit_code
 
 
-def _told(done: "Merged") -> str:
+def _describe_merge(done: "MergedRun") -> str:
     """What was merged, and what of it is missing."""
     tally = done.finished.summary.overall
     words = (
@@ -52,7 +52,7 @@ def _told(done: "Merged") -> str:
     return words
 
 
-def _whole(done: "Merged", problem: str) -> str:
+def _describe_problem(done: "MergedRun", problem: str) -> str:
     """The problem; where the rest can be done, by which command."""
     summary, place = done.finished.summary, done.finished.folder.path
     onward = f"the run's own command with --into {place} and no --shard"

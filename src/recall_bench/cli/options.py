@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from recall_bench.core.plan import Review
+from recall_bench.core.plan import ReviewMode
 from recall_bench.errors import UsageError
 from recall_bench.settings import JudgeShows
 
@@ -29,12 +29,12 @@ def option(*names: str, **settings: Any) -> Callable[[F], F]:  # noqa: ANN401 - 
     return click.option(*names, default=None, **settings)
 
 
-def choice(kind: type[StrEnum]) -> click.Choice[str]:
+def make_choice(kind: type[StrEnum]) -> click.Choice[str]:
     """One of the kind's words."""
     return click.Choice([str(word) for word in kind])
 
 
-def given(flags: dict[str, Any]) -> dict[str, Any]:
+def select_given(flags: dict[str, Any]) -> dict[str, Any]:
     """The flags that were given."""
     return {name: value for name, value in flags.items() if value is not None and value != ()}
 
@@ -47,7 +47,7 @@ CONFIG = click.option(
 )
 
 
-def settings_in(words: tuple[str, ...]) -> dict[str, object]:
+def parse_config(words: tuple[str, ...]) -> dict[str, object]:
     """The settings that `--config KEY=VALUE` spells, several times over."""
     from recall_bench.yaml12 import Document
 
@@ -78,22 +78,22 @@ def read_flags(profile: Path | None, flags: dict[str, Any]) -> "Settings":
     from recall_bench.library import read_settings
 
     settings = read_settings(
-        profile, given({name: value for name, value in flags.items() if name != "config"})
+        profile, select_given({name: value for name, value in flags.items() if name != "config"})
     )
-    return replace(settings, config={**settings.config, **settings_in(flags["config"])})
+    return replace(settings, config={**settings.config, **parse_config(flags["config"])})
 
 
 def judge_options(command: F) -> F:
     """Who judges, by what, and for how much."""
-    for add in reversed(_JUDGING):
+    for add in reversed(_JUDGE_OPTIONS):
         command = add(command)
     return command
 
 
-ASKED = (
+JUDGE_CALL_OPTIONS = (
     option(
         "--judge-shows",
-        type=choice(JudgeShows),
+        type=make_choice(JudgeShows),
         help="Of these days only what bears on the answer, or all [passages].",
     ),
     option(
@@ -128,7 +128,7 @@ ASKED = (
 )
 """How a judge's model is asked, and for how much."""
 
-_JUDGING = (
+_JUDGE_OPTIONS = (
     option(
         "--judge",
         help="offline, stub, provider:model, claude, codex, copilot, file.py[:name] or "
@@ -137,7 +137,7 @@ _JUDGING = (
     option("--appellate-judge", help="Second judge, named likewise, that reviews the first."),
     option(
         "--review",
-        type=choice(Review),
+        type=make_choice(ReviewMode),
         help="Review failures and as many passes, or failures alone [balanced].",
     ),
     option(
@@ -146,7 +146,7 @@ _JUDGING = (
         help="Show the judge so many days either side of the evidence [0: none].",
     ),
     option("--appellate-base-url", metavar="URL", help="Ask the second judge's model here."),
-    *ASKED,
+    *JUDGE_CALL_OPTIONS,
     option(
         "--max-tokens",
         type=NUMBER,

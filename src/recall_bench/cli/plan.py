@@ -5,16 +5,16 @@ from typing import Any
 
 import click
 
-from recall_bench.cli.answer import commentary, json_text
-from recall_bench.cli.asking import file_settings
-from recall_bench.cli.listed import ListedCommand
+from recall_bench.cli.answer import format_json, forward_to_stderr
+from recall_bench.cli.asking import resolve_file_settings
+from recall_bench.cli.listed import MultiValueCommand
 from recall_bench.cli.options import PATH, option, read_flags
 from recall_bench.cli.run import run_command
 
 _SECONDS = click.FloatRange(min=0)
 
 
-@click.command("plan", cls=ListedCommand)
+@click.command("plan", cls=MultiValueCommand)
 @option("--profile", type=PATH, help="YAML profile; flags win over it.")
 @click.option("--estimate", "estimates", is_flag=True, help="Say what it takes, too.")
 @click.option(
@@ -61,30 +61,30 @@ def plan_command(
 
     It takes the flags of `run`. Nothing is fed, asked, judged or written.
     """
-    from recall_bench.cli.building import building
-    from recall_bench.planning.asking_nobody import planned
-    from recall_bench.planning.estimating import Stated, estimate, outline
-    from recall_bench.planning.text import estimate_text, outline_text
+    from recall_bench.cli.building import show_build
+    from recall_bench.planning.asking_nobody import dry_plan
+    from recall_bench.planning.estimating import StatedTimes, estimate_run, make_outline
+    from recall_bench.planning.text import render_estimate, render_outline
 
     flags.pop("no_heatmap_png", None)
-    settings = read_flags(profile, file_settings(flags))
-    said = Stated(answer_s=answer_s, day_s=day_s, verdict_s=verdict_s)
-    with commentary(), planned(settings, building) as job:
+    settings = read_flags(profile, resolve_file_settings(flags))
+    said = StatedTimes(answer_s=answer_s, day_s=day_s, verdict_s=verdict_s)
+    with forward_to_stderr(), dry_plan(settings, show_build) as job:
         for warning in job.warnings:
             click.echo(f"note: {warning}", err=True)
         if estimates or earlier or any(each is not None for each in (answer_s, day_s, verdict_s)):
-            found = estimate(job, earlier=earlier, stated_s=said)
-            text = json_text(found) if as_json else estimate_text(found)
+            found = estimate_run(job, earlier=earlier, stated_s=said)
+            text = format_json(found) if as_json else render_estimate(found)
         else:
-            shown = outline(job)
-            text = json_text(shown) if as_json else outline_text(shown)
+            shown = make_outline(job)
+            text = format_json(shown) if as_json else render_outline(shown)
     click.echo(text)
 
 
-def _flags_of_run() -> list[click.Parameter]:
+def _list_run_flags() -> list[click.Parameter]:
     """Every flag of `run` that says what is run, and how."""
     own = {each.name for each in plan_command.params} | {"as_grid"}
     return [each for each in run_command.params if each.name not in own]
 
 
-plan_command.params += _flags_of_run()
+plan_command.params += _list_run_flags()

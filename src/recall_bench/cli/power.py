@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.answer import json_text
-from recall_bench.cli.listed import ListedCommand
+from recall_bench.cli.answer import format_json
+from recall_bench.cli.listed import MultiValueCommand
 from recall_bench.cli.options import COUNT, PATH, option
 from recall_bench.errors import UsageError
 
 if TYPE_CHECKING:
-    from recall_bench.analysis.planning import Ground
+    from recall_bench.analysis.planning import PowerBasis
 
 _SHARE = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
 _ABOVE_ZERO = click.FloatRange(min=0, min_open=True)
 
 
-@click.command("power", cls=ListedCommand)
+@click.command("power", cls=MultiValueCommand)
 @option("--difference", type=_ABOVE_ZERO, metavar="POINTS", help="How many questions it takes.")
 @option("--questions", type=COUNT, help="The smallest difference that so many show.")
 @click.option(
@@ -75,33 +75,37 @@ def power_command(
     from question to question: a pilot of two runs says it best.
     """
     from recall_bench.analysis.planning import plan_power
-    from recall_bench.analysis.power_text import text_of
+    from recall_bench.analysis.power_text import render_power
 
-    ground = _stated(sd, correlation, asks) if not runs else _seen(runs, sd, correlation, asks)
+    ground = (
+        _use_stated_sd(sd, correlation, asks)
+        if not runs
+        else _measure_runs(runs, sd, correlation, asks)
+    )
     found = plan_power(
         ground, difference=difference, questions=questions, alpha=alpha, power=wanted
     )
-    click.echo(json_text(found) if as_json else text_of(found))
+    click.echo(format_json(found) if as_json else render_power(found))
 
 
-def _stated(sd: float | None, correlation: float | None, asks: float | None) -> "Ground":
-    from recall_bench.analysis.planning import stated
+def _use_stated_sd(sd: float | None, correlation: float | None, asks: float | None) -> "PowerBasis":
+    from recall_bench.analysis.planning import state_basis
 
     if sd is None:
         raise UsageError(
             "how far differences vary is not known; name one run or two with --runs, or say --sd"
         )
-    return stated(sd, correlation, asks)
+    return state_basis(sd, correlation, asks)
 
 
-def _seen(
+def _measure_runs(
     runs: tuple[Path, ...], sd: float | None, correlation: float | None, asks: float | None
-) -> "Ground":
-    from recall_bench.analysis.planning import ground_of
+) -> "PowerBasis":
+    from recall_bench.analysis.planning import measure_pilot
     from recall_bench.analysis.trials import read_trials
     from recall_bench.reporting.folder import RunFolder
 
     if sd is not None or correlation is not None:
         raise UsageError("--sd and --correlation are taken from --runs; say one or the other")
     tables = [read_trials(RunFolder.open(path)) for path in runs]
-    return ground_of(tables, [str(path) for path in runs], asks)
+    return measure_pilot(tables, [str(path) for path in runs], asks)

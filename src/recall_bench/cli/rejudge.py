@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.answer import commentary, json_text
+from recall_bench.cli.answer import format_json, forward_to_stderr
 from recall_bench.cli.asking import MAX_CALLS
-from recall_bench.cli.options import COUNT, PATH, given, judge_options, option
-from recall_bench.cli.spreading import spreading_options
+from recall_bench.cli.options import COUNT, PATH, judge_options, option, select_given
+from recall_bench.cli.spreading import worker_options
 
 if TYPE_CHECKING:
     from recall_bench.ending import Finished
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )
 @option("--parallelism", type=COUNT, help="Verdicts at a time [1].")
 @MAX_CALLS
-@spreading_options
+@worker_options
 @click.option("--no-heatmap-png", is_flag=True, help="Draw no pictures.")
 @click.option("--json", "as_json", is_flag=True, help="Print what changed as JSON.")
 def rejudge_command(
@@ -41,11 +41,11 @@ def rejudge_command(
     Window, review and timeout are as RUN had them unless they are given. A table at the end
     shows each mark before and after.
     """
-    from recall_bench.cli.building import building
-    from recall_bench.cli.run import carried_out, conclude
-    from recall_bench.rejudging.assembly import JUDGING, assemble_again
+    from recall_bench.cli.building import show_build
+    from recall_bench.cli.run import print_conclusion, run_job
+    from recall_bench.rejudging.assembly import JUDGING, assemble_rejudge
 
-    wanted = given(flags)
+    wanted = select_given(flags)
     if profile is not None:
         from recall_bench.profile import read_profile
 
@@ -54,16 +54,16 @@ def rejudge_command(
         wanted = {name: said[name] for name in said.keys() & JUDGING} | wanted
     if no_heatmap_png:
         wanted["heatmap_png"] = False
-    with commentary():
-        finished = carried_out(assemble_again(run, wanted, building))
-    _print(run, finished, as_json=as_json)
-    conclude(finished, _problem(run, finished))
+    with forward_to_stderr():
+        finished = run_job(assemble_rejudge(run, wanted, show_build))
+    _print_changes(run, finished, as_json=as_json)
+    print_conclusion(finished, _find_problem(run, finished))
     return finished.exit_code
 
 
-def _problem(run: Path, finished: "Finished") -> str | None:
+def _find_problem(run: Path, finished: "Finished") -> str | None:
     """What ended badly, and what to do about it: nobody can be asked again here."""
-    from recall_bench.cli.run import problem_of
+    from recall_bench.cli.run import find_problem
 
     tally = finished.summary.overall
     if finished.stopped_by is None:
@@ -74,16 +74,16 @@ def _problem(run: Path, finished: "Finished") -> str | None:
             )
         if finished.exit_code == 5:
             return f"the system failed at {tally.not_answered} of {tally.owed} questions in {run}"
-    return problem_of(finished)
+    return find_problem(finished)
 
 
-def _print(run: Path, finished: "Finished", *, as_json: bool) -> None:
+def _print_changes(run: Path, finished: "Finished", *, as_json: bool) -> None:
     from recall_bench.library import open_run, text_report, verdict_changes
-    from recall_bench.rejudging.changes import as_text
+    from recall_bench.rejudging.changes import render_changes
 
     changes = verdict_changes(open_run(run), finished.folder)
     if as_json:
-        click.echo(json_text(changes))
+        click.echo(format_json(changes))
         return
     click.echo(text_report(finished.folder, finished.summary))
-    click.echo(as_text(changes))
+    click.echo(render_changes(changes))

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from recall_bench.cli.answer import json_text
+from recall_bench.cli.answer import format_json
 from recall_bench.cli.options import PATH, option
 
 
 @contextmanager
-def _keeping_everything() -> Iterator[None]:
+def _disable_gc() -> Iterator[None]:
     """Look for no garbage: there is hardly any, and among millions of objects it takes seconds."""
     gc.disable()
     try:
@@ -50,26 +50,26 @@ def report_command(
     Hallucination, degradation, where failures come from and what it all cost, each figure with
     its interval. report.html is one file that opens from disk and asks nobody anything.
     """
-    from recall_bench.analysis.report.text import text_of
-    from recall_bench.cli.building import building
-    from recall_bench.publishing import publish
-    from recall_bench.reporting.lines import plain
+    from recall_bench.analysis.report.text import render_report
+    from recall_bench.cli.building import show_build
+    from recall_bench.publishing import publish_report
+    from recall_bench.reporting.lines import clean_text
 
-    with _keeping_everything():
-        done = publish(
+    with _disable_gc():
+        done = publish_report(
             run,
             into=into,
             beside=beside,
             canaries=canaries,
             data=data,
             pictures=pictures,
-            building=building,
+            building=show_build,
         )
     for note in done.notes:
-        click.echo(f"note: {plain(note)}", err=True)
+        click.echo(f"note: {clean_text(note)}", err=True)
     if as_json:
-        click.echo(json_text(done.report))
+        click.echo(format_json(done.report))
         return
-    click.echo(f"{text_of(done.report)}\n")
-    click.echo(plain(f"page: {done.files[0]}"))
-    click.echo(plain(f"files: {len(done.files)} in {done.files[0].parent}"))
+    click.echo(f"{render_report(done.report)}\n")
+    click.echo(clean_text(f"page: {done.files[0]}"))
+    click.echo(clean_text(f"files: {len(done.files)} in {done.files[0].parent}"))

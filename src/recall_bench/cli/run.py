@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.answer import commentary
+from recall_bench.cli.answer import forward_to_stderr
 from recall_bench.cli.asking import (
-    asking_options,
     file_options,
-    file_settings,
-    going_on_options,
+    question_options,
+    resolve_file_settings,
+    resume_options,
     system_options,
 )
-from recall_bench.cli.listed import ListedCommand
-from recall_bench.cli.options import NUMBER, PATH, choice, judge_options, option, read_flags
-from recall_bench.cli.spreading import spreading_options
+from recall_bench.cli.listed import MultiValueCommand
+from recall_bench.cli.options import NUMBER, PATH, judge_options, make_choice, option, read_flags
+from recall_bench.cli.spreading import worker_options
 from recall_bench.core.plan import Calendar, Ingest
 
 if TYPE_CHECKING:
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from recall_bench.ending import Finished
     from recall_bench.job import Job
 
-_NAMED = 5
+_MAX_NAMED = 5
 """So many questions are named; more are counted."""
 
 
-@click.command("run", cls=ListedCommand)
+@click.command("run", cls=MultiValueCommand)
 @system_options
 @option("--data", type=PATH, help="Folder that holds the personas [those of the package].")
 @option("--profile", type=PATH, help="YAML profile; flags win over it.")
-@asking_options
-@spreading_options
+@question_options
+@worker_options
 @judge_options
 @option("--personas", multiple=True, help="Personas to run [all of --data; harbour-office].")
 @option(
@@ -46,17 +46,17 @@ _NAMED = 5
 @option("--groups-enabled/--no-groups-enabled", help="Ask the two group categories too [no].")
 @option(
     "--calendar",
-    type=choice(Calendar),
+    type=make_choice(Calendar),
     help="Where a day's date comes from [metadata].",
 )
 @option(
     "--ingest",
-    type=choice(Ingest),
+    type=make_choice(Ingest),
     help="The form in which the system is fed the days [days].",
 )
 @option("--allow-gaps/--no-allow-gaps", help="Accept days that are missing from the story.")
 @option("--dry-run/--no-dry-run", help="Only the first checkpoint of each persona.")
-@going_on_options
+@resume_options
 @file_options
 @click.option("--no-heatmap-png", is_flag=True, help="Draw no pictures.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -73,58 +73,64 @@ def run_command(
     With no arguments it runs the thirty days of harbour-office against the built-in hybrid memory.
     """
     from recall_bench.assemble import assemble
-    from recall_bench.cli.building import building
+    from recall_bench.cli.building import show_build
 
     if no_heatmap_png:
         flags["heatmap_png"] = False
-    settings = read_flags(profile, file_settings(flags))
-    with commentary():
-        job = assemble(settings, building=building)
-        job.warnings += lost_in_retelling(job)
-        finished = carried_out(job)
-    if as_grid or as_json or has_begun(finished):
-        show(finished, "grid" if as_grid else "json" if as_json else "text")
-    conclude(finished, problem_of(finished))
+    settings = read_flags(profile, resolve_file_settings(flags))
+    with forward_to_stderr():
+        job = assemble(settings, building=show_build)
+        job.warnings += warn_lost_questions(job)
+        finished = run_job(job)
+    if as_grid or as_json or is_reportable(finished):
+        print_run(finished, "grid" if as_grid else "json" if as_json else "text")
+    print_conclusion(finished, find_problem(finished))
     return finished.exit_code
 
 
-def has_begun(finished: "Finished") -> bool:
+def is_reportable(finished: "Finished") -> bool:
     """Whether there is anything to report: a run may be stopped before its first answer."""
     overall = finished.summary.overall
     return finished.stopped_by is None or overall.open < overall.owed
 
 
-def lost_in_retelling(job: "Job") -> "Iterator[str]":
+def warn_lost_questions(job: "Job") -> "Iterator[str]":
     """Which questions of each persona cannot be answered in full from the form that is fed."""
-    from recall_bench.core.schedule import sheets
-    from recall_bench.lint.omissions import omitted
+    from recall_bench.core.schedule import plan_checkpoints
+    from recall_bench.lint.omissions import find_lost_questions
 
     plan = job.plan
     for card in plan.scenarios if plan.ingest is not Ingest.DAYS else ():
         items = job.questions[card.id].items
-        asked = {items[i].id for sheet in sheets(items, card.last_day, plan) for i in sheet.asked}
-        lost = [item.id for item in omitted(job.staff.load(card.id)) if item.id in asked]
+        asked = {
+            items[i].id
+            for sheet in plan_checkpoints(items, card.last_day, plan)
+            for i in sheet.asked
+        }
+        lost = [
+            item.id for item in find_lost_questions(job.staff.load(card.id)) if item.id in asked
+        ]
         if lost:
             yield (
                 f"{card.id}: {len(lost)} of {len(asked)} questions ask for an exact value that "
                 f"the logs of their days hold and the {plan.ingest} up to then do not, so nobody "
-                f"can know it: {', '.join(lost[:_NAMED])}{', …' if len(lost) > _NAMED else ''}"
+                f"can know it: {', '.join(lost[:_MAX_NAMED])}{', …' if len(lost) > _MAX_NAMED else ''}"
             )
 
 
-def carried_out(job: "Job") -> "Finished":
+def run_job(job: "Job") -> "Finished":
     """Run the job to its end in front of people."""
-    from recall_bench.cli.overview import watching
-    from recall_bench.ending import carry_out
+    from recall_bench.cli.overview import watch_run
+    from recall_bench.ending import execute
 
     for warning in job.warnings:
         click.echo(f"note: {warning}", err=True)
     click.echo(f"run folder: {job.folder}", err=True)
-    with watching(job) as (observe, joined):
-        return carry_out(job, observe, joined)
+    with watch_run(job) as (observe, joined):
+        return execute(job, observe, joined)
 
 
-def conclude(finished: "Finished", problem: str | None) -> None:
+def print_conclusion(finished: "Finished", problem: str | None) -> None:
     """Say where the files are, and what ended badly."""
     place = finished.folder.path
     names = sorted(path.name for path in place.iterdir() if not path.name.startswith("."))
@@ -144,7 +150,7 @@ def conclude(finished: "Finished", problem: str | None) -> None:
         click.echo(f"error: {problem}", err=True)
 
 
-def problem_of(finished: "Finished") -> str | None:
+def find_problem(finished: "Finished") -> str | None:
     """What ended badly, and what to do about it."""
     overall = finished.summary.overall
     owed = (finished.part or overall).owed
@@ -173,7 +179,7 @@ def problem_of(finished: "Finished") -> str | None:
     return f"{unput} questions could not be put{why}; the same command tries again"
 
 
-def show(finished: "Finished", shape: str) -> None:
+def print_run(finished: "Finished", shape: str) -> None:
     """Print the run: its report, its result or its heatmap."""
     from recall_bench.library import heatmap_json, result_json, text_report
 

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_bench.cli.answer import commentary, json_text
-from recall_bench.cli.listed import ListedCommand
-from recall_bench.cli.options import CONFIG, COUNT, NUMBER, PATH, given, option, read_flags
+from recall_bench.cli.answer import format_json, forward_to_stderr
+from recall_bench.cli.listed import MultiValueCommand
+from recall_bench.cli.options import CONFIG, COUNT, NUMBER, PATH, option, read_flags, select_given
 
 if TYPE_CHECKING:
-    from recall_bench.selection.carrying_out import Selected
-    from recall_bench.selection.request import Request
+    from recall_bench.selection.carrying_out import SelectionRun
+    from recall_bench.selection.request import SelectionRequest
 
 
 LOG = Path("recall-prompts.md")
@@ -22,7 +22,7 @@ def select_command() -> None:
     """Test whether an agent recalls exactly the right memory files."""
 
 
-@select_command.command("run", cls=ListedCommand)
+@select_command.command("run", cls=MultiValueCommand)
 @option("--memories", type=PATH, help="Folder of memories, *.md [those of the example].")
 @option("--tests", type=PATH, help="Folder of tests, *.bench [those of the example].")
 @option(
@@ -72,15 +72,15 @@ def run_command(
     """
     wanted = {name: flags.pop(name) for name in ("memories", "tests", "selector", "only")}
     result = {name: flags.pop(name) for name in ("name", "log")}
-    _refuse(wanted, result)
+    _refuse_bad_flags(wanted, result)
     if (conf := flags.pop("agent_conf")) is not None:
         flags["config"] = (*flags["config"], f"conf={conf.resolve()}")
     flags["error_budget"] = flags["error_budget"] or 0.0
-    request = _request(flags, wanted)
-    with commentary():
-        selected = _carried_out(request)
-    _written(selected, result, is_compat=compat)
-    return _told(selected, as_json=as_json)
+    request = _build_request(flags, wanted)
+    with forward_to_stderr():
+        selected = _run_selection(request)
+    _write_results(selected, result, is_compat=compat)
+    return _print_result(selected, as_json=as_json)
 
 
 @select_command.command("generate")
@@ -112,15 +112,15 @@ def generate_command(
     The same command goes on where it was stopped. Exits with 1 if some samples gave no test.
     """
     from recall_bench.selection.generate.generate import generate_tests
-    from recall_bench.selection.generate.request import GenerateRequest
+    from recall_bench.selection.generate.request import SuiteRequest
     from recall_bench.selection.suite import EXAMPLE
 
-    wanted = {"memories": EXAMPLE / "memory", **given(flags)}
-    with commentary():
+    wanted = {"memories": EXAMPLE / "memory", **select_given(flags)}
+    with forward_to_stderr():
         generated = generate_tests(
-            GenerateRequest(**wanted), lambda line: click.echo(f"  {line}", err=True)
+            SuiteRequest(**wanted), lambda line: click.echo(f"  {line}", err=True)
         )
-    click.echo(json_text(generated) if as_json else generated.in_words)
+    click.echo(format_json(generated) if as_json else generated.in_words)
     if generated.usage.calls:
         tokens = generated.usage.input_tokens + generated.usage.output_tokens
         click.echo(f"{tokens:,} tokens, ${generated.usage.cost_usd:.4f}", err=True)
@@ -152,15 +152,15 @@ def example_command(folder: Path) -> None:
 def log_command(path: Path, as_json: bool) -> None:
     """Show the log of prompt versions at PATH [recall-prompts.md]."""
     from recall_bench.errors import UsageError
-    from recall_bench.selection.prompt_log import read, table
+    from recall_bench.selection.prompt_log import read_log, render_log
 
     if not path.is_file():
         raise UsageError(f"there is no log {path}; `recall-bench select run --log` begins one")
-    entries = read(path)
-    click.echo(json_text(entries) if as_json else table(entries))
+    entries = read_log(path)
+    click.echo(format_json(entries) if as_json else render_log(entries))
 
 
-def _refuse(wanted: dict[str, Any], result: dict[str, Any]) -> None:
+def _refuse_bad_flags(wanted: dict[str, Any], result: dict[str, Any]) -> None:
     """Find out before anything is asked what could not be written, or is half a suite."""
     from recall_bench.errors import UsageError
     from recall_bench.selection.prompt_log import refuse_others
@@ -174,31 +174,31 @@ def _refuse(wanted: dict[str, Any], result: dict[str, Any]) -> None:
         refuse_others(result["log"])
 
 
-def _request(flags: dict[str, Any], wanted: dict[str, Any]) -> "Request":
-    from recall_bench.selection.request import Request
+def _build_request(flags: dict[str, Any], wanted: dict[str, Any]) -> "SelectionRequest":
+    from recall_bench.selection.request import SelectionRequest
 
     said = {name: value for name, value in wanted.items() if value is not None and value != ()}
-    return Request(settings=read_flags(None, flags), **{"selector": "hybrid", **said})
+    return SelectionRequest(settings=read_flags(None, flags), **{"selector": "hybrid", **said})
 
 
-def _carried_out(request: "Request") -> "Selected":
-    from recall_bench.cli.watch import Watch, display
+def _run_selection(request: "SelectionRequest") -> "SelectionRun":
+    from recall_bench.cli.watch import RunWatch, open_display
     from recall_bench.selection.assembly import assemble_selection
     from recall_bench.selection.carrying_out import run_selection
-    from recall_bench.selection.power import in_words
+    from recall_bench.selection.power import describe_power
     from recall_bench.selection.suite import open_suite
 
     suite = open_suite(request.memories, request.tests, request.only)
     assembled = assemble_selection(request, suite)
     for warning in assembled.job.warnings:
         click.echo(f"note: {warning}", err=True)
-    click.echo(in_words(len(suite.tests)), err=True)
+    click.echo(describe_power(len(suite.tests)), err=True)
     click.echo(f"run folder: {assembled.job.folder}", err=True)
-    with display() as shown:
-        return run_selection(assembled, Watch(assembled.job, shown, is_terse=True))
+    with open_display() as shown:
+        return run_selection(assembled, RunWatch(assembled.job, shown, is_terse=True))
 
 
-def _written(selected: "Selected", result: dict[str, Any], *, is_compat: bool) -> None:
+def _write_results(selected: "SelectionRun", result: dict[str, Any], *, is_compat: bool) -> None:
     from recall_bench.selection.results import write_results
 
     folder = selected.finished.folder.path
@@ -209,16 +209,16 @@ def _written(selected: "Selected", result: dict[str, Any], *, is_compat: bool) -
         status = selected.report.validity
         click.echo(f"note: the run is {status}, so {result['log']} has no entry of it", err=True)
         return
-    from recall_bench.selection.prompt_log import append, entry_of
+    from recall_bench.selection.prompt_log import append_entry, build_entry
 
-    append(result["log"], entry_of(selected.report))
+    append_entry(result["log"], build_entry(selected.report))
     click.echo(f"log: {result['log']}", err=True)
 
 
-def _told(selected: "Selected", *, as_json: bool) -> int:
-    from recall_bench.cli.run import conclude, problem_of
-    from recall_bench.selection.report import text_of
+def _print_result(selected: "SelectionRun", *, as_json: bool) -> int:
+    from recall_bench.cli.run import find_problem, print_conclusion
+    from recall_bench.selection.report import render_text
 
-    click.echo(json_text(selected.report) if as_json else text_of(selected.report))
-    conclude(selected.finished, problem_of(selected.finished))
+    click.echo(format_json(selected.report) if as_json else render_text(selected.report))
+    print_conclusion(selected.finished, find_problem(selected.finished))
     return selected.exit_code

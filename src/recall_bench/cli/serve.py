@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_bench.cli.answer import commentary
-from recall_bench.cli.options import CONFIG, settings_in
+from recall_bench.cli.answer import forward_to_stderr
+from recall_bench.cli.options import CONFIG, parse_config
 from recall_bench.errors import UsageError
 
 if TYPE_CHECKING:
     from recall_bench.core.memory import MemorySystem
-    from recall_bench.serving.host import Host
+    from recall_bench.serving.host import SystemHost
 
 DEFAULT = "127.0.0.1:50052"
 
-Serve = Callable[["Host"], Awaitable[None]]
+Serve = Callable[["SystemHost"], Awaitable[None]]
 
 
 @click.command("serve")
@@ -51,52 +51,58 @@ def serve_command(
 
     if sum((stdio, grpc is not None, http is not None)) > 1:
         raise UsageError("--stdio, --grpc and --http exclude each other; give one")
-    serve = _over_stdio() if stdio else _over_http(http) if http else _over_grpc(grpc or DEFAULT)
-    with commentary():
-        anyio.run(_served, _resolved(adapter, config), serve, max_shards)
+    serve = (
+        _make_stdio_server()
+        if stdio
+        else _make_http_server(http)
+        if http
+        else _make_grpc_server(grpc or DEFAULT)
+    )
+    with forward_to_stderr():
+        anyio.run(_serve_until_signal, _resolve_adapter(adapter, config), serve, max_shards)
     return 0
 
 
-def _resolved(adapter: str, config: tuple[str, ...]) -> "MemorySystem":
+def _resolve_adapter(adapter: str, config: tuple[str, ...]) -> "MemorySystem":
     from recall_bench.resolve.systems import resolve_system
     from recall_bench.settings import Settings
 
-    return resolve_system(Settings(adapter=adapter, config=settings_in(config)))
+    return resolve_system(Settings(adapter=adapter, config=parse_config(config)))
 
 
-async def _served(system: "MemorySystem", serve: Serve, max_shards: int | None) -> None:
+async def _serve_until_signal(system: "MemorySystem", serve: Serve, max_shards: int | None) -> None:
     """Serve until the end, or until a signal, and close everything in either case."""
     import signal
 
     import anyio
 
-    from recall_bench.interruption import cancelled_by_signals
-    from recall_bench.serving.host import Host
+    from recall_bench.interruption import cancel_on_signals
+    from recall_bench.serving.host import SystemHost
 
-    host = Host(system, max_shards=max_shards)
+    host = SystemHost(system, max_shards=max_shards)
     wanted = (signal.SIGINT, signal.SIGTERM)
     try:
-        with anyio.CancelScope() as scope, cancelled_by_signals(scope, wanted):
+        with anyio.CancelScope() as scope, cancel_on_signals(scope, wanted):
             await serve(host)
     finally:
         with anyio.CancelScope(shield=True):
             await host.close()
 
 
-def _over_stdio() -> Serve:
-    from recall_bench.serving.stdio import claimed_pipes, serve_stdio
+def _make_stdio_server() -> Serve:
+    from recall_bench.serving.stdio import claim_pipes, serve_stdio
 
-    pipes = claimed_pipes()
+    pipes = claim_pipes()
 
-    async def serve(host: "Host") -> None:
-        _say("standard input and output")
+    async def serve(host: "SystemHost") -> None:
+        _print_address("standard input and output")
         await serve_stdio(host, pipes)
 
     return serve
 
 
-def _over_grpc(address: str) -> Serve:
-    async def serve(host: "Host") -> None:
+def _make_grpc_server(address: str) -> Serve:
+    async def serve(host: "SystemHost") -> None:
         from recall_bench.resolve.readers import resolve_reader
         from recall_bench.serving.grpc_server import serve_grpc
         from recall_bench.settings import Settings
@@ -104,7 +110,7 @@ def _over_grpc(address: str) -> Serve:
         # Version 1 of the service knows answers only, so what is found has to be read here.
         reader = resolve_reader(Settings(), host.system.card)
         try:
-            await serve_grpc(host, address, ready=_say, reader=reader)
+            await serve_grpc(host, address, ready=_print_address, reader=reader)
         finally:
             if reader is not None:
                 await reader.close()
@@ -112,14 +118,14 @@ def _over_grpc(address: str) -> Serve:
     return serve
 
 
-def _over_http(address: str) -> Serve:
-    async def serve(host: "Host") -> None:
+def _make_http_server(address: str) -> Serve:
+    async def serve(host: "SystemHost") -> None:
         from recall_bench.serving.http_server import serve_http
 
-        await serve_http(host, address, ready=_say)
+        await serve_http(host, address, ready=_print_address)
 
     return serve
 
 
-def _say(where: str) -> None:
+def _print_address(where: str) -> None:
     click.echo(f"serving on {where}", err=True)

@@ -2,15 +2,15 @@
 
 import click
 
-from recall_bench.cli.asking import together
-from recall_bench.cli.options import COUNT, choice, option
+from recall_bench.cli.asking import combine_options
+from recall_bench.cli.options import COUNT, make_choice, option
 from recall_bench.settings import Executor
 
-spreading_options = together(
+worker_options = combine_options(
     (
         option(
             "--executor",
-            type=choice(Executor),
+            type=make_choice(Executor),
             help="Do the work in this process, in several, or on a Ray cluster [local].",
         ),
         option("--workers", type=COUNT, help="How many do the work [one a processor]."),

@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from recall_bench.cli.answer import json_text
-from recall_bench.cli.generating import model_options, request_flags, told
+from recall_bench.cli.answer import format_json
+from recall_bench.cli.generating import collect_request_fields, model_options, print_progress
 from recall_bench.cli.options import PATH, option
 
 
@@ -30,9 +30,9 @@ def verify_qa_command(
     from recall_bench.generate.checks.request import VerifyRequest
     from recall_bench.generate.checks.verifying import verify_questions
 
-    request = VerifyRequest(**request_flags(flags, model="generation"))
-    verified = verify_questions(request, told)
-    click.echo(json_text(verified) if as_json else verified.in_words)
+    request = VerifyRequest(**collect_request_fields(flags, model="generation"))
+    verified = verify_questions(request, print_progress)
+    click.echo(format_json(verified) if as_json else verified.in_words)
     if verified.stopped is not None:
         click.echo(f"error: {verified.stopped.reason}", err=True)
     return verified.exit_code

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from recall_bench.cli.answer import json_text
+from recall_bench.cli.answer import format_json
 from recall_bench.errors import DataError
 
 _NAMES = click.argument("names", nargs=-1, metavar="[PERSONA|DIR]...")
@@ -66,10 +66,10 @@ def build_command(
     **knobs: Any,  # noqa: ANN401 - one number for each knob
 ) -> None:
     """Play a persona day by day and write it as a dataset in the public format."""
-    from recall_bench.cli.building import building
+    from recall_bench.cli.building import show_build
     from recall_bench.worlds import build_world
 
-    folder = build_world(persona, out, arcs=arcs, days=days, building=building, knobs=knobs)
+    folder = build_world(persona, out, arcs=arcs, days=days, building=show_build, knobs=knobs)
     click.echo(f"{folder}")
 
 
@@ -87,23 +87,23 @@ def check_command(
     checked, and played first if need be. Exits with 3 if an answer does not follow from the text
     or anything is found wrong; warnings of the lints are only counted.
     """
-    from recall_bench.cli.building import building
-    from recall_bench.cli.doing import doing
-    from recall_bench.cli.examined import findings, line
-    from recall_bench.worlds import examine_world, named_worlds
+    from recall_bench.cli.building import show_build
+    from recall_bench.cli.doing import show_activity
+    from recall_bench.cli.examined import format_world_line, list_findings
+    from recall_bench.worlds import find_worlds, verify_and_lint
 
-    worlds = named_worlds(names, arcs=arcs)
+    worlds = find_worlds(names, arcs=arcs)
     width = max(len(world.name) for world in worlds)
     results = []
     for world in worlds:
-        with doing() as telling:
-            results.append(examine_world(world, building=building, telling=telling))
+        with show_activity() as telling:
+            results.append(verify_and_lint(world, building=show_build, telling=telling))
         if not as_json:
-            click.echo(line(results[-1], f"{world.name:{width}}"))
-            for found in findings(results[-1], everything=everything):
+            click.echo(format_world_line(results[-1], f"{world.name:{width}}"))
+            for found in list_findings(results[-1], everything=everything):
                 click.echo(found)
     if as_json:
-        click.echo(json_text(results))
+        click.echo(format_json(results))
     unsound = [result.persona for result in results if not result.is_sound]
     if unsound:
         click.echo(f"error: not proved: {', '.join(unsound)}; see what was found", err=True)
@@ -117,10 +117,10 @@ def release_command() -> None:
     For whoever changes the sources or the simulator: a corpus that is not the one on record is
     refused, so that scores under one name always compare.
     """
-    from recall_bench.cli.building import building
-    from recall_bench.worlds import release
+    from recall_bench.cli.building import show_build
+    from recall_bench.worlds import record_release
 
-    for persona, stories in release(building).items():
+    for persona, stories in record_release(show_build).items():
         for arcs, corpus in stories.items():
             click.echo(
                 f"{persona} {arcs}: {corpus.days} days, {corpus.questions} questions, "
@@ -145,18 +145,18 @@ def stats_command(
     How long and how new its days are, how long its threads are spoken of, what is asked when, and
     how far a constant answer gets.
     """
-    from recall_bench.cli.building import building
-    from recall_bench.cli.doing import doing
-    from recall_bench.portrait.drawing import portray
-    from recall_bench.portrait.rendering import rendered
-    from recall_bench.worlds import named_worlds
+    from recall_bench.cli.building import show_build
+    from recall_bench.cli.doing import show_activity
+    from recall_bench.portrait.drawing import compute_statistics
+    from recall_bench.portrait.rendering import render_statistics
+    from recall_bench.worlds import find_worlds
 
     found = []
-    for world in named_worlds(names, arcs=arcs):
-        folder = world.place(building)
-        with doing() as telling:
+    for world in find_worlds(names, arcs=arcs):
+        folder = world.find_folder(show_build)
+        with show_activity() as telling:
             telling(f"reading {world.name}")
-            portrait = portray(folder, world.arcs)
+            portrait = compute_statistics(folder, world.arcs)
             scores = None
             if baselines:
                 from recall_bench.cli import baselines as scoring
@@ -165,8 +165,8 @@ def stats_command(
                 scores = scoring.score_baselines(folder, world.arcs, last_day, telling)
         found.append({"portrait": portrait, "baselines": scores})
         if not as_json:
-            click.echo(rendered(portrait) + "\n")
+            click.echo(render_statistics(portrait) + "\n")
             if scores:
-                click.echo(scoring.rendered(scores) + "\n")
+                click.echo(scoring.render_scores(scores) + "\n")
     if as_json:
-        click.echo(json_text(found))
+        click.echo(format_json(found))

@@ -9,7 +9,7 @@ from recall_bench.core.memory import Asker, Clock
 from recall_bench.core.record import Record
 
 
-class Health(StrEnum):
+class SystemHealth(StrEnum):
     """Whether numbers about a system can be believed."""
 
     VALID = "valid"
@@ -19,12 +19,12 @@ class Health(StrEnum):
     """Its numbers would measure a fault of the connection or of the system, not its memory."""
 
 
-class Complaint(Record, frozen=True, kw_only=True, omit_defaults=True):
+class DoctorFinding(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One thing that is wrong."""
 
     check: str
     """The name of the check that found it."""
-    health: Health
+    health: SystemHealth
     """How bad it is: `suspect` or `invalid`."""
     message: str
     """What was expected, what happened, what to do."""
@@ -33,13 +33,13 @@ class Complaint(Record, frozen=True, kw_only=True, omit_defaults=True):
 class Diagnosis(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The verdict of `doctor` on one system as its card describes it."""
 
-    health: Health
+    health: SystemHealth
     system: str
     """The digest of the card of the system that was examined."""
     at: WallTime
     code: str
     """Version and digest of the harness that examined it."""
-    complaints: tuple[Complaint, ...] = ()
+    complaints: tuple[DoctorFinding, ...] = ()
     clock: Clock | None = None
     """How it was seen to know the date; None if that could not be told."""
     asker: Asker | None = None

@@ -8,26 +8,26 @@ from recall_bench.core.reader import ReaderCard
 from recall_bench.core.verdict import JudgeCard
 
 
-def differences(one: Plan, other: Plan, *, between: str = ", now ") -> list[str]:
+def list_differences(one: Plan, other: Plan, *, between: str = ", now ") -> list[str]:
     """Each field in which the plans differ, with both values; empty if they are one plan."""
     if one.digest == other.digest:
         return []
     return [
-        f"{name.replace('_', ' ')} ({_change(old, new, between)})"
+        f"{name.replace('_', ' ')} ({_describe_change(old, new, between)})"
         for name in Plan.__struct_fields__
         if (old := getattr(one, name)) != (new := getattr(other, name))
     ]
 
 
-def _change(old: object, new: object, between: str) -> str:
+def _describe_change(old: object, new: object, between: str) -> str:
     """Both values in words; where the words are the same, their digests tell them apart."""
-    before, after = _short(old), _short(new)
+    before, after = _describe_value(old), _describe_value(new)
     if before == after:
-        before, after = (f"{before} {_digest(value)}" for value in (old, new))
+        before, after = (f"{before} {_hash_value(value)}" for value in (old, new))
     return f"{before}{between}{after}"
 
 
-def _short(value: object) -> str:
+def _describe_value(value: object) -> str:
     match value:
         case SystemCard() | JudgeCard() | ReaderCard():
             return f"{value.name} {value.version}"
@@ -41,5 +41,5 @@ def _short(value: object) -> str:
             return str(value)
 
 
-def _digest(value: object) -> str:
+def _hash_value(value: object) -> str:
     return sha256(repr(value).encode()).hexdigest()[:8]

@@ -7,7 +7,7 @@ import msgspec
 from recall_bench.core.diagnosis import Diagnosis
 from recall_bench.core.history import WallTime
 from recall_bench.core.memory import Answer
-from recall_bench.core.part import Part
+from recall_bench.core.part import Shard
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Item
 from recall_bench.core.reader import Delivery
@@ -16,11 +16,11 @@ from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
 
 
-class _Event(Record, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
+class _JournalEvent(Record, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
     at: WallTime
 
 
-class RunStarted(_Event, frozen=True, kw_only=True, tag="run_started"):
+class RunStarted(_JournalEvent, frozen=True, kw_only=True, tag="run_started"):
     """The first line of every journal."""
 
     plan: Plan
@@ -28,7 +28,7 @@ class RunStarted(_Event, frozen=True, kw_only=True, tag="run_started"):
     """Version and digest of the harness that ran."""
     diagnosis: Diagnosis | None = None
     """What `doctor` last said of this very system; None if it was never asked."""
-    part: Part | None = None
+    part: Shard | None = None
     """The part of the plan that this journal is about; None if all of it."""
     executor: str | None = None
     """Who does the work, from here on; None is the process that writes this."""
@@ -36,7 +36,7 @@ class RunStarted(_Event, frozen=True, kw_only=True, tag="run_started"):
     """How many were asked for, where that was said."""
 
 
-class RunResumed(_Event, frozen=True, kw_only=True, tag="run_resumed"):
+class RunResumed(_JournalEvent, frozen=True, kw_only=True, tag="run_resumed"):
     """The run went on in another process."""
 
     code: str
@@ -45,7 +45,7 @@ class RunResumed(_Event, frozen=True, kw_only=True, tag="run_resumed"):
     workers: int | None = None
 
 
-class Declared(_Event, frozen=True, kw_only=True, tag="declared"):
+class Declared(_JournalEvent, frozen=True, kw_only=True, tag="declared"):
     """The questions of one scenario, so that a journal explains itself without its dataset."""
 
     scenario: str
@@ -57,7 +57,7 @@ class Declared(_Event, frozen=True, kw_only=True, tag="declared"):
     imported; None where the plan says what is put."""
 
 
-class Ingested(_Event, frozen=True, kw_only=True, tag="ingested"):
+class Ingested(_JournalEvent, frozen=True, kw_only=True, tag="ingested"):
     """The system took in one day."""
 
     scenario: str
@@ -67,7 +67,7 @@ class Ingested(_Event, frozen=True, kw_only=True, tag="ingested"):
     seconds: float
 
 
-class Settled(_Event, frozen=True, kw_only=True, tag="settled"):
+class Settled(_JournalEvent, frozen=True, kw_only=True, tag="settled"):
     """Everything fed for a checkpoint can be asked about."""
 
     scenario: str
@@ -75,7 +75,7 @@ class Settled(_Event, frozen=True, kw_only=True, tag="settled"):
     seconds: float
 
 
-class Inspected(_Event, frozen=True, kw_only=True, tag="inspected"):
+class Inspected(_JournalEvent, frozen=True, kw_only=True, tag="inspected"):
     """The memory was looked into before it was asked at a checkpoint. The last word counts."""
 
     scenario: str
@@ -88,7 +88,7 @@ class Inspected(_Event, frozen=True, kw_only=True, tag="inspected"):
     """Why it could not be looked into, which costs it no trial."""
 
 
-class FeedFailed(_Event, frozen=True, kw_only=True, tag="feed_failed"):
+class FeedFailed(_JournalEvent, frozen=True, kw_only=True, tag="feed_failed"):
     """A memory could not be opened, fed or settled; what it owed from here on stays open."""
 
     scenario: str
@@ -104,7 +104,7 @@ INGEST, QUERY = "ingest", "query"
 """The stages at which a system can spend something."""
 
 
-class Metered(_Event, frozen=True, kw_only=True, tag="metered"):
+class Metered(_JournalEvent, frozen=True, kw_only=True, tag="metered"):
     """What the system spent on language models at our endpoint since the last such event."""
 
     scenario: str
@@ -114,7 +114,7 @@ class Metered(_Event, frozen=True, kw_only=True, tag="metered"):
     usage: Usage
 
 
-class Answered(_Event, frozen=True, kw_only=True, tag="answered"):
+class Answered(_JournalEvent, frozen=True, kw_only=True, tag="answered"):
     """The system replied."""
 
     trial: Trial
@@ -130,7 +130,7 @@ class Answered(_Event, frozen=True, kw_only=True, tag="answered"):
     """What the reader cost; `answer.usage` is what the system says it spent."""
 
 
-class NotAnswered(_Event, frozen=True, kw_only=True, tag="not_answered"):
+class NotAnswered(_JournalEvent, frozen=True, kw_only=True, tag="not_answered"):
     """The system failed at a question. This counts against it."""
 
     trial: Trial
@@ -139,7 +139,7 @@ class NotAnswered(_Event, frozen=True, kw_only=True, tag="not_answered"):
     seconds: float
 
 
-class Postponed(_Event, frozen=True, kw_only=True, tag="postponed"):
+class Postponed(_JournalEvent, frozen=True, kw_only=True, tag="postponed"):
     """Somebody was busy; the question, or the answer, is put to them again after a pause."""
 
     trial: Trial
@@ -147,7 +147,7 @@ class Postponed(_Event, frozen=True, kw_only=True, tag="postponed"):
     message: str
 
 
-class Judged(_Event, frozen=True, kw_only=True, tag="judged"):
+class Judged(_JournalEvent, frozen=True, kw_only=True, tag="judged"):
     """The answer was graded. A pass that is reviewed later is judged a second time."""
 
     trial: Trial
@@ -165,7 +165,7 @@ class Judged(_Event, frozen=True, kw_only=True, tag="judged"):
     """How long the first judge took; None where that is not known."""
 
 
-class NotJudged(_Event, frozen=True, kw_only=True, tag="not_judged"):
+class NotJudged(_JournalEvent, frozen=True, kw_only=True, tag="not_judged"):
     """We failed. This counts against the run, not the system."""
 
     trial: Trial
@@ -175,7 +175,7 @@ class NotJudged(_Event, frozen=True, kw_only=True, tag="not_judged"):
     """What was paid for it in vain."""
 
 
-class Paid(_Event, frozen=True, kw_only=True, tag="paid"):
+class Paid(_JournalEvent, frozen=True, kw_only=True, tag="paid"):
     """Judging cost something and was stopped before it came to anything."""
 
     trial: Trial
@@ -184,7 +184,7 @@ class Paid(_Event, frozen=True, kw_only=True, tag="paid"):
     """The part of it that a review cost."""
 
 
-class RunEnded(_Event, frozen=True, kw_only=True, tag="run_ended"):
+class RunEnded(_JournalEvent, frozen=True, kw_only=True, tag="run_ended"):
     """Everything owed was done. A journal without this line is unfinished."""
 
 
@@ -210,12 +210,12 @@ _DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 _ENCODER = msgspec.json.Encoder()
 
 
-def decode(line: bytes) -> Event:
+def decode_event(line: bytes) -> Event:
     """The event a journal line spells; msgspec.ValidationError if it spells none."""
     return _DECODER.decode(line)
 
 
-def encode(event: Event) -> bytes:
+def encode_event(event: Event) -> bytes:
     """One journal line, without its end."""
     return _ENCODER.encode(event)
 
@@ -225,7 +225,7 @@ Outcome = Judged | NotJudged | NotAnswered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class TrialResult:
     """All there is to know about one trial. Every trial owed has one, run or not."""
 
     trial: Trial

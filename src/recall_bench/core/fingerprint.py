@@ -9,16 +9,16 @@ import msgspec
 from recall_bench.core.plan import ScenarioCard
 from recall_bench.core.question import Item, Scenario
 
-Leaf = tuple[int, date, str, tuple[str, ...]]
+DayDigest = tuple[int, date, str, tuple[str, ...]]
 """What a day is known by: its number, its date, its text's digest and its arcs."""
 
 
-def text_digest(text: str) -> str:
+def digest_text(text: str) -> str:
     """Names one day's text."""
     return sha256(text.encode()).hexdigest()
 
 
-def history_digest(leaves: Iterable[Leaf]) -> str:
+def digest_history(leaves: Iterable[DayDigest]) -> str:
     """Names everything a system is fed, in order, and after it the days if it is fed others."""
     digest = sha256()
     for day, at, text, arcs in leaves:
@@ -26,16 +26,16 @@ def history_digest(leaves: Iterable[Leaf]) -> str:
     return digest.hexdigest()
 
 
-def questions_digest(items: Sequence[Item]) -> str:
+def digest_questions(items: Sequence[Item]) -> str:
     """Names the questions with everything that is true about them."""
     return sha256(msgspec.json.encode(tuple(items), order="deterministic")).hexdigest()
 
 
-def card_of(scenario: Scenario) -> ScenarioCard:
+def build_scenario_card(scenario: Scenario) -> ScenarioCard:
     """The card of a scenario as it was loaded."""
     told = scenario.episodes if scenario.retold is None else scenario.retold + scenario.episodes
     leaves = (
-        (episode.day, episode.at.date(), text_digest(episode.text), episode.arcs)
+        (episode.day, episode.at.date(), digest_text(episode.text), episode.arcs)
         for episode in told
     )
     return ScenarioCard(
@@ -44,6 +44,6 @@ def card_of(scenario: Scenario) -> ScenarioCard:
         episodes=len(scenario.episodes),
         last_day=scenario.last_day,
         items=len(scenario.items),
-        history_digest=history_digest(leaves),
-        questions_digest=questions_digest(scenario.items),
+        history_digest=digest_history(leaves),
+        questions_digest=digest_questions(scenario.items),
     )

@@ -14,7 +14,7 @@ WallTime = Annotated[datetime, Meta(tz=True)]
 """When something happens to us, in UTC."""
 
 
-def story_day(epoch: date, day: int) -> datetime:
+def compute_story_date(epoch: date, day: int) -> datetime:
     """The calendar day of story day `day`, day 1 being the epoch. Pure date arithmetic."""
     return datetime.combine(epoch + timedelta(days=day - 1), time())
 

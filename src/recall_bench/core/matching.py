@@ -14,45 +14,45 @@ _THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3})+)(?![\d,])")
 _WORD = re.compile(r"(?:(?<![\w.,:/-])-(?=\d))?[^\W_]+(?:(?<=\d)[.,:/](?=\d)[^\W_]+)*")
 _SPELLING = str.maketrans({"'": None, "’": None, "ʼ": None, "−": "-"})
 
-RULES = (ARTICLE.pattern, _THOUSANDS.pattern, _WORD.pattern)
+MATCHING_RULES = (ARTICLE.pattern, _THOUSANDS.pattern, _WORD.pattern)
 """What is matched by, for whoever states or digests the rules they follow."""
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The whole words of the text, folded."""
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_SPELLING)
     return _WORD.findall(_THOUSANDS.sub(lambda number: number[0].replace(",", ""), folded))
 
 
-class Wording:
+class WordSequence:
     """A text taken apart once, for many phrases to be looked for in it."""
 
-    __slots__ = ("bare", "row")
+    __slots__ = ("all_words", "without_articles")
 
     def __init__(self, text: str) -> None:
-        found = words(text)
-        self.row = _row(found)
-        self.bare = _row([word for word in found if not ARTICLE.fullmatch(word)])
+        found = split_words(text)
+        self.all_words = _join_words(found)
+        self.without_articles = _join_words([word for word in found if not ARTICLE.fullmatch(word)])
 
     @property
     def is_empty(self) -> bool:
         """Whether no word is left of it, so that it stands nowhere."""
-        return not self.row.strip()
+        return not self.all_words.strip()
 
-    def holds(self, phrase: "Wording") -> bool:
+    def contains(self, phrase: "WordSequence") -> bool:
         """Whether the words of the phrase stand in it, whole, in order and side by side.
 
         Articles are passed over, unless the phrase has nothing else.
         """
-        if phrase.bare.strip():
-            return phrase.bare in self.bare
-        return not phrase.is_empty and phrase.row in self.row
+        if phrase.without_articles.strip():
+            return phrase.without_articles in self.without_articles
+        return not phrase.is_empty and phrase.all_words in self.all_words
 
 
-def contains(text: str, phrase: str) -> bool:
+def contains_phrase(text: str, phrase: str) -> bool:
     """Whether the words of the phrase stand in the text; see `Wording.holds`."""
-    return Wording(text).holds(Wording(phrase))
+    return WordSequence(text).contains(WordSequence(phrase))
 
 
-def _row(found: list[str]) -> str:
+def _join_words(found: list[str]) -> str:
     return f" {' '.join(found)} "

@@ -41,7 +41,7 @@ class Answer(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What the system says it spent on language models for this answer."""
 
 
-class Found(Record, frozen=True, kw_only=True, omit_defaults=True):
+class RetrievalReply(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What a system replied that finds and does not answer: a reader answers from it."""
 
     passages: tuple[Passage, ...] = ()
@@ -104,7 +104,7 @@ class Memory(Protocol):
         """Return once everything ingested can be asked about. Called at every checkpoint."""
         ...
 
-    async def answer(self, question: Question) -> Answer | Found:
+    async def answer(self, question: Question) -> Answer | RetrievalReply:
         """Reply, or raise SystemFault. Never apologise in prose: apologies get graded."""
         ...
 
@@ -130,7 +130,7 @@ class Snapshots(Protocol):
 
 
 @runtime_checkable
-class Portable(Protocol):
+class PortableSnapshots(Protocol):
     """Snapshots that can be opened in another process, on this machine or another."""
 
     async def pack(self, token: str, place: Path) -> None:
@@ -176,7 +176,7 @@ class MemorySystem(Protocol):
 
 
 @runtime_checkable
-class Shared(Protocol):
+class WorkerLimitedSystem(Protocol):
     """A system that says how many workers it stands.
 
     It says so beside its card: it changes no answer, so a run goes on when it changes.
@@ -188,16 +188,16 @@ class Shared(Protocol):
         ...
 
 
-def shards_stood(system: MemorySystem) -> int | None:
+def get_worker_limit(system: MemorySystem) -> int | None:
     """How many workers may have memories open in a system at a time; None is any number.
 
     Any number is what holds for a system of which every worker makes its own.
     """
-    return system.max_shards if isinstance(system, Shared) else None
+    return system.max_shards if isinstance(system, WorkerLimitedSystem) else None
 
 
 @runtime_checkable
-class Streaming(Protocol):
+class BulkIngestMemory(Protocol):
     """A memory that takes in many episodes faster than one after another."""
 
     async def ingest_all(
@@ -208,7 +208,7 @@ class Streaming(Protocol):
 
 
 @runtime_checkable
-class Attesting(Protocol):
+class AttestingMemory(Protocol):
     """A memory that can say how much of the story it still holds."""
 
     async def attest(self) -> int | None:
@@ -226,7 +226,7 @@ class Holdings(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 @runtime_checkable
-class Inspectable(Protocol):
+class MemoryWithHoldings(Protocol):
     """A memory that can be looked into: what it still holds, and how large it has become."""
 
     async def holdings(self) -> Holdings:
@@ -235,7 +235,7 @@ class Inspectable(Protocol):
 
 
 @runtime_checkable
-class Metering(Protocol):
+class MeteringSystem(Protocol):
     """A system whose spending on language models is counted by us."""
 
     def drain(self) -> Usage:
@@ -244,9 +244,9 @@ class Metering(Protocol):
 
 
 @runtime_checkable
-class Confidant(Protocol):
+class EvidenceControl(Protocol):
     """A control, never a contestant: it is told where the answers are."""
 
-    def confide(self, scenario: str, evidence: Mapping[str, tuple[Passage, ...]]) -> None:
+    def receive_evidence(self, scenario: str, evidence: Mapping[str, tuple[Passage, ...]]) -> None:
         """The supporting passages of each question of the scenario, by question id."""
         ...

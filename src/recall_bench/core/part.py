@@ -7,7 +7,7 @@ from recall_bench.core.record import Record
 from recall_bench.errors import UsageError
 
 
-class Part(Record, frozen=True, kw_only=True):
+class Shard(Record, frozen=True, kw_only=True):
     """The share with this number, counted from one, of so many."""
 
     number: int

@@ -59,7 +59,7 @@ class Ingest(StrEnum):
     """As the calls an agent made to remember them."""
 
 
-class Review(StrEnum):
+class ReviewMode(StrEnum):
     """Which verdicts an appellate judge reviews."""
 
     BALANCED = "balanced"
@@ -105,7 +105,7 @@ class DatasetCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Optional corrections of the gold that were laid over it."""
 
 
-class Repair(Record, frozen=True, kw_only=True):
+class ImportRepair(Record, frozen=True, kw_only=True):
     """A fault of the files a run was imported from."""
 
     name: str
@@ -123,7 +123,7 @@ class ImportCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     written_by: str
     """The harness that carried the run out, as far as its files tell."""
     files: tuple[FileCard, ...]
-    repairs: tuple[Repair, ...] = ()
+    repairs: tuple[ImportRepair, ...] = ()
     reconstructed: bool = False
     """Whether the result was pieced together from logs after the run had been killed."""
     complete: bool = True
@@ -154,7 +154,7 @@ class Plan(Record, frozen=True, kw_only=True, omit_defaults=True):
     max_context_tokens: int | None = None
     """And no more than about so many tokens of them; None is no limit."""
     appellate: JudgeCard | None = None
-    review: Review = Review.BALANCED
+    review: ReviewMode = ReviewMode.BALANCED
     """What the appellate judge sees, if there is one."""
     lifecycle: Lifecycle = Lifecycle.FRESH
     repeats: int = 1

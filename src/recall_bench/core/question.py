@@ -6,7 +6,7 @@ from functools import cache
 from hashlib import sha256
 from itertools import pairwise
 
-from recall_bench.core.history import Episode, StoryTime, story_day
+from recall_bench.core.history import Episode, StoryTime, compute_story_date
 from recall_bench.core.record import Record
 
 CATEGORIES = (
@@ -140,7 +140,7 @@ class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
     def ask(self, scenario: str, at: StoryTime, top_k: int | None = None) -> Question:
         """The only way to a question, and the door the truth does not pass."""
         return Question(
-            id=opaque_id(scenario, self.id),
+            id=hash_question_id(scenario, self.id),
             text=self.text,
             asked_at=self.asked_at or at,
             scenario=scenario,
@@ -151,7 +151,7 @@ class Item(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 @cache
-def opaque_id(scenario: str, item: str) -> str:
+def hash_question_id(scenario: str, item: str) -> str:
     """A question's public name: stable, and silent about the dataset's own id."""
     return sha256(f"{scenario}\0{item}".encode()).hexdigest()[:12]
 
@@ -184,7 +184,7 @@ class Scenario(Record, frozen=True, kw_only=True):
                     raise ValueError(f"{self.id}/{item.id}: evidence day {cited.day} is missing")
 
     @property
-    def fed(self) -> tuple[Episode, ...]:
+    def fed_episodes(self) -> tuple[Episode, ...]:
         """What a system is given."""
         return self.episodes if self.retold is None else self.retold
 
@@ -193,9 +193,9 @@ class Scenario(Record, frozen=True, kw_only=True):
         """The number of the last day there is, 0 where there is none."""
         return self.episodes[-1].day if self.episodes else 0
 
-    def date_of(self, day: int) -> StoryTime:
+    def compute_date(self, day: int) -> StoryTime:
         """When story day `day` is, counted on from the last episode there was by then."""
         for episode in reversed(self.episodes):
             if episode.day <= day:
                 return episode.at + timedelta(days=day - episode.day)
-        return story_day(self.epoch, day)
+        return compute_story_date(self.epoch, day)

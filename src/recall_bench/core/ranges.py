@@ -9,7 +9,7 @@ from recall_bench.errors import UsageError
 FULL = 2**53 - 1
 """`full` as the public files spell it: more days than any history has."""
 
-NAMED = {"30d": 30, "90d": 90, "6mo": 180, "1y": 365, "full": FULL}
+NAMED_RANGES = {"30d": 30, "90d": 90, "6mo": 180, "1y": 365, "full": FULL}
 
 _UNIT_DAYS = {"": 1, "d": 1, "m": 30, "mo": 30, "y": 365}
 _LABEL_UNIT = {"": "d", "d": "d", "m": "mo", "mo": "mo", "y": "y"}
@@ -18,13 +18,13 @@ _LABEL_UNIT = {"": "d", "d": "d", "m": "mo", "mo": "mo", "y": "y"}
 def parse_range(word: str | int) -> Checkpoint:
     """One checkpoint from one word, as the public harness labels it."""
     text = str(word).strip().lower()
-    if text in NAMED:
-        return Checkpoint(label=text, days=NAMED[text])
+    if text in NAMED_RANGES:
+        return Checkpoint(label=text, days=NAMED_RANGES[text])
     match = re.fullmatch(r"([0-9]+)(d|mo|m|y)?", text)
     if match is None or int(match[1]) == 0:
         raise UsageError(
             f"--ranges: {str(word)!r} is not a range; "
-            f"say a day count such as 45 or 45d, 6mo, 2y, every:7, or one of {', '.join(NAMED)}"
+            f"say a day count such as 45 or 45d, 6mo, 2y, every:7, or one of {', '.join(NAMED_RANGES)}"
         )
     count, unit = int(match[1]), match[2] or ""
     return Checkpoint(label=f"{count}{_LABEL_UNIT[unit]}", days=count * _UNIT_DAYS[unit])
@@ -39,14 +39,14 @@ def parse_ranges(words: Iterable[str | int], last_day: int) -> tuple[Checkpoint,
     found: dict[str, Checkpoint] = {}
     for word in words:
         for part in re.split(r"[\s,]+", str(word).strip(" \t,") or str(word)):
-            for checkpoint in _expanded(part, last_day):
+            for checkpoint in _expand_range(part, last_day):
                 found.setdefault(checkpoint.label, checkpoint)
     if not found:
         raise UsageError("--ranges: nothing given; say for example 30d,90d,full")
     return tuple(sorted(found.values(), key=lambda checkpoint: checkpoint.days))
 
 
-def _expanded(part: str, last_day: int) -> list[Checkpoint]:
+def _expand_range(part: str, last_day: int) -> list[Checkpoint]:
     step = re.fullmatch(r"every:([0-9]+)d?", part.lower())
     if step is None:
         return [parse_range(part)]

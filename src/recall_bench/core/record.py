@@ -17,6 +17,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """Sha-256 of the canonical JSON: equal digests, equal records."""
         return sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()
 
-    def but(self, **changes: object) -> Self:
+    def replace(self, **changes: object) -> Self:
         """A copy with some fields changed."""
         return msgspec.structs.replace(self, **changes)

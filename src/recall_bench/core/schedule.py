@@ -12,11 +12,11 @@ from math import floor
 from recall_bench.core.memory import Asker
 from recall_bench.core.plan import Checkpoint, Plan
 from recall_bench.core.question import BOUNDARY, GROUP_CATEGORIES, Item
-from recall_bench.core.shuffle import shuffled
+from recall_bench.core.shuffle import shuffle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
+class CheckpointPlan:
     """The questions owed at one checkpoint, as indexes into the scenario's items."""
 
     checkpoint: Checkpoint
@@ -32,23 +32,23 @@ class Sheet:
     """How many older questions there were to choose from."""
 
 
-Asked = Mapping[str, Sequence[str]]
+AskedIds = Mapping[str, Sequence[str]]
 """By checkpoint label, the ids of the questions that were put, in their order."""
 
 
-def sheets(
-    items: Sequence[Item], last_day: int, plan: Plan, asked: Asked | None = None
-) -> tuple[Sheet, ...]:
+def plan_checkpoints(
+    items: Sequence[Item], last_day: int, plan: Plan, asked: AskedIds | None = None
+) -> tuple[CheckpointPlan, ...]:
     """One sheet for each checkpoint the plan visits, by days.
 
     An imported run owes what was `asked`, whatever the plan would have drawn.
     """
-    put = None if asked is None else _put(items, plan, asked)
-    visited = tuple(_sheets(items, last_day, plan, put))
+    put = None if asked is None else _index_questions(items, plan, asked)
+    visited = tuple(_plan_each(items, last_day, plan, put))
     return visited[:1] if plan.dry_run else visited
 
 
-def is_asked(category: str, plan: Plan) -> bool:
+def is_in_plan(category: str, plan: Plan) -> bool:
     """Whether the plan asks questions of this category at all.
 
     A system that cannot know who asks is not asked what depends on it.
@@ -58,7 +58,9 @@ def is_asked(category: str, plan: Plan) -> bool:
     return plan.groups_enabled or category not in GROUP_CATEGORIES
 
 
-def _put(items: Sequence[Item], plan: Plan, asked: Asked) -> dict[str, tuple[int, ...]]:
+def _index_questions(
+    items: Sequence[Item], plan: Plan, asked: AskedIds
+) -> dict[str, tuple[int, ...]]:
     """What was asked, as indexes; ValueError if that is not of these items and checkpoints."""
     index = {item.id: i for i, item in enumerate(items)}
     labels = {checkpoint.label for checkpoint in plan.checkpoints}
@@ -72,25 +74,25 @@ def _put(items: Sequence[Item], plan: Plan, asked: Asked) -> dict[str, tuple[int
     return {label: tuple(index[each] for each in ids) for label, ids in asked.items()}
 
 
-def _sheets(
+def _plan_each(
     items: Sequence[Item], last_day: int, plan: Plan, put: Mapping[str, tuple[int, ...]] | None
-) -> Iterator[Sheet]:
+) -> Iterator[CheckpointPlan]:
     seen: set[int] = set()
     for checkpoint in plan.checkpoints:
         told = () if put is None else put.get(checkpoint.label, ())
         also = frozenset(told)
         # A file may hold questions that were put too early or too late: they were put.
         eligible = [i for i, it in enumerate(items) if it.is_open(checkpoint.days) or i in also]
-        gated = [i for i in eligible if i in also or is_asked(items[i].truth.category, plan)]
+        gated = [i for i in eligible if i in also or is_in_plan(items[i].truth.category, plan)]
         new = [i for i in gated if i not in seen]
         older = [i for i in gated if i in seen]
         sampled = older
         if put is None and plan.sample is not None and len(older) > plan.sample:
-            sampled = stratified(older, items, plan.sample, plan.seed)
-        yield Sheet(
+            sampled = draw_stratified_sample(older, items, plan.sample, plan.seed)
+        yield CheckpointPlan(
             checkpoint=checkpoint,
             cutoff=min(checkpoint.days, last_day),
-            asked=tuple(shuffled(new + sampled, plan.seed)) if put is None else told,
+            asked=tuple(shuffle(new + sampled, plan.seed)) if put is None else told,
             eligible=tuple(eligible),
             new=len(new) if put is None else len(also - seen),
             older=len(older),
@@ -98,19 +100,21 @@ def _sheets(
         seen.update(gated)
 
 
-def stratified(older: Sequence[int], items: Sequence[Item], size: int, seed: int) -> list[int]:
+def draw_stratified_sample(
+    older: Sequence[int], items: Sequence[Item], size: int, seed: int
+) -> list[int]:
     """A seeded sample of `size` questions with the mix of categories of the whole."""
     buckets: dict[str, list[int]] = {}
     for i in older:
         buckets.setdefault(items[i].truth.category, []).append(i)
-    seats = quotas([len(bucket) for bucket in buckets.values()], size)
+    seats = compute_quotas([len(bucket) for bucket in buckets.values()], size)
     chosen: list[int] = []
     for bucket, taken in zip(buckets.values(), seats, strict=True):
-        chosen += shuffled(bucket, seed)[:taken]
+        chosen += shuffle(bucket, seed)[:taken]
     return chosen
 
 
-def quotas(sizes: Sequence[int], seats: int) -> list[int]:
+def compute_quotas(sizes: Sequence[int], seats: int) -> list[int]:
     """`seats` shared out in proportion to `sizes` by largest remainder, none above its size."""
     total = sum(sizes)
     shares = [size / total * seats for size in sizes]

@@ -41,19 +41,19 @@ class Sentence:
     """What introduces it: the speaker of a turn, the line or entry a list hangs from."""
 
     @property
-    def quoted(self) -> str:
+    def with_lead(self) -> str:
         """The sentence after what introduces it, so that it can stand alone."""
         return f"{self.lead} {self.text}" if self.lead else self.text
 
 
-def read(episode: Episode) -> tuple[Sentence, ...]:
+def read_sentences(episode: Episode) -> tuple[Sentence, ...]:
     """Every sentence of the episode, in order."""
     if episode.turns:
-        return tuple(_spoken(episode.turns))
-    return tuple(_written(episode.text))
+        return tuple(_read_turns(episode.turns))
+    return tuple(_read_markdown(episode.text))
 
 
-def split(prose: str) -> list[str]:
+def split_sentences(prose: str) -> list[str]:
     """The sentences of one stretch of prose. Abbreviations, initials and decimals end none."""
     found: list[str] = []
     start = 0
@@ -67,21 +67,21 @@ def split(prose: str) -> list[str]:
     return [sentence for sentence in found if sentence]
 
 
-def _spoken(turns: tuple[Turn, ...]) -> Iterator[Sentence]:
+def _read_turns(turns: tuple[Turn, ...]) -> Iterator[Sentence]:
     for number, turn in enumerate(turns):
         for line in turn.text.splitlines():
-            for text in split(line.strip()):
+            for text in split_sentences(line.strip()):
                 yield Sentence(text=text, block=number, lead=f"{turn.speaker}:")
 
 
-def _written(text: str) -> Iterator[Sentence]:
-    page = _Page()
+def _read_markdown(text: str) -> Iterator[Sentence]:
+    page = _MarkdownReader()
     for line in _FRONT_MATTER.sub("", text, count=1).splitlines():
-        yield from page.turn(line)
-    yield from page.close()
+        yield from page.read_line(line)
+    yield from page.finish_block()
 
 
-class _Page:
+class _MarkdownReader:
     """Where the reader is: the headings above, the list around, the paragraph in hand."""
 
     def __init__(self) -> None:
@@ -94,24 +94,24 @@ class _Page:
         self._fenced = False
         self._blocks = 0
 
-    def turn(self, line: str) -> Iterator[Sentence]:
+    def read_line(self, line: str) -> Iterator[Sentence]:
         """Read one more line; whatever it completes comes out."""
         bare = line.strip()
         if bare.startswith(_FENCE):
-            yield from self.close()
+            yield from self.finish_block()
             self._fenced = not self._fenced
         elif self._fenced:
-            yield from self.close()
+            yield from self.finish_block()
             self._paragraph = [bare]
         elif not bare or _RULE.match(bare):
-            yield from self.close()
+            yield from self.finish_block()
         elif heading := _HEADING.match(bare):
-            yield from self.close()
-            self._head(len(heading[1]), heading[2])
+            yield from self.finish_block()
+            self._enter_heading(len(heading[1]), heading[2])
         else:
-            yield from self._prose(line, bare)
+            yield from self._add_prose(line, bare)
 
-    def close(self) -> Iterator[Sentence]:
+    def finish_block(self) -> Iterator[Sentence]:
         """The block in hand, sentence by sentence."""
         whole = " ".join(self._paragraph).strip()
         self._paragraph = []
@@ -121,7 +121,7 @@ class _Page:
             self._parents.pop()
         lead = " ".join(text for _, text in self._parents)
         heading = " — ".join(self._headings.values())
-        for text in [whole] if self._fenced else split(whole):
+        for text in [whole] if self._fenced else split_sentences(whole):
             yield Sentence(
                 text=text, block=self._blocks, session=self._session, heading=heading, lead=lead
             )
@@ -129,7 +129,7 @@ class _Page:
         if self._is_entry or whole.endswith(":"):
             self._parents.append((self._indent, whole))
 
-    def _head(self, level: int, title: str) -> None:
+    def _enter_heading(self, level: int, title: str) -> None:
         self._headings = {rank: text for rank, text in self._headings.items() if rank < level}
         self._parents = []
         if session := _SESSION.match(title):
@@ -137,11 +137,11 @@ class _Page:
         else:
             self._headings[level] = title
 
-    def _prose(self, line: str, bare: str) -> Iterator[Sentence]:
+    def _add_prose(self, line: str, bare: str) -> Iterator[Sentence]:
         quoted = _QUOTE.match(bare)
         entry = _ENTRY.match(bare)
         if quoted or entry or bare.startswith("|") or (self._is_entry and not line[:1].isspace()):
-            yield from self.close()
+            yield from self.finish_block()
         if not self._paragraph:
             # An entry hangs below the line before it, so a plain line stands one step further out.
             self._is_entry = entry is not None

@@ -12,15 +12,15 @@ How small they get depends on the lifecycle alone:
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from recall_bench.core.part import Part
+from recall_bench.core.part import Shard
 from recall_bench.core.plan import Lifecycle, Plan, Trial
 from recall_bench.core.question import Item
 from recall_bench.core.record import Record
-from recall_bench.core.schedule import Sheet, sheets
-from recall_bench.core.standing import ScenarioStanding, State
+from recall_bench.core.schedule import CheckpointPlan, plan_checkpoints
+from recall_bench.core.standing import ScenarioStates, TrialState
 
 
-class Shard(Record, frozen=True, kw_only=True, omit_defaults=True):
+class WorkUnit(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Trials of one scenario that need no memory which others need."""
 
     scenario: str
@@ -33,7 +33,7 @@ class Shard(Record, frozen=True, kw_only=True, omit_defaults=True):
         place = "" if self.checkpoint is None else f"@{self.checkpoint}"
         return f"{self.scenario}{place}" + ("" if self.repeat is None else f"#{self.repeat}")
 
-    def holds(self, trial: Trial) -> bool:
+    def contains(self, trial: Trial) -> bool:
         """Whether the trial is one of its."""
         return (
             trial.scenario == self.scenario
@@ -52,23 +52,23 @@ def is_divisible(plan: Plan, *, portable: bool) -> bool:
     return plan.lifecycle is Lifecycle.FRESH
 
 
-def shards_of(
-    scenario: str, sheets: Sequence[Sheet], plan: Plan, *, portable: bool = False
-) -> tuple[Shard, ...]:
+def list_work_units(
+    scenario: str, sheets: Sequence[CheckpointPlan], plan: Plan, *, portable: bool = False
+) -> tuple[WorkUnit, ...]:
     """The shards of one scenario that ask anything: every trial it owes is in exactly one."""
     asking = [sheet.checkpoint.label for sheet in sheets if sheet.asked]
     if not asking:
         return ()
     if not is_divisible(plan, portable=portable):
-        return (Shard(scenario=scenario),)
+        return (WorkUnit(scenario=scenario),)
     return tuple(
-        Shard(scenario=scenario, checkpoint=label, repeat=repeat)
+        WorkUnit(scenario=scenario, checkpoint=label, repeat=repeat)
         for label in asking
         for repeat in range(plan.repeats)
     )
 
 
-def weight(shard: Shard, sheets: Sequence[Sheet], plan: Plan) -> int:
+def weigh_unit(shard: WorkUnit, sheets: Sequence[CheckpointPlan], plan: Plan) -> int:
     """About how much work a shard is: the days it feeds and the questions it puts."""
     if shard.checkpoint is None:
         asked = plan.repeats * sum(len(sheet.asked) for sheet in sheets)
@@ -77,7 +77,7 @@ def weight(shard: Shard, sheets: Sequence[Sheet], plan: Plan) -> int:
     return len(sheet.asked) + sheet.cutoff
 
 
-def share(weighed: Iterable[tuple[Shard, int]], part: Part) -> Iterator[Shard]:
+def distribute_units(weighed: Iterable[tuple[WorkUnit, int]], part: Shard) -> Iterator[WorkUnit]:
     """The shards of one part, all parts being about equally heavy. Every shard is in one part."""
     heaviest_first = sorted(weighed, key=lambda each: (-each[1], str(each[0])))
     loads = [(0, number) for number in range(1, part.of + 1)]
@@ -89,35 +89,35 @@ def share(weighed: Iterable[tuple[Shard, int]], part: Part) -> Iterator[Shard]:
         heappush(loads, (load + heavy, number))
 
 
-def part_of(
-    plan: Plan, items: Mapping[str, Sequence[Item]], part: Part
-) -> dict[str, tuple[Shard, ...]]:
+def collect_shard_units(
+    plan: Plan, items: Mapping[str, Sequence[Item]], part: Shard
+) -> dict[str, tuple[WorkUnit, ...]]:
     """By scenario, the shards of one part; a scenario with none of them is not there.
 
     Parts know nothing of each other, so no snapshot is carried from one to another.
     """
-    found: dict[str, list[Shard]] = {}
-    for shard in share(_weighed(plan, items), part):
+    found: dict[str, list[WorkUnit]] = {}
+    for shard in distribute_units(_weigh_units(plan, items), part):
         found.setdefault(shard.scenario, []).append(shard)
     return {scenario: tuple(shards) for scenario, shards in found.items()}
 
 
-def _weighed(plan: Plan, items: Mapping[str, Sequence[Item]]) -> Iterator[tuple[Shard, int]]:
+def _weigh_units(plan: Plan, items: Mapping[str, Sequence[Item]]) -> Iterator[tuple[WorkUnit, int]]:
     for card in plan.scenarios:
-        owed = sheets(items[card.id], card.last_day, plan)
-        for shard in shards_of(card.id, owed, plan):
-            yield shard, weight(shard, owed, plan)
+        owed = plan_checkpoints(items[card.id], card.last_day, plan)
+        for shard in list_work_units(card.id, owed, plan):
+            yield shard, weigh_unit(shard, owed, plan)
 
 
-def states(standing: ScenarioStanding, shards: Iterable[Shard]) -> Iterator[State]:
+def list_states(standing: ScenarioStates, shards: Iterable[WorkUnit]) -> Iterator[TrialState]:
     """How far each trial of these shards, which are of this scenario, has come."""
     for shard in shards:
         rows = (
-            range(len(standing.sheets))
+            range(len(standing.checkpoint_plans))
             if shard.checkpoint is None
             else [standing.row[shard.checkpoint]]
         )
         for row in rows:
-            for repeat, item in standing.owed(row):
+            for repeat, item in standing.list_owed_trials(row):
                 if shard.repeat in (None, repeat):
-                    yield standing.standing(row, repeat, item).state
+                    yield standing.get_status(row, repeat, item).state

@@ -9,25 +9,25 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-_WORD = 0xFFFFFFFF
+_WORD_MASK = 0xFFFFFFFF
 
 
-def draws(seed: int) -> Iterator[float]:
+def generate_numbers(seed: int) -> Iterator[float]:
     """Uniform numbers in [0, 1), for ever."""
-    state = seed & _WORD
+    state = seed & _WORD_MASK
     while True:
-        state = (state + 0x6D2B79F5) & _WORD
-        t = ((state ^ (state >> 15)) * (state | 1)) & _WORD
-        t ^= (t + (((t ^ (t >> 7)) * (t | 61)) & _WORD)) & _WORD
+        state = (state + 0x6D2B79F5) & _WORD_MASK
+        t = ((state ^ (state >> 15)) * (state | 1)) & _WORD_MASK
+        t ^= (t + (((t ^ (t >> 7)) * (t | 61)) & _WORD_MASK)) & _WORD_MASK
         yield (t ^ (t >> 14)) / 4294967296
 
 
-def shuffled(things: Sequence[T], seed: int) -> list[T]:
+def shuffle(things: Sequence[T], seed: int) -> list[T]:
     """The things in seeded order. Seed 0 leaves them as they are."""
     order = list(things)
     if seed == 0:
         return order
-    for i, u in zip(range(len(order) - 1, 0, -1), draws(seed), strict=False):
+    for i, u in zip(range(len(order) - 1, 0, -1), generate_numbers(seed), strict=False):
         j = int(u * (i + 1))
         order[i], order[j] = order[j], order[i]
     return order

@@ -3,6 +3,6 @@
 CHARACTERS_A_TOKEN = 4
 
 
-def tokens(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """About how many tokens the text is; none only for an empty one."""
     return -(-len(text) // CHARACTERS_A_TOKEN)

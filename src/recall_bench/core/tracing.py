@@ -29,11 +29,11 @@ REMEMBERED = 100_000
 
 _WORD = re.compile(r"\w+")
 
-_Found = int | None
+_Place = int | None
 """An episode's place in the scenario; None if there is none."""
 
 
-class Tracer:
+class PassageTracer:
     """Traces the passages of one scenario. What it learns of the episodes it learns once."""
 
     def __init__(self, episodes: Sequence[Episode]) -> None:
@@ -41,10 +41,10 @@ class Tracer:
         self._days = [episode.day for episode in episodes]
         self._by_id = {episode.id: place for place, episode in enumerate(episodes)}
         self._by_day = {day: place for place, day in enumerate(self._days)}
-        self._pages: dict[int, _Page] = {}
-        self._index = _WordIndex()
-        self._sure: dict[tuple[str, _Found], int] = {}
-        self._likely: dict[tuple[str, _Found], _Found] = {}
+        self._pages: dict[int, _EpisodeText] = {}
+        self._index = _EpisodeIndex()
+        self._sure: dict[tuple[str, _Place], int] = {}
+        self._likely: dict[tuple[str, _Place], _Place] = {}
         self._likely_fed = 0
 
     def trace(self, passage: Passage, until: int) -> Passage:
@@ -53,20 +53,20 @@ class Tracer:
         `until` is the last day the system was fed.
         """
         fed = bisect_right(self._days, until)
-        place = self._place(passage.text, self._claimed(passage, fed), fed)
+        place = self._locate(passage.text, self._find_claim(passage, fed), fed)
         day = turn = None
         turns: tuple[int, ...] = ()
         if place is not None:
             episode = self._episodes[place]
             day = episode.day
-            turn = self._page(place).turn_of(passage.text) if episode.turns else None
+            turn = self._get_episode_text(place).find_turn(passage.text) if episode.turns else None
             if turn is None and episode.turns:
-                turns = self._page(place).turns_of(passage.text)
+                turns = self._get_episode_text(place).find_turns(passage.text)
         if (day, turn, turns) == (passage.day, passage.turn, passage.turns):
             return passage
-        return passage.but(day=day, turn=turn, turns=turns)
+        return passage.replace(day=day, turn=turn, turns=turns)
 
-    def _claimed(self, passage: Passage, fed: int) -> _Found:
+    def _find_claim(self, passage: Passage, fed: int) -> _Place:
         """The episode the system names, if that was fed: by its id, else by its day."""
         for place in (
             None if passage.id is None else self._by_id.get(passage.id),
@@ -76,7 +76,7 @@ class Tracer:
                 return place
         return None
 
-    def _place(self, text: str, claim: _Found, fed: int) -> _Found:
+    def _locate(self, text: str, claim: _Place, fed: int) -> _Place:
         """Where the text belongs, which is asked again and again.
 
         A claim that holds and the first episode with the very text stay right whatever else is
@@ -89,50 +89,50 @@ class Tracer:
         if fed != self._likely_fed:
             self._likely, self._likely_fed = {}, fed
         if key not in self._likely:
-            self._likely[key] = self._decided(key, fed)
+            self._likely[key] = self._decide_place(key, fed)
         return self._likely[key]
 
-    def _decided(self, key: tuple[str, _Found], fed: int) -> _Found:
-        text, claim = _Text(key[0]), key[1]
-        if claim is not None and self._page(claim).holds(text):
-            sure: _Found = claim
+    def _decide_place(self, key: tuple[str, _Place], fed: int) -> _Place:
+        text, claim = _PassageText(key[0]), key[1]
+        if claim is not None and self._get_episode_text(claim).contains_most(text):
+            sure: _Place = claim
         else:
-            sure = self._quoted(text, fed)
+            sure = self._find_quote(text, fed)
         if sure is None:
-            alike = self._alike(text, fed)
+            alike = self._find_similar(text, fed)
             return claim if alike is None else alike
         if len(self._sure) >= REMEMBERED:
             self._sure.clear()
         self._sure[key] = sure
         return sure
 
-    def _quoted(self, text: "_Text", fed: int) -> _Found:
+    def _find_quote(self, text: "_PassageText", fed: int) -> _Place:
         """The first episode with the very text."""
         for place in range(self._index.size, fed):
-            self._index.add(self._page(place).words)
-        for place in self._index.containing(text.whole_words, fed) if text.words else ():
-            if self._page(place).quotes(text):
+            self._index.add(self._get_episode_text(place).words)
+        for place in self._index.find_episodes(text.whole_words, fed) if text.words else ():
+            if self._get_episode_text(place).contains_quote(text):
                 return place
         return None
 
-    def _alike(self, text: "_Text", fed: int) -> _Found:
+    def _find_similar(self, text: "_PassageText", fed: int) -> _Place:
         """The episode with most of its rows of words; None if that is less than half of them."""
         hits: dict[int, int] = {}
-        for row in text.rows:
-            for place in self._index.containing(row.split(), fed):
-                if row in self._page(place).words:
+        for row in text.shingles:
+            for place in self._index.find_episodes(row.split(), fed):
+                if row in self._get_episode_text(place).words:
                     hits[place] = hits.get(place, 0) + 1
         best = max(hits, key=lambda place: (hits[place], -place), default=None)
-        return best if best is not None and 2 * hits[best] >= len(text.rows) else None
+        return best if best is not None and 2 * hits[best] >= len(text.shingles) else None
 
-    def _page(self, place: int) -> "_Page":
+    def _get_episode_text(self, place: int) -> "_EpisodeText":
         page = self._pages.get(place)
         if page is None:
-            page = self._pages[place] = _Page(self._episodes[place])
+            page = self._pages[place] = _EpisodeText(self._episodes[place])
         return page
 
 
-class _Text:
+class _PassageText:
     """A passage's text, taken apart as far as it is asked for."""
 
     def __init__(self, text: str) -> None:
@@ -143,8 +143,8 @@ class _Text:
         return _WORD.findall(self.plain.lower())
 
     @cached_property
-    def rows(self) -> tuple[str, ...]:
-        return _rows(self.words)
+    def shingles(self) -> tuple[str, ...]:
+        return _build_shingles(self.words)
 
     @property
     def is_short(self) -> bool:
@@ -157,21 +157,21 @@ class _Text:
         return self.words if self.is_short else self.words[1:-1]
 
 
-def _rows(words: list[str]) -> tuple[str, ...]:
+def _build_shingles(words: list[str]) -> tuple[str, ...]:
     """Some words in a row from every place, spelt as in a page; of a short text, all there are."""
     if len(words) < SHINGLE:
-        return (_spelt(words),) if words else ()
+        return (_join_words(words),) if words else ()
     size = SHINGLE if len(words) >= 3 * SHINGLE else SHORT_SHINGLE
     count = len(words) - size + 1
     starts = range(count) if count <= PROBES else (n * count // PROBES for n in range(PROBES))
-    return tuple(_spelt(words[start : start + size]) for start in starts)
+    return tuple(_join_words(words[start : start + size]) for start in starts)
 
 
-def _spelt(words: list[str]) -> str:
+def _join_words(words: list[str]) -> str:
     return f" {' '.join(words)} "
 
 
-class _Page:
+class _EpisodeText:
     """An episode's text, ready to be looked into."""
 
     def __init__(self, episode: Episode) -> None:
@@ -180,47 +180,47 @@ class _Page:
 
     @cached_property
     def words(self) -> str:
-        return _spelt(_WORD.findall(self._plain.lower()))
+        return _join_words(_WORD.findall(self._plain.lower()))
 
-    def quotes(self, text: _Text) -> bool:
+    def contains_quote(self, text: _PassageText) -> bool:
         """Whether the text stands here word for word; a short one, as words of its own."""
         if not text.plain or text.plain not in self._plain:
             return False
-        return not text.is_short or bool(text.words and _spelt(text.words) in self.words)
+        return not text.is_short or bool(text.words and _join_words(text.words) in self.words)
 
-    def holds(self, text: _Text) -> bool:
+    def contains_most(self, text: _PassageText) -> bool:
         """Whether it does, or at least half of its rows of words do."""
-        if self.quotes(text):
+        if self.contains_quote(text):
             return True
-        hits = sum(row in self.words for row in text.rows)
-        return hits > 0 and 2 * hits >= len(text.rows)
+        hits = sum(row in self.words for row in text.shingles)
+        return hits > 0 and 2 * hits >= len(text.shingles)
 
-    def turn_of(self, text: str) -> int | None:
+    def find_turn(self, text: str) -> int | None:
         """The one utterance the text is of; None if it is of several, or of none.
 
         A part of an utterance after a date or a name that a system put before it is of it too.
         """
         plain = " ".join(text.split())
-        for number, line in enumerate(self._lines):
+        for number, line in enumerate(self._turn_lines):
             if plain and plain in line:
                 return number
-        inside = [number for number, said in enumerate(self._said) if said and said in plain]
+        inside = [number for number, said in enumerate(self._turn_texts) if said and said in plain]
         if inside:
             return inside[0] if len(inside) == 1 else None
-        rows = _Text(text).rows
-        hits = [sum(row in spoken for row in rows) for spoken in self._spoken]
+        rows = _PassageText(text).shingles
+        hits = [sum(row in spoken for row in rows) for spoken in self._turn_words]
         most = max(hits)
         is_clear = 0 < len(rows) <= 2 * most and hits.count(most) == 1
         return hits.index(most) if is_clear else None
 
-    def turns_of(self, text: str) -> tuple[int, ...]:
+    def find_turns(self, text: str) -> tuple[int, ...]:
         """The utterances that stand whole in the text, as many as follow each other; else none.
 
         What was said in passing may stand in a text by chance: the longest row is taken.
         """
         plain = " ".join(text.split())
         rows: list[list[int]] = []
-        for number, said in enumerate(self._said):
+        for number, said in enumerate(self._turn_texts):
             if not said or said not in plain:
                 continue
             if rows and rows[-1][-1] == number - 1:
@@ -231,19 +231,19 @@ class _Page:
         return tuple(longest) if len(longest) > 1 else ()
 
     @cached_property
-    def _spoken(self) -> list[str]:
-        return [_spelt(_WORD.findall(line.lower())) for line in self._lines]
+    def _turn_words(self) -> list[str]:
+        return [_join_words(_WORD.findall(line.lower())) for line in self._turn_lines]
 
     @cached_property
-    def _said(self) -> list[str]:
+    def _turn_texts(self) -> list[str]:
         return [" ".join(turn.text.split()) for turn in self._turns]
 
     @cached_property
-    def _lines(self) -> list[str]:
+    def _turn_lines(self) -> list[str]:
         return [" ".join(f"{turn.speaker}: {turn.text}".split()) for turn in self._turns]
 
 
-class _WordIndex:
+class _EpisodeIndex:
     """Which episodes hold a word: a bit for each. A thousand days take a few megabytes."""
 
     def __init__(self) -> None:
@@ -257,7 +257,7 @@ class _WordIndex:
             holding[word] = holding.get(word, 0) | bit
         self.size += 1
 
-    def containing(self, words: Sequence[str], fed: int) -> Iterator[int]:
+    def find_episodes(self, words: Sequence[str], fed: int) -> Iterator[int]:
         """The episodes among the first `fed` that hold all of the words, in story order."""
         left = (1 << fed) - 1
         for word in words:

@@ -5,7 +5,7 @@ from typing import Self
 from recall_bench.core.record import Record
 
 
-def unpriced(whose: str) -> str:
+def explain_missing_price(whose: str) -> str:
     """Why nothing more is asked of a server that counts no tokens while money is limited."""
     return (
         f"{whose} server does not say how many tokens a call took, so nobody can tell what it cost "
@@ -14,7 +14,7 @@ def unpriced(whose: str) -> str:
     )
 
 
-def uncounted(whose: str) -> str:
+def explain_missing_tokens(whose: str) -> str:
     """Why nothing more is asked of it while tokens are limited, whatever its price."""
     return (
         f"{whose} server does not say how many tokens a call took, so --max-tokens cannot be kept; "
@@ -22,7 +22,7 @@ def uncounted(whose: str) -> str:
     )
 
 
-UNPRICED = unpriced("the judge's")
+MISSING_JUDGE_PRICE = explain_missing_price("the judge's")
 """What a judge's is told by."""
 
 
@@ -41,7 +41,7 @@ class Usage(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Replies that were on record already and cost nothing."""
 
     @property
-    def is_uncounted(self) -> bool:
+    def lacks_tokens(self) -> bool:
         """Whether calls were made, and nobody told their tokens. They may have a price."""
         return self.calls > 0 and self.tokens == 0
 

@@ -39,7 +39,7 @@ class Finding(StrEnum):
     """Tells what nobody had told it."""
 
 
-def unbilled(usage: Usage) -> None:
+def ignore_usage(usage: Usage) -> None:
     """Nobody keeps the bill."""
 
 
@@ -55,7 +55,7 @@ class Exhibit:
     """The last story day the system had been told about when it answered."""
     excerpts: Sequence[Episode] = ()
     """The days the judge is shown, if a memory window was asked for."""
-    bill: Callable[[Usage], None] = unbilled
+    bill: Callable[[Usage], None] = ignore_usage
     """Told of every call that was paid for, as soon as it was, whatever came of it."""
 
 
@@ -148,7 +148,7 @@ class Judge(Protocol):
 
 
 @runtime_checkable
-class Closes(Protocol):
+class ClosableJudge(Protocol):
     """A judge that holds something, such as connections, until it is told that all is over."""
 
     async def close(self) -> None:
@@ -157,15 +157,15 @@ class Closes(Protocol):
 
 
 @runtime_checkable
-class Learned(Protocol):
+class TrainedJudge(Protocol):
     """A judge that was trained on answers to some questions, and knows which."""
 
-    def has_learned_from(self, question: str) -> bool:
+    def is_trained_on(self, question: str) -> bool:
         """Whether figures about this question say less than they seem to."""
         ...
 
 
-async def dismiss(judge: Judge | None) -> None:
+async def close_judge(judge: Judge | None) -> None:
     """Tell a judge, if there is one, that nothing is left to judge."""
-    if isinstance(judge, Closes):
+    if isinstance(judge, ClosableJudge):
         await judge.close()

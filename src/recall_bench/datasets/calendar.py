@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
 
-from recall_bench.core.history import story_day
+from recall_bench.core.history import compute_story_date
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -44,19 +44,19 @@ _FRONTMATTER = re.compile(r"---\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILI
 _FRONTMATTER_DATE = re.compile(r"^date:[ \t]*[\"']?(\d{4}-\d{2}-\d{2})", re.MULTILINE)
 
 
-def day_in_text(text: str) -> date | None:
+def find_text_date(text: str) -> date | None:
     """The date the text gives for itself, or None if it gives none or several."""
     front = _FRONTMATTER.match(text)
     if front and (dated := _FRONTMATTER_DATE.search(front[1])):
-        return _parsed(dated[1])
-    votes = Counter(vote for section in _openings(text) for vote in _named(section))
+        return _parse_date(dated[1])
+    votes = Counter(vote for section in _list_openings(text) for vote in _read_dates(section))
     if not votes:
         return None
     winner, count = votes.most_common(1)[0]
     return winner if count * 2 > votes.total() else None
 
 
-def _openings(text: str) -> Iterator[tuple[str, str]]:
+def _list_openings(text: str) -> Iterator[tuple[str, str]]:
     """The heading of each section and the first line below it."""
     front = _FRONTMATTER.match(text)
     sections = ("\n" + text[front.end() if front else 0 :]).split("\n#")
@@ -67,7 +67,7 @@ def _openings(text: str) -> Iterator[tuple[str, str]]:
         yield "#" + heading, body.lstrip().partition("\n")[0]
 
 
-def _named(section: tuple[str, str]) -> set[date]:
+def _read_dates(section: tuple[str, str]) -> set[date]:
     """The dates a section's opening gives for the day it tells of."""
     named: set[date] = set()
     for line, leading in zip(section, (_HEADED, _LABELLED), strict=True):
@@ -75,12 +75,12 @@ def _named(section: tuple[str, str]) -> set[date]:
         if not _YEAR.search(line):
             continue
         pairs = [
-            (match[1] or match[4], _parsed(match[2] or match[3]))
+            (match[1] or match[4], _parse_date(match[2] or match[3]))
             for match in _WITH_WEEKDAY.finditer(line)
         ]
         named.update(day for weekday, day in pairs if day and _is_weekday(day, weekday))
         if not pairs and (match := leading.match(line) or _LABELLED.match(line)):
-            named.update(day for day in [_parsed(match[1])] if day)
+            named.update(day for day in [_parse_date(match[1])] if day)
     return named
 
 
@@ -88,7 +88,7 @@ def _is_weekday(day: date, weekday: str) -> bool:
     return _WEEKDAYS[day.weekday()] == weekday[:3].lower()
 
 
-def _parsed(phrase: str) -> date | None:
+def _parse_date(phrase: str) -> date | None:
     try:
         month = _MONTH_START.search(phrase)
         if month is None:
@@ -100,7 +100,7 @@ def _parsed(phrase: str) -> date | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shift:
+class CalendarShift:
     """A run of days whose text is equally far from the story's calendar."""
 
     first: int
@@ -131,7 +131,7 @@ class CalendarAudit:
     """How many days give a date for themselves."""
     disregarded: tuple[int, ...]
     """Days whose own date is out of story order, or far off with no neighbour to confirm it."""
-    shifts: tuple[Shift, ...]
+    shifts: tuple[CalendarShift, ...]
     dates: tuple[date, ...]
     """The date of each day by the text, in story order: never earlier than the day before."""
 
@@ -141,20 +141,20 @@ def audit_calendar(days: Sequence[int], epoch: date, own: Sequence[date | None])
 
     A day that gives none is as far from the story's calendar as the last one that did.
     """
-    metadata = [story_day(epoch, day).date() for day in days]
+    metadata = [compute_story_date(epoch, day).date() for day in days]
     readings = [(i, (found - metadata[i]).days) for i, found in enumerate(own) if found]
-    credible = _credible(readings)
-    kept = _in_story_order(credible, metadata)
+    credible = _filter_credible(readings)
+    kept = _keep_story_order(credible, metadata)
     return CalendarAudit(
         days=len(days),
         readable=len(readings),
         disregarded=tuple(days[i] for i, _ in readings if i not in kept),
-        shifts=tuple(_shifts(days, credible)),
-        dates=_followed(metadata, kept),
+        shifts=tuple(_find_shifts(days, credible)),
+        dates=_fill_dates(metadata, kept),
     )
 
 
-def _credible(readings: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _filter_credible(readings: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Readings a time zone can explain, and those whose neighbour is off by as much.
 
     A visit announced on several days is one date, so ever fewer days ahead: it never agrees
@@ -168,7 +168,7 @@ def _credible(readings: list[tuple[int, int]]) -> list[tuple[int, int]]:
     ]
 
 
-def _in_story_order(readings: list[tuple[int, int]], metadata: list[date]) -> dict[int, int]:
+def _keep_story_order(readings: list[tuple[int, int]], metadata: list[date]) -> dict[int, int]:
     """As many readings as can be true together, time never running backwards."""
     told = [metadata[i].toordinal() + off for i, off in readings]
     ends: list[int] = []
@@ -187,7 +187,7 @@ def _in_story_order(readings: list[tuple[int, int]], metadata: list[date]) -> di
     return kept
 
 
-def _followed(metadata: list[date], kept: dict[int, int]) -> tuple[date, ...]:
+def _fill_dates(metadata: list[date], kept: dict[int, int]) -> tuple[date, ...]:
     """Every day's date by the text; a day without one keeps the distance of the day before."""
     told = []
     off = 0
@@ -200,11 +200,11 @@ def _followed(metadata: list[date], kept: dict[int, int]) -> tuple[date, ...]:
     return tuple(date.fromordinal(day) for day in told)
 
 
-def _shifts(days: Sequence[int], readings: list[tuple[int, int]]) -> Iterator[Shift]:
+def _find_shifts(days: Sequence[int], readings: list[tuple[int, int]]) -> Iterator[CalendarShift]:
     for off, run in groupby(readings, key=lambda reading: reading[1]):
         places = [i for i, _ in run]
         if off:
-            yield Shift(
+            yield CalendarShift(
                 first=days[places[0]],
                 last=days[places[-1]],
                 by=off,

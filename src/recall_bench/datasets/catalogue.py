@@ -6,7 +6,7 @@ from recall_bench.datasets.public import PublicDataset
 from recall_bench.errors import UsageError
 
 
-def _all() -> tuple[PublicDataset, ...]:
+def _load_datasets() -> tuple[PublicDataset, ...]:
     from recall_bench.datasets import (
         convomem,
         locomo,
@@ -28,14 +28,14 @@ def _all() -> tuple[PublicDataset, ...]:
     )
 
 
-def public_datasets() -> tuple[PublicDataset, ...]:
+def list_datasets() -> tuple[PublicDataset, ...]:
     """All there are, in the order of our documentation."""
-    return _all()
+    return _load_datasets()
 
 
-def find(name: str) -> PublicDataset:
+def find_dataset(name: str) -> PublicDataset:
     """The dataset of this name; UsageError if there is none."""
-    known = {dataset.name: dataset for dataset in public_datasets()}
+    known = {dataset.name: dataset for dataset in list_datasets()}
     if name not in known:
         near = get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}? " if near else ""

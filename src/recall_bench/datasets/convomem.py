@@ -23,9 +23,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from recall_bench.core.history import Episode, Turn, story_day
+from recall_bench.core.history import Episode, Turn, compute_story_date
 from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
-from recall_bench.datasets.public import Erratum, PublicDataset, file_by_file, refuse_corrections
+from recall_bench.datasets.public import (
+    Erratum,
+    PublicDataset,
+    load_file_by_file,
+    refuse_corrections,
+)
 from recall_bench.errors import Malformed, UsageError
 
 EPOCH = date(2024, 1, 1)
@@ -49,30 +54,30 @@ _LEAST = 30
 """How many characters of a message can be told from chance: `yes` is part of too many."""
 
 
-class _Message(msgspec.Struct):
+class _ConvoMemMessage(msgspec.Struct):
     speaker: str
     text: str
 
 
-class _Quote(msgspec.Struct):
+class _ConvoMemQuote(msgspec.Struct):
     text: str
     speaker: str | None = None
 
 
-class _Conversation(msgspec.Struct):
-    messages: list[_Message]
+class _ConvoMemConversation(msgspec.Struct):
+    messages: list[_ConvoMemMessage]
     id: str | None = None
 
 
-class _Asked(msgspec.Struct):
+class _ConvoMemQuestion(msgspec.Struct):
     question: str
     answer: str
-    message_evidences: list[_Quote]
-    conversations: list[_Conversation] = []
+    message_evidences: list[_ConvoMemQuote]
+    conversations: list[_ConvoMemConversation] = []
     category: str | None = None
 
 
-class _Bundle(msgspec.Struct):
+class _ConvoMemBundle(msgspec.Struct):
     """A file of items, or one test case of several; what is in it is read when it is asked for."""
 
     plain: list[msgspec.Raw] | None = msgspec.field(name="evidence_items", default=None)
@@ -80,7 +85,7 @@ class _Bundle(msgspec.Struct):
     conversations: list[msgspec.Raw] | None = None
 
 
-class _Row(NamedTuple):
+class _ConvoMemRow(NamedTuple):
     """One item as it stands in its file, with the history it is mixed into, if it is."""
 
     number: int
@@ -89,7 +94,7 @@ class _Row(NamedTuple):
     history: list[msgspec.Raw] | None
 
 
-_Told = tuple[int, _Conversation]
+_DatedConversation = tuple[int, _ConvoMemConversation]
 """A conversation with the story day it has here."""
 
 
@@ -100,16 +105,16 @@ def load(data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
     """
     refuse_corrections("convomem", layers)
 
-    def build(path: Path, row: _Row) -> Scenario:
+    def build(path: Path, row: _ConvoMemRow) -> Scenario:
         try:
-            return _scenario(_source(path, data), row)
+            return _build_scenario(_locate_source(path, data), row)
         except ValueError as error:
             raise Malformed(f"{path}, item {row.number}", str(error)) from error
 
-    return file_by_file(_files(data), _read, build)
+    return load_file_by_file(_list_files(data), _read, build)
 
 
-def _files(data: Path) -> list[Path]:
+def _list_files(data: Path) -> list[Path]:
     if data.is_file():
         return [data]
     if not data.is_dir():
@@ -122,9 +127,11 @@ def _files(data: Path) -> list[Path]:
     return files
 
 
-def _read(path: Path) -> list[_Row]:
+def _read(path: Path) -> list[_ConvoMemRow]:
     try:
-        content = msgspec.json.decode(path.read_bytes(), type=_Bundle | list[_Bundle])
+        content = msgspec.json.decode(
+            path.read_bytes(), type=_ConvoMemBundle | list[_ConvoMemBundle]
+        )
     except (OSError, ValueError) as error:
         raise Malformed(str(path), f"is not as ConvoMem has it ({error})") from error
     rows: list[tuple[msgspec.Raw, list[msgspec.Raw] | None]] = []
@@ -136,10 +143,12 @@ def _read(path: Path) -> list[_Row]:
         else:
             problem = "holds neither evidence_items nor evidenceItems with their conversations"
             raise Malformed(str(path), f"{problem}; name ConvoMem's evidence_questions")
-    return [_Row(number, item, history) for number, (item, history) in enumerate(rows, start=1)]
+    return [
+        _ConvoMemRow(number, item, history) for number, (item, history) in enumerate(rows, start=1)
+    ]
 
 
-def _source(path: Path, data: Path) -> tuple[str, ...]:
+def _locate_source(path: Path, data: Path) -> tuple[str, ...]:
     """The file's place in upstream's tree as far as the path tells: category, size and name."""
     parts = path.absolute().parts
     named = [place for place, part in enumerate(parts[:-1]) if part in CATEGORIES]
@@ -148,9 +157,9 @@ def _source(path: Path, data: Path) -> tuple[str, ...]:
     return path.relative_to(data).parts if path != data else (path.name,)
 
 
-def _scenario(source: tuple[str, ...], row: _Row) -> Scenario:
-    asked = msgspec.json.decode(row.item, type=_Asked)
-    told = list(enumerate(_history(asked, row), start=1))
+def _build_scenario(source: tuple[str, ...], row: _ConvoMemRow) -> Scenario:
+    asked = msgspec.json.decode(row.item, type=_ConvoMemQuestion)
+    told = list(enumerate(_read_history(asked, row), start=1))
     if not told:
         raise ValueError("has no conversation to remember")
     name = f"{'/'.join(source)}#{row.number}"
@@ -163,61 +172,63 @@ def _scenario(source: tuple[str, ...], row: _Row) -> Scenario:
         reference=asked.answer,
         category=CATEGORIES.get(key, key),
         expects=Expects.ABSTAIN if key == _ABSTENTION else Expects.ANSWER,
-        evidence=tuple(dict.fromkeys(_evidence(asked, told))),
+        evidence=tuple(dict.fromkeys(_find_evidence(asked, told))),
         source=name if source[0] == key else f"{key}: {name}",
     )
     return Scenario(
         # What a system sees of an item must not say where it comes from, which gives its kind away.
         id=sha256(f"convomem\0{name}".encode()).hexdigest()[:16],
         epoch=EPOCH,
-        episodes=tuple(_episode(day, conversation) for day, conversation in told),
+        episodes=tuple(_build_episode(day, conversation) for day, conversation in told),
         items=(Item(id="q1", text=asked.question, truth=truth, known_from=len(told)),),
     )
 
 
-def _history(asked: _Asked, row: _Row) -> list[_Conversation]:
+def _read_history(asked: _ConvoMemQuestion, row: _ConvoMemRow) -> list[_ConvoMemConversation]:
     if row.history is None:
         return asked.conversations
-    return [msgspec.json.decode(one, type=_Conversation) for one in row.history]
+    return [msgspec.json.decode(one, type=_ConvoMemConversation) for one in row.history]
 
 
-def _episode(day: int, conversation: _Conversation) -> Episode:
+def _build_episode(day: int, conversation: _ConvoMemConversation) -> Episode:
     if not conversation.messages:
         raise ValueError(f"conversation {day} holds no message")
     turns = tuple(Turn(speaker=one.speaker.lower(), text=one.text) for one in conversation.messages)
     return Episode(
         id=f"session-{day}",
         day=day,
-        at=story_day(EPOCH, day),
+        at=compute_story_date(EPOCH, day),
         text="\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns),
         turns=turns,
     )
 
 
-def _evidence(asked: _Asked, told: list[_Told]) -> Iterator[Evidence]:
-    own = [_find(one, told) for one in asked.conversations] or told
+def _find_evidence(asked: _ConvoMemQuestion, told: list[_DatedConversation]) -> Iterator[Evidence]:
+    own = [_find_conversation(one, told) for one in asked.conversations] or told
     for place, quote in enumerate(asked.message_evidences):
-        found = list(_places(quote, own))
+        found = list(_find_places(quote, own))
         if found:
             yield from found
         elif len(asked.conversations) == len(asked.message_evidences):
             yield Evidence(day=own[place][0])
 
 
-def _find(conversation: _Conversation, told: list[_Told]) -> _Told:
+def _find_conversation(
+    conversation: _ConvoMemConversation, told: list[_DatedConversation]
+) -> _DatedConversation:
     for day, one in told:
         if one.messages == conversation.messages:
             return day, one
     raise ValueError("brings a conversation that is not in the history it is mixed into")
 
 
-def _places(quote: _Quote, own: list[_Told]) -> Iterator[Evidence]:
+def _find_places(quote: _ConvoMemQuote, own: list[_DatedConversation]) -> Iterator[Evidence]:
     """Wherever it is said, by the strictest reading that finds it at all."""
     said = [(day, turn, m) for day, one in own for turn, m in enumerate(one.messages)]
     found = [place for place in said if place[2].text == quote.text]
     if not found:
-        quoted = _folded(quote.text)
-        alike = [(place, _folded(place[2].text)) for place in said]
+        quoted = _normalise(quote.text)
+        alike = [(place, _normalise(place[2].text)) for place in said]
         found = [place for place, text in alike if text == quoted]
         found = found or [place for place, text in alike if _is_part(quoted, text)]
     if quote.speaker is not None:
@@ -233,7 +244,7 @@ def _is_part(quoted: str, said: str) -> bool:
     return quoted in said or (said in quoted and len(said) >= _MOST * len(quoted))
 
 
-def _folded(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 

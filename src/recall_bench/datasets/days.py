@@ -11,7 +11,7 @@ from pathlib import Path
 
 from recall_bench.datasets.layout import Layout
 from recall_bench.errors import BenchError, Malformed
-from recall_bench.yaml12 import decoded
+from recall_bench.yaml12 import decode_text
 
 _NAME = re.compile(r"day-([0-9]{4}|[1-9][0-9]{4,})\.md")
 _ALMOST = re.compile(r"day[-_ ]?([0-9]+)\.(?:md|markdown|txt)", re.IGNORECASE)
@@ -29,13 +29,13 @@ class DayFile:
 
     def read(self) -> str:
         """The log, unchanged; Malformed if it is empty or not text."""
-        text = file_text(self.path, self.name)
+        text = read_file_text(self.path, self.name)
         if not text.strip().strip("\ufeff"):
             raise Malformed(self.name, "is empty; restore it, or remove it if nothing happened")
         return text
 
 
-def file_text(path: Path, name: str, encoding: str = "utf-8") -> str:
+def read_file_text(path: Path, name: str, encoding: str = "utf-8") -> str:
     """What a file holds, unchanged; Malformed, by its name, if it cannot be read as text."""
     try:
         raw = path.read_bytes()
@@ -46,10 +46,10 @@ def file_text(path: Path, name: str, encoding: str = "utf-8") -> str:
         raise Malformed(
             f"{name}, line {line}", "holds a NUL byte, so it is not text; restore the file"
         )
-    return decoded(raw, name, encoding)
+    return decode_text(raw, name, encoding)
 
 
-def day_name(day: int) -> str:
+def name_day_file(day: int) -> str:
     """What the file of a day is called."""
     return f"day-{day:04}.md"
 
@@ -66,7 +66,7 @@ def list_days(
         if match := _NAME.fullmatch(name):
             found.append(DayFile(int(match[1]), path, shown))
         elif match := _ALMOST.fullmatch(name):
-            problems.append(_misnamed(shown, int(match[1]), names))
+            problems.append(_describe_wrong_name(shown, int(match[1]), names))
         elif path.suffix == ".md" and not name.startswith("."):
             warnings.append(f"{shown}: is not named like a day and is not read")
     if found and found[0].day == 0:
@@ -77,8 +77,8 @@ def list_days(
     return tuple(sorted(found, key=lambda file: file.day))
 
 
-def _misnamed(shown: str, day: int, names: Collection[str]) -> Malformed:
-    right = day_name(day)
+def _describe_wrong_name(shown: str, day: int, names: Collection[str]) -> Malformed:
+    right = name_day_file(day)
     if day == 0:
         return Malformed(shown, "the first story day is 1; rename or remove it")
     if right in names:
@@ -91,14 +91,14 @@ def is_bare(text: str) -> bool:
     return len(text) < 4096 and _FRONTMATTER_ONLY.fullmatch(text) is not None
 
 
-def gaps(days: Collection[int], is_active: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
+def find_gaps(days: Collection[int], is_active: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
     """Runs of days up to the last told one on which an arc is active and nothing is told."""
     told = frozenset(days)
     missing = (day for day in range(1, max(told)) if day not in told and is_active(day))
-    return runs(missing)
+    return find_runs(missing)
 
 
-def runs(days: Iterable[int]) -> Iterator[tuple[int, int]]:
+def find_runs(days: Iterable[int]) -> Iterator[tuple[int, int]]:
     """First and last of each stretch of consecutive days; the days ascend."""
     first = last = None
     for day in days:
@@ -111,7 +111,7 @@ def runs(days: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield first, last
 
 
-def spelled(days: Iterable[int]) -> str:
+def format_days(days: Iterable[int]) -> str:
     """Days as people write them: `day 4`, `days 1–3, 7`."""
-    parts = [f"{first}–{last}" if last > first else f"{first}" for first, last in runs(days)]
+    parts = [f"{first}–{last}" if last > first else f"{first}" for first, last in find_runs(days)]
     return f"{'day' if len(parts) == 1 and '–' not in parts[0] else 'days'} {', '.join(parts)}"

@@ -23,7 +23,7 @@ _PACKED = b"\x1f\x8b"
 _Shape = TypeVar("_Shape")
 
 
-def locate(data: Path, *names: str) -> Path:
+def locate_file(data: Path, *names: str) -> Path:
     """The file that is meant: `data` itself, or the one in that folder with one of the names.
 
     Each name may have `.gz` behind it. UsageError if there is none, or if there are several.
@@ -31,7 +31,7 @@ def locate(data: Path, *names: str) -> Path:
     if not data.is_dir():
         return data
     wanted = " or ".join(names)
-    each = (next((p for p in _spellings(data / name) if p.is_file()), None) for name in names)
+    each = (next((p for p in _list_spellings(data / name) if p.is_file()), None) for name in names)
     match [path for path in each if path is not None]:
         case [path]:
             return path
@@ -42,11 +42,11 @@ def locate(data: Path, *names: str) -> Path:
             raise UsageError(f"{data} holds {found}; name the one that is meant")
 
 
-def _spellings(path: Path) -> tuple[Path, Path]:
+def _list_spellings(path: Path) -> tuple[Path, Path]:
     return path, path.with_name(f"{path.name}.gz")
 
 
-class Elements:
+class JsonArray:
     """The elements of the JSON array in a file, packed or not.
 
     UsageError if there is no such file, Malformed if it is no array or torn.
@@ -56,18 +56,18 @@ class Elements:
         self._path = path
         self._kind = kind
         """What an element is called in messages."""
-        self._mapped = _mapped(path)
+        self._mapped = _map_file(path)
         try:
             self._raw = msgspec.json.decode(self._mapped, type=list[msgspec.Raw])
         except msgspec.DecodeError as error:
             place = f"{len(self._mapped)} bytes in all"
             raise Malformed(str(path), f"cannot be read as JSON ({error}; {place})") from error
-        self._let_go()
+        self._release()
 
     def __len__(self) -> int:
         return len(self._raw)
 
-    def where(self, number: int) -> str:
+    def describe(self, number: int) -> str:
         """How messages call the element with this number, counted from 0: by file and place."""
         return f"{self._path}, {self._kind} {number + 1}"
 
@@ -76,21 +76,21 @@ class Elements:
         try:
             return msgspec.json.decode(self._raw[number], type=shape)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise Malformed(self.where(number), f"is not as it should be ({error})") from error
+            raise Malformed(self.describe(number), f"is not as it should be ({error})") from error
         finally:
-            self._let_go()
+            self._release()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         """Let the pages seen so far count as ours no longer; they are read again if needed."""
         if hasattr(mmap, "MADV_DONTNEED"):
             self._mapped.madvise(mmap.MADV_DONTNEED)
 
 
-def _mapped(path: Path) -> mmap.mmap:
+def _map_file(path: Path) -> mmap.mmap:
     try:
         with path.open("rb") as file:
             if file.read(len(_PACKED)) == _PACKED:
-                return _unpacked(file)
+                return _unpack(file)
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
         raise UsageError(f"there is no file {path}; name the one you have") from None
@@ -103,7 +103,7 @@ def _mapped(path: Path) -> mmap.mmap:
         raise Malformed(str(path), "is empty, and so cannot be read as JSON") from error
 
 
-def _unpacked(file: BinaryIO) -> mmap.mmap:
+def _unpack(file: BinaryIO) -> mmap.mmap:
     file.seek(0)
     with gzip.open(file) as packed, TemporaryFile() as room:
         shutil.copyfileobj(packed, room, 1 << 20)

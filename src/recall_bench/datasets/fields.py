@@ -30,7 +30,7 @@ class Fields:
         """What messages call it: `question q7`, `arc flood`."""
         self.problems = problems
         self._sound_until = len(problems)
-        self._values = cast("Mapping[object, object]", _part(document.content, path))
+        self._values = cast("Mapping[object, object]", _follow_path(document.content, path))
 
     @property
     def is_sound(self) -> bool:
@@ -42,127 +42,132 @@ class Fields:
         """Every key there is, as text."""
         return tuple(str(key) for key in self._values)
 
-    def where(self, *path: Key) -> str:
+    def locate(self, *path: Key) -> str:
         """The file and line of this mapping, or of a part of it."""
-        return self.document.where(*self.path, *path)
+        return self.document.describe_place(*self.path, *path)
 
     def note(self, problem: str, *path: Key) -> None:
         """Record what is wrong, at the line of the part named."""
-        self.problems.append(Malformed(self.where(*path), problem))
+        self.problems.append(Malformed(self.locate(*path), problem))
 
     def has(self, key: str) -> bool:
         """Whether the key is there and not empty."""
         return self._values.get(key) is not None
 
-    def text(self, key: str) -> str:
+    def read_text(self, key: str) -> str:
         """Text that must be there and say something."""
-        return self.text_or_none(key) or "" if self._is_given(key) else ""
+        return self.read_optional_text(key) or "" if self._is_given(key) else ""
 
-    def text_or_none(self, key: str) -> str | None:
+    def read_optional_text(self, key: str) -> str | None:
         """Text that may be left out."""
         value = self._values.get(key)
         if value is None:
             return None
         if not isinstance(value, str):
             fix = "put it in quotes" if isinstance(value, int | float) else "write plain text"
-            self.note(f"{key} of {self.subject} is {shown(value)}, not text; {fix}", key)
+            self.note(f"{key} of {self.subject} is {describe_value(value)}, not text; {fix}", key)
             return None
         if not value.strip():
             self.note(f"{key} of {self.subject} is blank; fill it in or remove it", key)
             return None
         return value
 
-    def whole(self, key: str) -> int:
+    def read_int(self, key: str) -> int:
         """A whole number that must be there."""
-        return self.whole_or_none(key) or 0 if self._is_given(key) else 0
+        return self.read_optional_int(key) or 0 if self._is_given(key) else 0
 
-    def whole_or_none(self, key: str) -> int | None:
+    def read_optional_int(self, key: str) -> int | None:
         """A whole number that may be left out."""
         value = self._values.get(key)
         if value is None or is_whole(value):
             return cast("int | None", value)
         self.note(
-            f"{key} of {self.subject} is {shown(value)}; write a whole number without quotes", key
+            f"{key} of {self.subject} is {describe_value(value)}; write a whole number without quotes",
+            key,
         )
         return None
 
-    def flag(self, key: str) -> bool:
+    def read_flag(self, key: str) -> bool:
         """A yes or no; absent means no."""
         value = self._values.get(key)
         if value is None or isinstance(value, bool):
             return bool(value)
-        self.note(f"{key} of {self.subject} is {shown(value)}; write true or false", key)
+        self.note(f"{key} of {self.subject} is {describe_value(value)}; write true or false", key)
         return False
 
-    def choice(self, key: str, allowed: Collection[str]) -> str:
+    def read_choice(self, key: str, allowed: Collection[str]) -> str:
         """One of the allowed words; it must be there."""
-        return self.choice_or_none(key, allowed) or "" if self._is_given(key) else ""
+        return self.read_optional_choice(key, allowed) or "" if self._is_given(key) else ""
 
-    def choice_or_none(self, key: str, allowed: Collection[str]) -> str | None:
+    def read_optional_choice(self, key: str, allowed: Collection[str]) -> str | None:
         """One of the allowed words, or nothing."""
         value = self._values.get(key)
         if value is None:
             return None
         if isinstance(value, str) and value in allowed:
             return value
-        near = nearest(str(value), allowed)
+        near = find_nearest(str(value), allowed)
         fix = f"did you mean {near}?" if near else f"use one of {', '.join(allowed)}"
-        self.note(f"{key} of {self.subject} is {shown(value)}, which does not exist; {fix}", key)
+        self.note(
+            f"{key} of {self.subject} is {describe_value(value)}, which does not exist; {fix}", key
+        )
         return None
 
-    def date_or_none(self, key: str) -> date | None:
+    def read_optional_date(self, key: str) -> date | None:
         """A calendar date such as 2026-02-01, or nothing."""
         value = self._values.get(key)
         if value is None:
             return None
-        found = iso_date(value) if isinstance(value, str) else None
+        found = parse_iso_date(value) if isinstance(value, str) else None
         if found is None:
             self.note(
-                f"{key} of {self.subject} is {shown(value)}, not a date; "
+                f"{key} of {self.subject} is {describe_value(value)}, not a date; "
                 "write it as year-month-day, for example 2026-02-01",
                 key,
             )
         return found
 
-    def texts(self, key: str) -> tuple[str, ...]:
+    def read_texts(self, key: str) -> tuple[str, ...]:
         """A list of texts; absent means an empty one."""
-        values = self._list(key)
+        values = self._read_list(key)
         for index, value in enumerate(values):
             if not isinstance(value, str):
                 self.note(
-                    f"{key} of {self.subject} holds {shown(value)}, not text; put it in quotes",
+                    f"{key} of {self.subject} holds {describe_value(value)}, not text; put it in quotes",
                     *(key, index),
                 )
         return tuple(value for value in values if isinstance(value, str))
 
-    def wholes(self, key: str) -> tuple[int, ...]:
+    def read_ints(self, key: str) -> tuple[int, ...]:
         """A list of whole numbers that must be there and hold at least one."""
         if not self._is_given(key):
             return ()
-        values = self._list(key)
+        values = self._read_list(key)
         if values == [] and isinstance(self._values[key], list):
             self.note(f"{key} of {self.subject} is an empty list; name at least one day", key)
         for index, value in enumerate(values):
             if not is_whole(value):
                 self.note(
-                    f"{key} of {self.subject} holds {shown(value)}; write whole numbers",
+                    f"{key} of {self.subject} holds {describe_value(value)}; write whole numbers",
                     *(key, index),
                 )
         return tuple(value for value in values if isinstance(value, int) and is_whole(value))
 
-    def part(self, key: str, subject: str) -> "Fields | None":
+    def read_part(self, key: str, subject: str) -> "Fields | None":
         """The mapping under the key, or None if there is none."""
         value = self._values.get(key)
         if value is None:
             return None
         if not isinstance(value, dict):
-            self.note(f"{key} of {self.subject} is {shown(value)}; write a mapping", key)
+            self.note(f"{key} of {self.subject} is {describe_value(value)}; write a mapping", key)
             return None
         return Fields(self.document, (*self.path, key), subject, self.problems)
 
-    def parts(self, key: str, noun: str) -> Iterator["Fields"]:
+    def read_parts(self, key: str, noun: str) -> Iterator["Fields"]:
         """The mappings listed under the key, each called `noun` and its id or place."""
-        yield from mappings(self.document, (*self.path, key), noun, self._list(key), self.problems)
+        yield from read_mappings(
+            self.document, (*self.path, key), noun, self._read_list(key), self.problems
+        )
 
     def _is_given(self, key: str) -> bool:
         if self._values.get(key) is not None:
@@ -173,15 +178,15 @@ class Fields:
         self.note(f"{self.subject} {state}", key)
         return False
 
-    def _list(self, key: str) -> list[object]:
+    def _read_list(self, key: str) -> list[object]:
         value = self._values.get(key)
         if value is None or isinstance(value, list):
             return cast("list[object]", value or [])
-        self.note(f"{key} of {self.subject} is {shown(value)}; write a list", key)
+        self.note(f"{key} of {self.subject} is {describe_value(value)}; write a list", key)
         return []
 
 
-def mappings(
+def read_mappings(
     document: Document,
     path: tuple[Key, ...],
     noun: str,
@@ -194,8 +199,8 @@ def mappings(
         if not isinstance(value, dict):
             problems.append(
                 Malformed(
-                    document.where(*place),
-                    f"{noun} number {index + 1} is {shown(value)}; write a mapping of its fields",
+                    document.describe_place(*place),
+                    f"{noun} number {index + 1} is {describe_value(value)}; write a mapping of its fields",
                 )
             )
             continue
@@ -209,7 +214,7 @@ def is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def iso_date(text: str) -> date | None:
+def parse_iso_date(text: str) -> date | None:
     """The date spelled year-month-day, or None if it is not one."""
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text.strip()):
         return None
@@ -219,14 +224,14 @@ def iso_date(text: str) -> date | None:
         return None
 
 
-def nearest(word: str, known: Collection[str], cutoff: float = 0.6) -> str | None:
+def find_nearest(word: str, known: Collection[str], cutoff: float = 0.6) -> str | None:
     """The known word this one is most likely a slip for; case and joints do not count."""
-    folded = {_folded(candidate): candidate for candidate in known}
-    close = get_close_matches(_folded(word), folded, n=1, cutoff=cutoff)
+    folded = {_normalise_key(candidate): candidate for candidate in known}
+    close = get_close_matches(_normalise_key(word), folded, n=1, cutoff=cutoff)
     return folded[close[0]] if close else None
 
 
-def shown(value: object) -> str:
+def describe_value(value: object) -> str:
     """A value as messages name it."""
     match value:
         case None:
@@ -243,17 +248,17 @@ def shown(value: object) -> str:
             return "a mapping"
 
 
-def _folded(word: str) -> str:
+def _normalise_key(word: str) -> str:
     return re.sub(r"[-_ ]", "", word).lower()
 
 
-def _part(content: object, path: tuple[Key, ...]) -> object:
+def _follow_path(content: object, path: tuple[Key, ...]) -> object:
     for key in path:
         content = content[key]  # type: ignore[index]
     return content
 
 
-def raise_noted(problems: list[BenchError]) -> None:
+def raise_problems(problems: list[BenchError]) -> None:
     """Raise what was noted: the one problem as itself, several together."""
     if len(problems) == 1:
         raise problems[0]

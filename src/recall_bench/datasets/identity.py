@@ -4,7 +4,7 @@ from datetime import date
 from pathlib import Path
 
 from recall_bench.core.record import Record
-from recall_bench.datasets.fields import Fields, raise_noted, shown
+from recall_bench.datasets.fields import Fields, describe_value, raise_problems
 from recall_bench.datasets.layout import DEFAULT_ARCS, Layout
 from recall_bench.errors import BenchError, Malformed, UsageError
 from recall_bench.yaml12 import Document, read_document
@@ -86,7 +86,7 @@ def read_persona(folder: Path) -> Persona:
     problems: list[BenchError] = []
     document = read_document(layout.persona_file, name=layout.name(layout.persona_file))
     persona = parse_persona(document, problems)
-    raise_noted(problems)
+    raise_problems(problems)
     assert persona is not None  # noqa: S101 - nothing was noted, so there is one
     return persona
 
@@ -94,67 +94,67 @@ def read_persona(folder: Path) -> Persona:
 def parse_persona(document: Document, problems: list[BenchError]) -> Persona | None:
     """The persona a document describes, or None with what is wrong with it noted."""
     if not isinstance(document.content, dict):
-        what = shown(document.content)
+        what = describe_value(document.content)
         problems.append(Malformed(document.name, f"holds {what}; write a mapping of the fields"))
         return None
     fields = Fields(document, (), "the persona", problems)
     persona = Persona(
-        id=fields.text("id"),
-        name=fields.text("name"),
-        role=fields.text("role"),
-        domain=fields.text("domain"),
-        team_size=fields.whole("team_size"),
-        profile=fields.text("profile"),
-        communication_style=fields.text("communication_style"),
-        company=fields.text_or_none("company"),
-        institution=fields.text_or_none("institution"),
-        epoch=fields.date_or_none("epoch"),
-        projects=tuple(_project(part) for part in fields.parts("projects", "project")),
-        principal=_principal(fields.part("principal", "the principal")),
-        cast=tuple(_cast_member(part) for part in fields.parts("cast", "cast member")),
-        sessions=_sessions(fields),
-        shared_knowledge=fields.texts("sharedKnowledge"),
+        id=fields.read_text("id"),
+        name=fields.read_text("name"),
+        role=fields.read_text("role"),
+        domain=fields.read_text("domain"),
+        team_size=fields.read_int("team_size"),
+        profile=fields.read_text("profile"),
+        communication_style=fields.read_text("communication_style"),
+        company=fields.read_optional_text("company"),
+        institution=fields.read_optional_text("institution"),
+        epoch=fields.read_optional_date("epoch"),
+        projects=tuple(_parse_project(part) for part in fields.read_parts("projects", "project")),
+        principal=_parse_principal(fields.read_part("principal", "the principal")),
+        cast=tuple(_parse_cast_member(part) for part in fields.read_parts("cast", "cast member")),
+        sessions=_parse_sessions(fields),
+        shared_knowledge=fields.read_texts("sharedKnowledge"),
     )
     return persona if fields.is_sound else None
 
 
-def _project(fields: Fields) -> Project:
+def _parse_project(fields: Fields) -> Project:
     return Project(
-        id=fields.text("id"),
-        name=fields.text("name"),
-        description=fields.text_or_none("description") or "",
+        id=fields.read_text("id"),
+        name=fields.read_text("name"),
+        description=fields.read_optional_text("description") or "",
     )
 
 
-def _principal(fields: Fields | None) -> Principal | None:
+def _parse_principal(fields: Fields | None) -> Principal | None:
     if fields is None:
         return None
     return Principal(
-        name=fields.text("name"),
-        role=fields.text("role"),
-        profile=fields.text_or_none("profile"),
+        name=fields.read_text("name"),
+        role=fields.read_text("role"),
+        profile=fields.read_optional_text("profile"),
     )
 
 
-def _cast_member(fields: Fields) -> CastMember:
-    name = fields.text("name")
+def _parse_cast_member(fields: Fields) -> CastMember:
+    name = fields.read_text("name")
     usual = "agent" if name.startswith("@") else "human"
-    kind = fields.choice_or_none("kind", ("human", "agent")) or usual
-    return CastMember(name=name, role=fields.text("role"), kind=kind)
+    kind = fields.read_optional_choice("kind", ("human", "agent")) or usual
+    return CastMember(name=name, role=fields.read_text("role"), kind=kind)
 
 
-def _sessions(persona: Fields) -> tuple[Session, ...]:
+def _parse_sessions(persona: Fields) -> tuple[Session, ...]:
     found: dict[str, Session] = {}
-    for fields in persona.parts("sessions", "session"):
+    for fields in persona.read_parts("sessions", "session"):
         session = Session(
-            id=fields.text("id"),
-            kind=fields.choice("kind", ("1to1", "group")),
-            participants=fields.texts("participants"),
-            isolated=fields.flag("isolated"),
-            shared=fields.flag("shared"),
-            first_day=fields.whole_or_none("firstDay"),
-            last_day=fields.whole_or_none("lastDay"),
-            sensitive_topics=fields.texts("sensitive_topics"),
+            id=fields.read_text("id"),
+            kind=fields.read_choice("kind", ("1to1", "group")),
+            participants=fields.read_texts("participants"),
+            isolated=fields.read_flag("isolated"),
+            shared=fields.read_flag("shared"),
+            first_day=fields.read_optional_int("firstDay"),
+            last_day=fields.read_optional_int("lastDay"),
+            sensitive_topics=fields.read_texts("sensitive_topics"),
         )
         if session.id in found:
             fields.note(f"two sessions are called {session.id}; rename one", "id")

@@ -16,25 +16,25 @@ DEFAULT_ARCS = "arcs-1000d.yaml"
 _ARCS = re.compile(r"arcs(?:-(.+))?\.ya?ml")
 
 
-def sibling(arcs_filename: str, base: str) -> str:
+def name_story_folder(arcs_filename: str, base: str) -> str:
     """The folder `base` of the story this arcs file tells."""
     match = _ARCS.fullmatch(arcs_filename)
     return f"{base}-{match[1]}" if match and match[1] else base
 
 
-def persona_ids(data: Path) -> tuple[str, ...]:
+def list_persona_ids(data: Path) -> tuple[str, ...]:
     """The personas a data folder holds, by name."""
     if not data.is_dir():
         raise UsageError(f"there is no data folder {data}; check the path")
     return tuple(sorted(folder.parent.name for folder in data.glob("*/persona.yaml")))
 
 
-def stories(folder: Path) -> tuple[str, ...]:
+def list_stories(folder: Path) -> tuple[str, ...]:
     """The arcs files of a persona, by name."""
     return tuple(sorted(path.name for path in folder.iterdir() if _ARCS.fullmatch(path.name)))
 
 
-def usual(told: Collection[str]) -> str | None:
+def choose_story(told: Collection[str]) -> str | None:
     """The story meant where none is named: the usual one, or the only one; None if unclear."""
     if DEFAULT_ARCS in told or not told:
         return DEFAULT_ARCS
@@ -73,17 +73,17 @@ class Layout:
     @property
     def memories(self) -> Path:
         """The folder of its days."""
-        return self.folder / sibling(self.arcs, "memories")
+        return self.folder / name_story_folder(self.arcs, "memories")
 
     @property
     def questions_file(self) -> Path:
         """What is asked."""
-        return self.folder / sibling(self.arcs, "qa") / "questions.yaml"
+        return self.folder / name_story_folder(self.arcs, "qa") / "questions.yaml"
 
     @property
     def tools(self) -> Path:
         """The folder of its tool calls, which not every story has."""
-        return self.folder / sibling(self.arcs, "tools")
+        return self.folder / name_story_folder(self.arcs, "tools")
 
     @property
     def conversations(self) -> Path:
@@ -95,28 +95,28 @@ class Layout:
         """The path as messages show it: from the data folder on."""
         return f"{self.id}/{path.relative_to(self.folder).as_posix()}"
 
-    def missing(self) -> list[UsageError]:
+    def find_missing(self) -> list[UsageError]:
         """What has to be there and is not, with what there is instead."""
         if not self.folder.is_dir():
-            return [self._no_persona()]
+            return [self._report_no_persona()]
         found = []
         if not self.persona_file.is_file():
             found.append(
                 UsageError(f"{self.name(self.persona_file)} does not exist; every persona has one")
             )
         if not self.arcs_file.is_file():
-            found.append(self._no_story())
+            found.append(self._report_no_story())
         elif not (self.memories.is_dir() and self.questions_file.is_file()):
-            found += self._no_corpus()
+            found += self._report_no_corpus()
         return found
 
-    def _no_persona(self) -> UsageError:
+    def _report_no_persona(self) -> UsageError:
         data = self.folder.parent
-        known = ", ".join(persona_ids(data)) if data.is_dir() else ""
+        known = ", ".join(list_persona_ids(data)) if data.is_dir() else ""
         return UsageError(f"there is no persona {self.id} in {data}; there is {known or 'none'}")
 
-    def _no_story(self) -> UsageError:
-        known = stories(self.folder)
+    def _report_no_story(self) -> UsageError:
+        known = list_stories(self.folder)
         if not known:
             return UsageError(f"{self.id} has no {self.arcs} and no other arcs file; add one")
         return UsageError(
@@ -124,10 +124,10 @@ class Layout:
             f"choose with --arcs {known[0]}"
         )
 
-    def _no_corpus(self) -> list[UsageError]:
+    def _report_no_corpus(self) -> list[UsageError]:
         told = [
             arcs
-            for arcs in stories(self.folder)
+            for arcs in list_stories(self.folder)
             if (other := Layout(self.folder, arcs)).memories.is_dir()
             and other.questions_file.is_file()
         ]

@@ -21,8 +21,8 @@ import msgspec
 
 from recall_bench.core.history import Episode, Turn
 from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
-from recall_bench.datasets.elements import Elements, locate
-from recall_bench.datasets.public import Erratum, Layer, PublicDataset
+from recall_bench.datasets.elements import JsonArray, locate_file
+from recall_bench.datasets.public import CorrectionLayer, Erratum, PublicDataset
 from recall_bench.errors import Malformed, UsageError
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
@@ -33,7 +33,7 @@ NOT_MENTIONED = "That was not mentioned in the conversation."
 _SPOKEN = "%I:%M %p on %d %B, %Y"
 _PLACE = re.compile(r"D(\d+):(\d+)\Z")
 _SESSION = re.compile(r"session_(\d+)\Z")
-_AUDITED = re.compile(r"locomo_(\d+)_qa(\d+)\Z", re.ASCII)
+_AUDIT_ID = re.compile(r"locomo_(\d+)_qa(\d+)\Z", re.ASCII)
 
 _MEANT: dict[tuple[str, str], tuple[str, ...]] = {
     ("conv-26", "D8:6; D9:17"): ("D8:6", "D9:17"),
@@ -49,7 +49,7 @@ _MEANT: dict[tuple[str, str], tuple[str, ...]] = {
 """By conversation and reference as written: the turns that are meant."""
 
 
-class _Finding(msgspec.Struct):
+class _LocomoAuditEntry(msgspec.Struct):
     """One entry of the public audit: what it read, and what it holds to be right."""
 
     question_id: str
@@ -75,32 +75,35 @@ def load(data: Path, layers: Mapping[str, Path]) -> tuple[Scenario, ...]:
     """
     if unknown := set(layers) - {AUDIT.name}:
         raise UsageError(f"LoCoMo has no corrections called {min(unknown)!r}, only {AUDIT.name!r}")
-    elements = Elements(locate(data, "locomo10.json"), "conversation")
-    scenarios = tuple(_built(elements, number) for number in range(len(elements)))
-    return _audited(scenarios, layers[AUDIT.name]) if AUDIT.name in layers else scenarios
+    elements = JsonArray(locate_file(data, "locomo10.json"), "conversation")
+    scenarios = tuple(_decode_scenario(elements, number) for number in range(len(elements)))
+    return _apply_audit(scenarios, layers[AUDIT.name]) if AUDIT.name in layers else scenarios
 
 
-def _built(elements: Elements, number: int) -> Scenario:
+def _decode_scenario(elements: JsonArray, number: int) -> Scenario:
     raw = elements.decode(number, dict[str, Any])
     try:
-        return _scenario(raw)
+        return _build_scenario(raw)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        where = elements.where(number)
+        where = elements.describe(number)
         raise Malformed(where, f"is not as LoCoMo has it ({error!r})") from error
 
 
-def _scenario(raw: dict[str, Any]) -> Scenario:
-    episodes = tuple(_episodes(raw["conversation"]))
+def _build_scenario(raw: dict[str, Any]) -> Scenario:
+    episodes = tuple(_build_episodes(raw["conversation"]))
     name = str(raw["sample_id"])
-    items = tuple(_item(name, number, asked, episodes) for number, asked in enumerate(raw["qa"]))
+    items = tuple(
+        _build_item(name, number, asked, episodes) for number, asked in enumerate(raw["qa"])
+    )
     return Scenario(id=name, epoch=episodes[0].at.date(), episodes=episodes, items=items)
 
 
-def _episodes(chat: dict[str, Any]) -> Iterator[Episode]:
+def _build_episodes(chat: dict[str, Any]) -> Iterator[Episode]:
     numbers = sorted(int(found[1]) for key in chat if (found := _SESSION.match(key)))
     for number in numbers:
         turns = tuple(
-            Turn(speaker=turn["speaker"], text=_said(turn)) for turn in chat[f"session_{number}"]
+            Turn(speaker=turn["speaker"], text=_read_turn(turn))
+            for turn in chat[f"session_{number}"]
         )
         if turns:
             yield Episode(
@@ -112,23 +115,23 @@ def _episodes(chat: dict[str, Any]) -> Iterator[Episode]:
             )
 
 
-def _said(turn: dict[str, Any]) -> str:
+def _read_turn(turn: dict[str, Any]) -> str:
     caption = turn.get("blip_caption")
     return f"{turn['text']} [shares a photo: {caption}]" if caption else str(turn["text"])
 
 
-def _item(name: str, number: int, asked: dict[str, Any], episodes: Sequence[Episode]) -> Item:
+def _build_item(name: str, number: int, asked: dict[str, Any], episodes: Sequence[Episode]) -> Item:
     category = CATEGORIES[asked["category"]]
     is_trap = category == "adversarial"
     return Item(
         id=f"q{number:03}",
         text=asked["question"],
         truth=Truth(
-            reference=NOT_MENTIONED if is_trap else _answer(number, asked, "answer"),
+            reference=NOT_MENTIONED if is_trap else _read_answer(number, asked, "answer"),
             category=category,
             expects=Expects.ABSTAIN if is_trap else Expects.ANSWER,
-            evidence=tuple(_evidence(name, asked.get("evidence", ()), episodes)),
-            distractors=(_answer(number, asked, "adversarial_answer"),) if is_trap else (),
+            evidence=tuple(_find_evidence(name, asked.get("evidence", ()), episodes)),
+            distractors=(_read_answer(number, asked, "adversarial_answer"),) if is_trap else (),
             source=f"{name}:q{number}",
             cited=tuple(asked.get("evidence", ())),
         ),
@@ -136,7 +139,7 @@ def _item(name: str, number: int, asked: dict[str, Any], episodes: Sequence[Epis
     )
 
 
-def _answer(number: int, asked: dict[str, Any], key: str) -> str:
+def _read_answer(number: int, asked: dict[str, Any], key: str) -> str:
     """Text, or a whole number as text: what is anything else, or not there, is no answer."""
     answer = asked.get(key)
     if isinstance(answer, int) and not isinstance(answer, bool):
@@ -146,7 +149,7 @@ def _answer(number: int, asked: dict[str, Any], key: str) -> str:
     return answer
 
 
-def _evidence(
+def _find_evidence(
     name: str, references: Sequence[str], episodes: Sequence[Episode]
 ) -> Iterator[Evidence]:
     lengths = {episode.day: len(episode.turns) for episode in episodes}
@@ -161,31 +164,31 @@ def _evidence(
         yield Evidence(day=day, turn=turn)
 
 
-def _audited(scenarios: tuple[Scenario, ...], path: Path) -> tuple[Scenario, ...]:
+def _apply_audit(scenarios: tuple[Scenario, ...], path: Path) -> tuple[Scenario, ...]:
     """The scenarios with what the audit found corrected."""
-    findings = Elements(path, "entry")
+    findings = JsonArray(path, "entry")
     corrected: dict[tuple[int, int], Item] = {}
     for number in range(len(findings)):
-        finding = findings.decode(number, _Finding)
+        finding = findings.decode(number, _LocomoAuditEntry)
         try:
-            place = _audited_place(finding.question_id, scenarios, corrected)
-            corrected[place] = _corrected(scenarios[place[0]], place[1], finding)
+            place = _locate_entry(finding.question_id, scenarios, corrected)
+            corrected[place] = _correct_item(scenarios[place[0]], place[1], finding)
         except ValueError as error:
             problem = f"does not fit this edition of LoCoMo: {error}"
-            raise Malformed(findings.where(number), problem) from error
+            raise Malformed(findings.describe(number), problem) from error
     return tuple(
-        scenario.but(
+        scenario.replace(
             items=tuple(corrected.get((place, n), item) for n, item in enumerate(scenario.items))
         )
         for place, scenario in enumerate(scenarios)
     )
 
 
-def _audited_place(
+def _locate_entry(
     name: str, scenarios: Sequence[Scenario], taken: Container[tuple[int, int]]
 ) -> tuple[int, int]:
     """Which conversation the audit means, and which of its questions, both counted from 0."""
-    found = _AUDITED.match(name)
+    found = _AUDIT_ID.match(name)
     place, number = (int(found[1]), int(found[2])) if found else (-1, -1)
     if not 0 <= place < len(scenarios) or number >= len(scenarios[place].items):
         raise ValueError(f"there is no question {name}")
@@ -194,7 +197,7 @@ def _audited_place(
     return place, number
 
 
-def _corrected(scenario: Scenario, number: int, finding: _Finding) -> Item:
+def _correct_item(scenario: Scenario, number: int, finding: _LocomoAuditEntry) -> Item:
     item = scenario.items[number]
     truth, episodes = item.truth, scenario.episodes
     name = finding.question_id
@@ -202,20 +205,22 @@ def _corrected(scenario: Scenario, number: int, finding: _Finding) -> Item:
         raise ValueError(f"{name} is {item.text!r} and not {finding.question!r}")
     if truth.reference != finding.golden_answer:
         raise ValueError(f"{name} has the answer {truth.reference!r}, not the one it corrects")
-    if truth.evidence != tuple(_evidence(scenario.id, finding.cited_evidence, episodes)):
+    if truth.evidence != tuple(_find_evidence(scenario.id, finding.cited_evidence, episodes)):
         raise ValueError(f"{name} does not cite {', '.join(finding.cited_evidence)}")
-    right = tuple(_evidence(scenario.id, finding.correct_evidence, episodes))
+    right = tuple(_find_evidence(scenario.id, finding.correct_evidence, episodes))
     match finding.error_type:
         case "AMBIGUOUS":
             return item
         case "WRONG_CITATION":
             # Where the answer was right all along, the entry repeats it with remarks.
-            return item.but(truth=truth.but(evidence=right))
+            return item.replace(truth=truth.replace(evidence=right))
         case _:
-            return item.but(truth=truth.but(reference=finding.correct_answer, evidence=right))
+            return item.replace(
+                truth=truth.replace(reference=finding.correct_answer, evidence=right)
+            )
 
 
-AUDIT = Layer(
+AUDIT = CorrectionLayer(
     name="audit",
     concerns="A third party's audit of the 1,540 questions of categories 1–4 (dial481/locomo-audit "
     "@ 9493fb4) flags 156: 86 get its answer and its citation (33 hallucinations, 26 errors of "

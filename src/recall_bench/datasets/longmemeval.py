@@ -27,8 +27,8 @@ import msgspec
 
 from recall_bench.core.history import Episode, Turn
 from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
-from recall_bench.datasets.elements import Elements, locate
-from recall_bench.datasets.public import Erratum, OneByOne, PublicDataset
+from recall_bench.datasets.elements import JsonArray, locate_file
+from recall_bench.datasets.public import Erratum, LazyScenarios, PublicDataset
 from recall_bench.errors import Malformed, UsageError
 
 ORACLE = "longmemeval_oracle.json"
@@ -49,66 +49,68 @@ _Type = Literal[
 ]
 
 
-class _Message(msgspec.Struct):
+class _LongMemEvalMessage(msgspec.Struct):
     role: Literal["user", "assistant"]
     content: str
     has_answer: bool = False
 
 
-class _Named(msgspec.Struct):
+class _LongMemEvalId(msgspec.Struct):
     question_id: _Words
 
 
-class _Asked(_Named):
+class _LongMemEvalQuestion(_LongMemEvalId):
     question_type: _Type
     question: _Words
     answer: _Words | int
     question_date: str
     haystack_dates: list[str]
     haystack_session_ids: list[str]
-    haystack_sessions: list[list[_Message]]
+    haystack_sessions: list[list[_LongMemEvalMessage]]
     answer_session_ids: list[str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Session:
+class _LongMemEvalSession:
     """One session of a haystack, without its blank turns."""
 
     at: datetime
-    messages: tuple[_Message, ...]
+    messages: tuple[_LongMemEvalMessage, ...]
     is_gold: bool
 
 
 def load(
     data: Path, layers: Mapping[str, Path], *, names: tuple[str, ...] = (ORACLE, S, M)
-) -> OneByOne:
+) -> LazyScenarios:
     """Read a file of LongMemEval, or the one of these names in a folder: a scenario a question.
 
     Scenarios are built as they are asked for, and Malformed is raised then too.
     """
     if layers:
         raise UsageError(f"LongMemEval has no corrections called {', '.join(layers)}; it has none")
-    elements = Elements(locate(data, *names), "question")
-    ids = Counter(elements.decode(number, _Named).question_id for number in range(len(elements)))
+    elements = JsonArray(locate_file(data, *names), "question")
+    ids = Counter(
+        elements.decode(number, _LongMemEvalId).question_id for number in range(len(elements))
+    )
     if repeated := [name for name, count in ids.items() if count > 1]:
         raise Malformed(str(data), f"{repeated[0]} is the id of {ids[repeated[0]]} questions")
-    return OneByOne(len(elements), partial(_build, elements))
+    return LazyScenarios(len(elements), partial(_decode_scenario, elements))
 
 
-def _build(elements: Elements, number: int) -> Scenario:
-    asked = elements.decode(number, _Asked)
+def _decode_scenario(elements: JsonArray, number: int) -> Scenario:
+    asked = elements.decode(number, _LongMemEvalQuestion)
     try:
-        return _scenario(asked)
+        return _build_scenario(asked)
     except ValueError as error:
         problem = f"is not as LongMemEval has it: {error}"
-        raise Malformed(elements.where(number), problem) from error
+        raise Malformed(elements.describe(number), problem) from error
 
 
-def _scenario(asked: _Asked) -> Scenario:
-    sessions = sorted(_sessions(asked), key=lambda session: session.at)
+def _build_scenario(asked: _LongMemEvalQuestion) -> Scenario:
+    sessions = sorted(_read_sessions(asked), key=lambda session: session.at)
     if not sessions:
         raise ValueError("its haystack is empty")
-    episodes = tuple(_episode(day, session) for day, session in enumerate(sessions, 1))
+    episodes = tuple(_build_episode(day, session) for day, session in enumerate(sessions, 1))
     unanswerable = asked.question_id.endswith(_UNANSWERABLE)
     item = Item(
         id="q",
@@ -117,11 +119,11 @@ def _scenario(asked: _Asked) -> Scenario:
             reference=str(asked.answer),
             category=asked.question_type,
             expects=Expects.ABSTAIN if unanswerable else Expects.ANSWER,
-            evidence=tuple(_evidence(sessions)),
+            evidence=tuple(_find_evidence(sessions)),
             source=asked.question_id,
         ),
         known_from=len(episodes),
-        asked_at=_time(asked.question_date),
+        asked_at=_parse_time(asked.question_date),
     )
     return Scenario(
         id=f"lme-{sha256(asked.question_id.encode()).hexdigest()[:12]}",
@@ -131,7 +133,7 @@ def _scenario(asked: _Asked) -> Scenario:
     )
 
 
-def _sessions(asked: _Asked) -> Iterator[_Session]:
+def _read_sessions(asked: _LongMemEvalQuestion) -> Iterator[_LongMemEvalSession]:
     """The sessions that say something, in the order of the file."""
     dates, ids, sessions = asked.haystack_dates, asked.haystack_session_ids, asked.haystack_sessions
     if not len(dates) == len(ids) == len(sessions):
@@ -150,10 +152,10 @@ def _sessions(asked: _Asked) -> Iterator[_Session]:
                 where = "a blank turn" if is_gold else "a turn of a session that is not gold"
                 raise ValueError(f"its session {place + 1} marks {where} as answering")
         if said:
-            yield _Session(_time(dates[place]), said, is_gold)
+            yield _LongMemEvalSession(_parse_time(dates[place]), said, is_gold)
 
 
-def _episode(day: int, session: _Session) -> Episode:
+def _build_episode(day: int, session: _LongMemEvalSession) -> Episode:
     turns = tuple(Turn(speaker=each.role, text=each.content) for each in session.messages)
     return Episode(
         id=f"session-{day:03}",
@@ -164,7 +166,7 @@ def _episode(day: int, session: _Session) -> Episode:
     )
 
 
-def _evidence(sessions: list[_Session]) -> Iterator[Evidence]:
+def _find_evidence(sessions: list[_LongMemEvalSession]) -> Iterator[Evidence]:
     for day, session in enumerate(sessions, 1):
         if not session.is_gold:
             continue
@@ -176,7 +178,7 @@ def _evidence(sessions: list[_Session]) -> Iterator[Evidence]:
         yield from answering or [Evidence(day=day)]
 
 
-def _time(written: str) -> datetime:
+def _parse_time(written: str) -> datetime:
     """By the calendar date and the clock; a pattern and not `strptime`, which minds the locale."""
     found = _DATE.fullmatch(written)
     if found is None:
@@ -251,7 +253,7 @@ _ERRATA = (
 )
 
 
-def _dataset(size: str, file: str, title: str) -> PublicDataset:
+def _make_dataset(size: str, file: str, title: str) -> PublicDataset:
     return PublicDataset(
         name=f"longmemeval-{size}",
         family="longmemeval",
@@ -264,7 +266,7 @@ def _dataset(size: str, file: str, title: str) -> PublicDataset:
 
 
 DATASETS = (
-    _dataset("oracle", ORACLE, "LongMemEval, the sessions that answer and no others"),
-    _dataset("s", S, "LongMemEval-S, about 48 sessions a question"),
-    _dataset("m", M, "LongMemEval-M, about 500 sessions a question"),
+    _make_dataset("oracle", ORACLE, "LongMemEval, the sessions that answer and no others"),
+    _make_dataset("s", S, "LongMemEval-S, about 48 sessions a question"),
+    _make_dataset("m", M, "LongMemEval-M, about 500 sessions a question"),
 )

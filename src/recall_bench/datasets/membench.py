@@ -30,9 +30,14 @@ from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
-from recall_bench.core.history import Episode, StoryTime, Turn, story_day
+from recall_bench.core.history import Episode, StoryTime, Turn, compute_story_date
 from recall_bench.core.question import Evidence, Item, Scenario, Truth
-from recall_bench.datasets.public import Erratum, PublicDataset, file_by_file, refuse_corrections
+from recall_bench.datasets.public import (
+    Erratum,
+    PublicDataset,
+    load_file_by_file,
+    refuse_corrections,
+)
 from recall_bench.errors import Malformed, UsageError
 
 EPOCH = date(2024, 1, 1)
@@ -64,7 +69,7 @@ _CLOSING = re.compile(r"\(place: [^()]*; time:? ?('\d{4}[^()]*)\)\s*\Z")
 _MEMDAILY = re.compile(r"\d+_(\w+)_([a-z]+)\Z")
 
 
-class _Step(msgspec.Struct):
+class _MemBenchStep(msgspec.Struct):
     """What is said in a step; `rel`, `attr` and `value` are labels of it, and stay unread."""
 
     message: str | None = None
@@ -77,7 +82,7 @@ class _Step(msgspec.Struct):
     place: str | None = None
 
 
-class _Asked(msgspec.Struct):
+class _MemBenchQuestion(msgspec.Struct):
     question: str
     ground_truth: str
     choices: dict[str, str | list[str] | int | float] | str
@@ -87,17 +92,17 @@ class _Asked(msgspec.Struct):
 
 class _Trajectory(msgspec.Struct):
     tid: int | str
-    message_list: list[_Step | str | list[_Step | str]]
-    asked: _Asked | None = msgspec.field(name="QA", default=None)
-    question_list: list[_Asked] = []
+    message_list: list[_MemBenchStep | str | list[_MemBenchStep | str]]
+    asked: _MemBenchQuestion | None = msgspec.field(name="QA", default=None)
+    question_list: list[_MemBenchQuestion] = []
 
     @property
-    def questions(self) -> list[_Asked]:
+    def questions(self) -> list[_MemBenchQuestion]:
         """All there are, those among them that offer nothing."""
         return self.question_list if self.asked is None else [self.asked, *self.question_list]
 
 
-class _Row(NamedTuple):
+class _MemBenchRow(NamedTuple):
     """One trajectory as it stands in its file."""
 
     source: str
@@ -111,7 +116,7 @@ class _Row(NamedTuple):
         return self.source.partition("/")[0]
 
 
-class _Place(NamedTuple):
+class _StepPlace(NamedTuple):
     """Where a step is told."""
 
     session: int
@@ -120,11 +125,11 @@ class _Place(NamedTuple):
     turns: range
 
 
-class _Past(NamedTuple):
+class _MemBenchHistory(NamedTuple):
     """The history of one trajectory, and where each of its steps is in it."""
 
     episodes: tuple[Episode, ...]
-    places: list[_Place]
+    places: list[_StepPlace]
 
 
 _Content = dict[str, list[msgspec.Raw] | dict[str, list[msgspec.Raw]]] | list[msgspec.Raw]
@@ -143,17 +148,17 @@ def load_third(data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
 def _load(view: _View, data: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
     refuse_corrections("membench", layers)
 
-    def build(path: Path, row: _Row) -> Scenario:
+    def build(path: Path, row: _MemBenchRow) -> Scenario:
         try:
-            return _scenario(view, row)
+            return _build_scenario(view, row)
         except ValueError as error:
             where = f"{path}, {row.source}, trajectory {row.number}"
             raise Malformed(where, str(error)) from error
 
-    return file_by_file(_files(view, data), _read, build)
+    return load_file_by_file(_list_files(view, data), _read, build)
 
 
-def _files(view: _View, data: Path) -> list[Path]:
+def _list_files(view: _View, data: Path) -> list[Path]:
     if data.is_file():
         return [data]
     if not data.is_dir():
@@ -165,22 +170,22 @@ def _files(view: _View, data: Path) -> list[Path]:
     return files
 
 
-def _read(path: Path) -> list[_Row]:
+def _read(path: Path) -> list[_MemBenchRow]:
     try:
         content = path.read_bytes()
         topics = msgspec.json.decode(content, type=_Content)
         is_suspect = _UNOFFERED.encode() in content
         return [
-            _Row(source, number, row)
-            for source, rows in _topics(path.stem, topics)
+            _MemBenchRow(source, number, row)
+            for source, rows in _list_topics(path.stem, topics)
             for number, row in enumerate(rows, start=1)
-            if not (is_suspect and _is_unoffered(row))
+            if not (is_suspect and _is_without_options(row))
         ]
     except (OSError, ValueError) as error:
         raise Malformed(str(path), f"is not as MemBench has it ({error})") from error
 
 
-def _topics(stem: str, content: _Content) -> Iterator[tuple[str, list[msgspec.Raw]]]:
+def _list_topics(stem: str, content: _Content) -> Iterator[tuple[str, list[msgspec.Raw]]]:
     if isinstance(content, list):
         named = _MEMDAILY.match(stem)
         yield f"{named[1]}/{named[2]}" if named else stem, content
@@ -192,18 +197,18 @@ def _topics(stem: str, content: _Content) -> Iterator[tuple[str, list[msgspec.Ra
             yield from ((f"{name}/{topic}", rows) for topic, rows in inside.items())
 
 
-def _is_unoffered(row: msgspec.Raw) -> bool:
+def _is_without_options(row: msgspec.Raw) -> bool:
     """Whether the erratum `no-options` concerns all its questions."""
     choices = [asked.choices for asked in msgspec.json.decode(row, type=_Trajectory).questions]
     return bool(choices) and all(one == _UNOFFERED for one in choices)
 
 
-def _scenario(view: _View, row: _Row) -> Scenario:
+def _build_scenario(view: _View, row: _MemBenchRow) -> Scenario:
     told = msgspec.json.decode(row.content, type=_Trajectory)
     questions = [asked for asked in told.questions if asked.choices != _UNOFFERED]
     if not questions:
         raise ValueError("has no question")
-    past = _past(view, told)
+    past = _build_history(view, told)
     return Scenario(
         # What a system sees of a trajectory must not say its category, which tells what is asked.
         id=sha256(f"membench\0{view}/{row.source}/{row.number}".encode()).hexdigest()[:16],
@@ -213,28 +218,30 @@ def _scenario(view: _View, row: _Row) -> Scenario:
             Item(
                 id=f"q{number}",
                 text=asked.question,
-                truth=_truth(row.category, f"{view}/{row.source}/{told.tid}", asked, past),
+                truth=_build_truth(row.category, f"{view}/{row.source}/{told.tid}", asked, past),
                 known_from=len(past.episodes),
-                asked_at=None if asked.time is None else _moment(asked.time),
-                choices=tuple(f"({letter}) {text}" for letter, text in _options(asked).items()),
+                asked_at=None if asked.time is None else _parse_moment(asked.time),
+                choices=tuple(
+                    f"({letter}) {text}" for letter, text in _read_options(asked).items()
+                ),
             )
             for number, asked in enumerate(questions, start=1)
         ),
     )
 
 
-def _past(view: _View, told: _Trajectory) -> _Past:
+def _build_history(view: _View, told: _Trajectory) -> _MemBenchHistory:
     """Sessions in the order of their times, which their order in the file need not be."""
-    sessions = _sessions(told)
-    times = _times(sessions)
+    sessions = _read_sessions(told)
+    times = _read_times(sessions)
     episodes: list[Episode] = []
-    places: list[_Place] = []
+    places: list[_StepPlace] = []
     for number in sorted(range(len(sessions)), key=times.__getitem__):
         day = len(episodes) + 1
-        spoken = [_turns(view, step) for step in sessions[number]]
+        spoken = [_build_turns(view, step) for step in sessions[number]]
         ends = accumulate(map(len, spoken))
         places += [
-            _Place(number, day, range(end - len(step), end))
+            _StepPlace(number, day, range(end - len(step), end))
             for step, end in zip(spoken, ends, strict=True)
         ]
         turns = tuple(turn for step in spoken for turn in step)
@@ -243,10 +250,10 @@ def _past(view: _View, told: _Trajectory) -> _Past:
             Episode(id=f"session-{day}", day=day, at=times[number], text=text, turns=turns)
         )
     places.sort(key=lambda place: place.session)
-    return _Past(tuple(episodes), places)
+    return _MemBenchHistory(tuple(episodes), places)
 
 
-def _sessions(told: _Trajectory) -> list[list[_Step]]:
+def _read_sessions(told: _Trajectory) -> list[list[_MemBenchStep]]:
     listed = [one for one in told.message_list if isinstance(one, list)]
     loose = [one for one in told.message_list if not isinstance(one, list)]
     if listed and loose:
@@ -255,28 +262,28 @@ def _sessions(told: _Trajectory) -> list[list[_Step]]:
     if not all(sessions):
         raise ValueError(f"session {sessions.index([]) + 1} holds no message")
     return [
-        [_Step(message=step) if isinstance(step, str) else step for step in session]
+        [_MemBenchStep(message=step) if isinstance(step, str) else step for step in session]
         for session in sessions
     ]
 
 
-def _times(sessions: list[list[_Step]]) -> list[StoryTime]:
-    stated = [[time for step in session if (time := _time(step))] for session in sessions]
+def _read_times(sessions: list[list[_MemBenchStep]]) -> list[StoryTime]:
+    stated = [[time for step in session if (time := _read_time(step))] for session in sessions]
     if not any(stated):
-        return [story_day(EPOCH, day) for day, _ in enumerate(sessions, start=1)]
+        return [compute_story_date(EPOCH, day) for day, _ in enumerate(sessions, start=1)]
     if not all(stated):
         raise ValueError(f"session {stated.index([]) + 1} says no time, though others do")
     return [times[0] for times in stated]
 
 
-def _time(step: _Step) -> StoryTime | None:
+def _read_time(step: _MemBenchStep) -> StoryTime | None:
     if step.time is not None:
-        return _moment(step.time)
+        return _parse_moment(step.time)
     found = _CLOSING.search(step.message or step.user or "")
-    return _moment(found[1]) if found else None
+    return _parse_moment(found[1]) if found else None
 
 
-def _moment(text: str) -> StoryTime:
+def _parse_moment(text: str) -> StoryTime:
     found = _TIME.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"{text!r} is not a time as MemBench writes it")
@@ -284,7 +291,7 @@ def _moment(text: str) -> StoryTime:
     return datetime(year, month, day, hour, minute)  # noqa: DTZ001
 
 
-def _turns(view: _View, step: _Step) -> list[Turn]:
+def _build_turns(view: _View, step: _MemBenchStep) -> list[Turn]:
     pair = {
         "user": step.user or step.user_message,
         "assistant": step.assistant or step.assistant_message or step.agent,
@@ -300,7 +307,7 @@ def _turns(view: _View, step: _Step) -> list[Turn]:
     return turns
 
 
-def _options(asked: _Asked) -> dict[str, str]:
+def _read_options(asked: _MemBenchQuestion) -> dict[str, str]:
     if isinstance(asked.choices, str):
         raise ValueError(f"choices are {asked.choices!r}, not options by letter")  # noqa: TRY004
     return {
@@ -309,21 +316,25 @@ def _options(asked: _Asked) -> dict[str, str]:
     }
 
 
-def _truth(category: str, source: str, asked: _Asked, past: _Past) -> Truth:
+def _build_truth(
+    category: str, source: str, asked: _MemBenchQuestion, past: _MemBenchHistory
+) -> Truth:
     letter = asked.ground_truth.strip()
-    options = _options(asked)
+    options = _read_options(asked)
     if letter not in options:
         raise ValueError(f"ground_truth {letter!r} is none of the options {', '.join(options)}")
     return Truth(
         reference=options[letter],
         choice=letter,
         category=category,
-        evidence=tuple(dict.fromkeys(_evidence(category, asked, past))),
+        evidence=tuple(dict.fromkeys(_find_evidence(category, asked, past))),
         source=source,
     )
 
 
-def _evidence(category: str, asked: _Asked, past: _Past) -> Iterator[Evidence]:
+def _find_evidence(
+    category: str, asked: _MemBenchQuestion, past: _MemBenchHistory
+) -> Iterator[Evidence]:
     count = len(past.places)
     for target in asked.target_step_id:
         step, *session = target if isinstance(target, list) else [target]

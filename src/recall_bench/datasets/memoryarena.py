@@ -26,9 +26,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from recall_bench.core.history import Episode, Turn, story_day
+from recall_bench.core.history import Episode, Turn, compute_story_date
 from recall_bench.core.question import Item, Scenario, Truth
-from recall_bench.datasets.public import OneByOne, PublicDataset, refuse_corrections
+from recall_bench.datasets.public import LazyScenarios, PublicDataset, refuse_corrections
 from recall_bench.errors import Malformed, UsageError
 
 EPOCH = date(2024, 1, 1)
@@ -47,7 +47,7 @@ _ENDINGS = (".jsonl", ".json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
+class _ChainStep:
     """A subtask, or whatever else opens a chain, and its solution if it has one."""
 
     task: str
@@ -63,27 +63,27 @@ class _Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Chain:
+class _MemoryArenaChain:
     """One row of a file."""
 
     name: str
     category: str
     source: str
-    opening: tuple[_Step, ...]
-    subtasks: tuple[_Step, ...]
+    opening: tuple[_ChainStep, ...]
+    subtasks: tuple[_ChainStep, ...]
 
 
 def load(path: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
     """Read the folder of all five files, or one of them: a scenario for each later subtask."""
     refuse_corrections("memoryarena", layers)
-    chains = list(chain.from_iterable(_chains(*found) for found in _files(path).items()))
+    chains = list(chain.from_iterable(_read_chains(*found) for found in _list_files(path).items()))
     asked = [(each, number) for each in chains for number in range(1, len(each.subtasks))]
-    return OneByOne(len(asked), lambda place: _scenario(*asked[place]))
+    return LazyScenarios(len(asked), lambda place: _build_scenario(*asked[place]))
 
 
-def _scenario(held: _Chain, number: int) -> Scenario:
+def _build_scenario(held: _MemoryArenaChain, number: int) -> Scenario:
     before = (*held.opening, *held.subtasks[:number])
-    episodes = tuple(_episode(day, step) for day, step in enumerate(before, start=1))
+    episodes = tuple(_build_episode(day, step) for day, step in enumerate(before, start=1))
     subtask = held.subtasks[number]
     if subtask.solution is None:
         raise AssertionError("every subtask is read with its answer")
@@ -100,23 +100,23 @@ def _scenario(held: _Chain, number: int) -> Scenario:
     )
 
 
-def _episode(day: int, step: _Step) -> Episode:
+def _build_episode(day: int, step: _ChainStep) -> Episode:
     return Episode(
         id=f"step-{day:02}",
         day=day,
-        at=story_day(EPOCH, day),
+        at=compute_story_date(EPOCH, day),
         text="\n\n".join(f"{turn.speaker}: {turn.text}" for turn in step.turns),
         turns=step.turns,
     )
 
 
-def _files(path: Path) -> dict[str, list[Path]]:
+def _list_files(path: Path) -> dict[str, list[Path]]:
     """The files to read, by category."""
     if path.is_file():
-        return {_category(path): [path]}
+        return {_read_category(path): [path]}
     if not path.is_dir():
         raise UsageError(f"there is no {path}; name the folder of MemoryArena's five files")
-    held = {name: _in_folder(path, name) for name in FILES}
+    held = {name: _list_in_folder(path, name) for name in FILES}
     if missing := [name for name, files in held.items() if not files]:
         raise UsageError(
             f"{path} lacks {', '.join(missing)}; give the folder of all five, or one file"
@@ -124,7 +124,7 @@ def _files(path: Path) -> dict[str, list[Path]]:
     return held
 
 
-def _in_folder(folder: Path, name: str) -> list[Path]:
+def _list_in_folder(folder: Path, name: str) -> list[Path]:
     """A file of this name, or as on the hub the files in a folder of this name."""
     plain = [folder / f"{name}{ending}" for ending in _ENDINGS]
     if here := [path for path in plain if path.is_file()]:
@@ -132,82 +132,82 @@ def _in_folder(folder: Path, name: str) -> list[Path]:
     return sorted(path for path in (folder / name).glob("*") if path.suffix in _ENDINGS)
 
 
-def _category(path: Path) -> str:
+def _read_category(path: Path) -> str:
     for name in (path.stem, path.parent.name):
         if name in FILES:
             return name
     raise UsageError(f"{path} is called after none of MemoryArena's files: {', '.join(FILES)}")
 
 
-def _chains(category: str, paths: Sequence[Path]) -> Iterator[_Chain]:
-    rows = chain.from_iterable(map(_rows, paths))
+def _read_chains(category: str, paths: Sequence[Path]) -> Iterator[_MemoryArenaChain]:
+    rows = chain.from_iterable(map(_read_rows, paths))
     for number, (place, row) in enumerate(rows, start=1):
         if not isinstance(row, dict):
             raise Malformed(place, "is not a chain with `questions` and `answers`")
-        yield _Chain(
+        yield _MemoryArenaChain(
             name=f"{category}-{number:04}",
             category=category,
             source=f"{category}/{row.get('id', number)}",
-            opening=tuple(_opening(place, row)),
-            subtasks=tuple(_subtasks(place, row)),
+            opening=tuple(_read_opening(place, row)),
+            subtasks=tuple(_read_subtasks(place, row)),
         )
 
 
-def _rows(path: Path) -> Iterator[tuple[str, Any]]:
+def _read_rows(path: Path) -> Iterator[tuple[str, Any]]:
     """Each row with its place: the entries of one list, or the lines."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise Malformed(str(path), f"cannot be read as text ({error})") from error
     if text.lstrip().startswith("["):
-        rows = _decoded(str(path), text)
+        rows = _decode(str(path), text)
         yield from ((f"{path}, entry {number}", row) for number, row in enumerate(rows, start=1))
         return
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             place = f"{path}, line {number}"
-            yield place, _decoded(place, line)
+            yield place, _decode(place, line)
 
 
-def _decoded(place: str, text: str) -> Any:  # noqa: ANN401
+def _decode(place: str, text: str) -> Any:  # noqa: ANN401
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise Malformed(place, f"cannot be read as JSON ({error})") from error
 
 
-def _opening(place: str, row: dict[str, Any]) -> Iterator[_Step]:
+def _read_opening(place: str, row: dict[str, Any]) -> Iterator[_ChainStep]:
     background = row.get("backgrounds")
     if isinstance(background, str) and background.strip():
-        yield _Step(task=background.strip())
+        yield _ChainStep(task=background.strip())
     base = row.get("base_person")
     if base is not None:
         if not isinstance(base, dict) or not isinstance(base.get("query"), str):
             raise Malformed(place, "its `base_person` has no `query`")
-        plans = as_text(base.get("daily_plans"))
+        plans = format_answer(base.get("daily_plans"))
         if plans is None:
             raise Malformed(place, "its `base_person` has no `daily_plans`")
-        yield _Step(task=base["query"].strip(), solution=plans)
+        yield _ChainStep(task=base["query"].strip(), solution=plans)
 
 
-def _subtasks(place: str, row: dict[str, Any]) -> Iterator[_Step]:
+def _read_subtasks(place: str, row: dict[str, Any]) -> Iterator[_ChainStep]:
     questions, answers = row.get("questions"), row.get("answers")
     if not isinstance(questions, list) or not isinstance(answers, list) or not questions:
         raise Malformed(place, "has no lists of `questions` and `answers`")
     if len(questions) != len(answers):
         raise Malformed(place, f"has {len(questions)} questions and {len(answers)} answers")
-    backgrounds = _backgrounds(place, row.get("backgrounds"), len(questions))
+    backgrounds = _read_backgrounds(place, row.get("backgrounds"), len(questions))
     for number, (question, answer) in enumerate(zip(questions, answers, strict=True)):
         if not isinstance(question, str) or not question.strip():
             raise Malformed(place, f"questions[{number}] says nothing")
-        solution = as_text(answer)
+        solution = format_answer(answer)
         if solution is None:
             raise Malformed(place, f"answers[{number}] says nothing")
         posed = [part.strip() for part in (backgrounds[number], question) if part.strip()]
-        yield _Step(task="\n\n".join(posed), solution=solution)
+        yield _ChainStep(task="\n\n".join(posed), solution=solution)
 
 
-def _backgrounds(place: str, told: object, count: int) -> list[str]:
+def _read_backgrounds(place: str, told: object, count: int) -> list[str]:
     """The background of each subtask; that of the whole chain opens it and is none of theirs."""
     if told is None or isinstance(told, str) or told == []:
         return [""] * count
@@ -220,29 +220,29 @@ def _backgrounds(place: str, told: object, count: int) -> list[str]:
     return [one or "" for one in told]
 
 
-def as_text(answer: object) -> str | None:
+def format_answer(answer: object) -> str | None:
     """A gold answer in words: the same for the same answer; None if it holds nothing."""
     match answer:
         case dict():
-            lines = ((key, _in_line(value)) for key, value in answer.items())
+            lines = ((key, _format_line(value)) for key, value in answer.items())
             return "\n".join(f"{key}: {value}" for key, value in lines if value) or None
         case list() if any(isinstance(part, dict | list) for part in answer):
-            return "\n\n".join(text for part in answer if (text := as_text(part))) or None
+            return "\n\n".join(text for part in answer if (text := format_answer(part))) or None
         case _:
-            return _in_line(answer) or None
+            return _format_line(answer) or None
 
 
-def _in_line(value: object) -> str:
+def _format_line(value: object) -> str:
     match value:
         case None:
             return ""
         case str():
             return value.strip()
         case dict():
-            parts = ((key, _in_line(inner)) for key, inner in value.items())
+            parts = ((key, _format_line(inner)) for key, inner in value.items())
             return "; ".join(f"{key}: {inner}" for key, inner in parts if inner)
         case list():
-            return ", ".join(inner for part in value if (inner := _in_line(part)))
+            return ", ".join(inner for part in value if (inner := _format_line(part)))
         case _:
             return json.dumps(value)
 

@@ -9,18 +9,31 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from pathlib import Path
 
-from recall_bench.core.fingerprint import history_digest, questions_digest, text_digest
-from recall_bench.core.history import Episode, story_day
+from recall_bench.core.fingerprint import digest_history, digest_questions, digest_text
+from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.plan import Calendar, Ingest, ScenarioCard
 from recall_bench.core.question import PRINCIPAL, Item, Scenario
-from recall_bench.datasets.calendar import CalendarAudit, audit_calendar, day_in_text
-from recall_bench.datasets.days import DayFile, day_name, gaps, is_bare, list_days, spelled
+from recall_bench.datasets.calendar import CalendarAudit, audit_calendar, find_text_date
+from recall_bench.datasets.days import (
+    DayFile,
+    find_gaps,
+    format_days,
+    is_bare,
+    list_days,
+    name_day_file,
+)
 from recall_bench.datasets.identity import Persona, Session, parse_persona, read_persona
-from recall_bench.datasets.layout import DEFAULT_ARCS, Layout, persona_ids, sibling, stories
+from recall_bench.datasets.layout import (
+    DEFAULT_ARCS,
+    Layout,
+    list_persona_ids,
+    list_stories,
+    name_story_folder,
+)
 from recall_bench.datasets.questions import parse_questions
-from recall_bench.datasets.retelling import FORMS, Retelling
+from recall_bench.datasets.retelling import FORMS, RetoldDay
 from recall_bench.datasets.story import Arc, Story, parse_story, read_story
-from recall_bench.datasets.transcripts import TranscriptFile, conversations, tool_calls
+from recall_bench.datasets.transcripts import TranscriptFile, load_conversations, load_tool_calls
 from recall_bench.errors import BenchError, Malformed, Problems
 from recall_bench.yaml12 import Document, read_document
 
@@ -30,15 +43,15 @@ __all__ = [
     "Persona",
     "Session",
     "Story",
-    "conversations",
-    "inspect",
-    "load",
-    "persona_ids",
+    "inspect_persona",
+    "list_persona_ids",
+    "list_stories",
+    "load_conversations",
+    "load_persona",
+    "load_tool_calls",
+    "name_story_folder",
     "read_persona",
     "read_story",
-    "sibling",
-    "stories",
-    "tool_calls",
 ]
 
 
@@ -57,7 +70,7 @@ class Inspection:
     """How the dates in the text compare with the story's; None if that was not to be known."""
 
 
-def inspect(
+def inspect_persona(
     folder: Path,
     *,
     arcs: str = DEFAULT_ARCS,
@@ -66,26 +79,27 @@ def inspect(
     ingest: Ingest = Ingest.DAYS,
 ) -> Inspection:
     """Look at everything a run would read, and report every problem at once."""
-    survey = _Survey(folder, arcs, allow_gaps=allow_gaps, ingest=ingest)
+    survey = _StorySurvey(folder, arcs, allow_gaps=allow_gaps, ingest=ingest)
     leaves = [
-        _Leaf(file.day, text_digest(text), day_in_text(text)) for file, text in survey.read_days()
+        _DayDigest(file.day, digest_text(text), find_text_date(text))
+        for file, text in survey.read_days()
     ]
-    retold = {told.day: text_digest(told.text) for told in survey.read_retold()}
+    retold = {told.day: digest_text(told.text) for told in survey.read_retold()}
     found = Inspection(problems=survey.problems, warnings=survey.warnings)
     if leaves and survey.story is not None and not survey.problems:
         audit = audit_calendar(
             [leaf.day for leaf in leaves], survey.story.epoch, [leaf.own for leaf in leaves]
         )
         found.calendar = audit
-        found.warnings += _calendar_warnings(survey.layout, audit, calendar)
-        dates = _dates(survey.story.epoch, audit, [leaf.day for leaf in leaves], calendar)
-        found.card = _card(survey, leaves, dates, retold)
+        found.warnings += _list_calendar_warnings(survey.layout, audit, calendar)
+        dates = _choose_dates(survey.story.epoch, audit, [leaf.day for leaf in leaves], calendar)
+        found.card = _build_card(survey, leaves, dates, retold)
         found.items = survey.items
         found.days = tuple(retold or (leaf.day for leaf in leaves))
     return found
 
 
-def load(
+def load_persona(
     folder: Path,
     *,
     arcs: str = DEFAULT_ARCS,
@@ -94,24 +108,24 @@ def load(
     ingest: Ingest = Ingest.DAYS,
 ) -> Scenario:
     """The whole story with its questions; Problems, all of them, if `inspect` would find any."""
-    survey = _Survey(folder, arcs, allow_gaps=allow_gaps, ingest=ingest)
+    survey = _StorySurvey(folder, arcs, allow_gaps=allow_gaps, ingest=ingest)
     texts = dict(survey.read_days())
     retold = {told.day: told for told in survey.read_retold()}
     if survey.problems:
         raise Problems(survey.problems)
-    story = survey.story_found()
+    story = survey.require_story()
     audit = None
     if calendar is Calendar.TEXT:
-        own = [day_in_text(text) for text in texts.values()]
+        own = [find_text_date(text) for text in texts.values()]
         audit = audit_calendar([file.day for file in texts], story.epoch, own)
-    dates = _dates(story.epoch, audit, [file.day for file in texts], calendar)
+    dates = _choose_dates(story.epoch, audit, [file.day for file in texts], calendar)
     episodes = tuple(
         Episode(
             id=file.path.stem,
             day=file.day,
             at=datetime.combine(at, time()),
             text=text,
-            arcs=story.active(file.day),
+            arcs=story.list_active_arcs(file.day),
         )
         for (file, text), at in zip(texts.items(), dates, strict=True)
     )
@@ -120,12 +134,12 @@ def load(
         epoch=story.epoch,
         episodes=episodes,
         items=survey.items,
-        retold=None if ingest is Ingest.DAYS else tuple(_retold(episodes, retold)),
+        retold=None if ingest is Ingest.DAYS else tuple(_build_retold_days(episodes, retold)),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldDays:
+class StoryDays:
     """The days of a story, without what is asked about them."""
 
     history_digest: str
@@ -134,38 +148,40 @@ class ToldDays:
     """By day, in the words that evidence points into."""
 
 
-def told_days(
+def read_story_days(
     folder: Path, *, arcs: str, calendar: Calendar, ingest: Ingest = Ingest.DAYS
-) -> ToldDays:
+) -> StoryDays:
     """The days alone, gaps and all; Problems if they cannot be read.
 
     Leaving the questions out makes this ten times as fast as `load`.
     """
-    survey = _Survey(folder, arcs, allow_gaps=True, ingest=ingest, is_asked=False)
+    survey = _StorySurvey(folder, arcs, allow_gaps=True, ingest=ingest, is_asked=False)
     texts = {file.day: text for file, text in survey.read_days()}
-    retold = {told.day: text_digest(told.text) for told in survey.read_retold()}
+    retold = {told.day: digest_text(told.text) for told in survey.read_retold()}
     if survey.problems:
         raise Problems(survey.problems)
     by_text = calendar is Calendar.TEXT
     leaves = [
-        _Leaf(day, text_digest(text), day_in_text(text) if by_text else None)
+        _DayDigest(day, digest_text(text), find_text_date(text) if by_text else None)
         for day, text in texts.items()
     ]
-    epoch, days = survey.story_found().epoch, list(texts)
+    epoch, days = survey.require_story().epoch, list(texts)
     audit = audit_calendar(days, epoch, [leaf.own for leaf in leaves]) if by_text else None
-    dates = _dates(epoch, audit, days, calendar)
-    return ToldDays(history_digest=_history_digest(survey, leaves, dates, retold), texts=texts)
+    dates = _choose_dates(epoch, audit, days, calendar)
+    return StoryDays(history_digest=_digest_history(survey, leaves, dates, retold), texts=texts)
 
 
-def _retold(days: Iterable[Episode], retold: Mapping[int, Retelling]) -> Iterator[Episode]:
+def _build_retold_days(
+    days: Iterable[Episode], retold: Mapping[int, RetoldDay]
+) -> Iterator[Episode]:
     """The days that are told again, each with the words it is told in."""
     for day in days:
         if (told := retold.get(day.day)) is not None:
-            yield day.but(text=told.text, turns=told.turns)
+            yield day.replace(text=told.text, turns=told.turns)
 
 
 @dataclass(frozen=True, slots=True)
-class _Leaf:
+class _DayDigest:
     """What remains of a day once it was read."""
 
     day: int
@@ -173,7 +189,7 @@ class _Leaf:
     own: date | None
 
 
-class _Survey:
+class _StorySurvey:
     """Reads the files of one story and notes what is wrong with any of them."""
 
     def __init__(
@@ -187,17 +203,17 @@ class _Survey:
         self.form = FORMS.get(ingest)
         self.retold: tuple[TranscriptFile, ...] = ()
         self.items: tuple[Item, ...] = ()
-        self.problems += self.layout.missing()
+        self.problems += self.layout.find_missing()
         if not folder.is_dir():
             return
-        persona = self._persona()
-        self.story = self._story(persona)
+        persona = self._read_persona()
+        self.story = self._read_story(persona)
         self._list_days(allow_gaps=allow_gaps)
         self._list_retold(allow_gaps=allow_gaps)
         if is_asked:
-            self._questions(persona)
+            self._read_questions(persona)
 
-    def story_found(self) -> Story:
+    def require_story(self) -> Story:
         """The story, which there is wherever no problem was noted."""
         if self.story is None:
             raise AssertionError("a story that is missing is a problem")
@@ -215,7 +231,7 @@ class _Survey:
                 self.warnings.append(f"{file.name}: holds frontmatter and nothing else")
             yield file, text
 
-    def read_retold(self) -> Iterator[Retelling]:
+    def read_retold(self) -> Iterator[RetoldDay]:
         """Each day in the form that is fed in place of logs, if one is; faults are noted."""
         if self.form is None:
             return
@@ -227,7 +243,7 @@ class _Survey:
             except BenchError as problem:
                 self.problems.append(problem)
 
-    def _document(self, path: Path) -> Document | None:
+    def _read_document(self, path: Path) -> Document | None:
         if not path.is_file():
             return None
         try:
@@ -236,18 +252,18 @@ class _Survey:
             self.problems.append(problem)
             return None
 
-    def _persona(self) -> Persona | None:
-        document = self._document(self.layout.persona_file)
+    def _read_persona(self) -> Persona | None:
+        document = self._read_document(self.layout.persona_file)
         persona = parse_persona(document, self.problems) if document else None
         if document and persona and persona.id != self.layout.id:
             self.warnings.append(
-                f"{document.where('id')}: the id is {persona.id} and the folder {self.layout.id}; "
+                f"{document.describe_place('id')}: the id is {persona.id} and the folder {self.layout.id}; "
                 "results go by the folder"
             )
         return persona
 
-    def _story(self, persona: Persona | None) -> Story | None:
-        document = self._document(self.layout.arcs_file)
+    def _read_story(self, persona: Persona | None) -> Story | None:
+        document = self._read_document(self.layout.arcs_file)
         return parse_story(document, persona, self.problems, self.warnings) if document else None
 
     def _list_days(self, *, allow_gaps: bool) -> None:
@@ -272,7 +288,7 @@ class _Survey:
 
     def _list_retold(self, *, allow_gaps: bool) -> None:
         if self.form is not None and self.days:
-            self.retold = self.form.files(
+            self.retold = self.form.collect_files(
                 self.layout,
                 [file.day for file in self.days],
                 allow_gaps=allow_gaps,
@@ -282,9 +298,9 @@ class _Survey:
 
     def _check_gaps(self, story: Story) -> None:
         where = self.layout.name(self.layout.memories)
-        for first, last in gaps([file.day for file in self.days], story.is_active):
-            run = spelled(range(first, last + 1))
-            missing = f"{day_name(first)} is" if first == last else f"the files of {run} are"
+        for first, last in find_gaps([file.day for file in self.days], story.is_active):
+            run = format_days(range(first, last + 1))
+            missing = f"{name_day_file(first)} is" if first == last else f"the files of {run} are"
             self.problems.append(
                 Malformed(
                     where,
@@ -293,8 +309,8 @@ class _Survey:
                 )
             )
 
-    def _questions(self, persona: Persona | None) -> None:
-        document = self._document(self.layout.questions_file)
+    def _read_questions(self, persona: Persona | None) -> None:
+        document = self._read_document(self.layout.questions_file)
         if document is None:
             return
         declared = persona.sessions if persona else ()
@@ -307,7 +323,9 @@ class _Survey:
         )
 
 
-def _calendar_warnings(layout: Layout, audit: CalendarAudit, calendar: Calendar) -> Iterator[str]:
+def _list_calendar_warnings(
+    layout: Layout, audit: CalendarAudit, calendar: Calendar
+) -> Iterator[str]:
     where = layout.name(layout.memories)
     if calendar is Calendar.METADATA:
         yield from (f"{where}, {shift}" for shift in audit.shifts)
@@ -315,40 +333,46 @@ def _calendar_warnings(layout: Layout, audit: CalendarAudit, calendar: Calendar)
         yield f"{where}: no day gives its own date, so --calendar text changes nothing"
     elif audit.disregarded:
         yield (
-            f"{where}: the text of {spelled(audit.disregarded)} gives a date that does not fit "
+            f"{where}: the text of {format_days(audit.disregarded)} gives a date that does not fit "
             "its neighbours' and is not followed"
         )
 
 
-def _dates(
+def _choose_dates(
     epoch: date, audit: CalendarAudit | None, days: list[int], calendar: Calendar
 ) -> tuple[date, ...]:
     if calendar is Calendar.TEXT and audit is not None:
         return audit.dates
-    return tuple(story_day(epoch, day).date() for day in days)
+    return tuple(compute_story_date(epoch, day).date() for day in days)
 
 
-def _card(
-    survey: _Survey, leaves: list[_Leaf], dates: tuple[date, ...], retold: Mapping[int, str]
+def _build_card(
+    survey: _StorySurvey,
+    leaves: list[_DayDigest],
+    dates: tuple[date, ...],
+    retold: Mapping[int, str],
 ) -> ScenarioCard:
     return ScenarioCard(
         id=survey.layout.id,
-        epoch=survey.story_found().epoch,
+        epoch=survey.require_story().epoch,
         episodes=len(leaves),
         last_day=leaves[-1].day,
         items=len(survey.items),
-        history_digest=_history_digest(survey, leaves, dates, retold),
-        questions_digest=questions_digest(survey.items),
+        history_digest=_digest_history(survey, leaves, dates, retold),
+        questions_digest=digest_questions(survey.items),
     )
 
 
-def _history_digest(
-    survey: _Survey, leaves: list[_Leaf], dates: tuple[date, ...], retold: Mapping[int, str]
+def _digest_history(
+    survey: _StorySurvey,
+    leaves: list[_DayDigest],
+    dates: tuple[date, ...],
+    retold: Mapping[int, str],
 ) -> str:
-    story = survey.story_found()
+    story = survey.require_story()
     days = [
-        (leaf.day, at, leaf.digest, story.active(leaf.day))
+        (leaf.day, at, leaf.digest, story.list_active_arcs(leaf.day))
         for leaf, at in zip(leaves, dates, strict=True)
     ]
     fed = [(day, at, retold[day], arcs) for day, at, _, arcs in days if day in retold]
-    return history_digest(fed + days)
+    return digest_history(fed + days)

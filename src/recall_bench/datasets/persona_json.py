@@ -26,7 +26,7 @@ from typing import Literal
 import msgspec
 
 from recall_bench.core.history import Episode, Turn
-from recall_bench.core.matching import contains, words
+from recall_bench.core.matching import contains_phrase, split_words
 from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
 from recall_bench.datasets.public import PublicDataset, refuse_corrections
 from recall_bench.errors import Malformed, UsageError
@@ -47,18 +47,18 @@ _DENIALS = frozenset(
 """Words that deny, folded as `core.matching` folds them."""
 
 
-class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _PersonaJsonMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     role: Literal["user", "assistant"]
     content: str
 
 
-class _Session(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _PersonaJsonSession(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     session_id: str
     date: str
-    messages: list[_Message]
+    messages: list[_PersonaJsonMessage]
 
 
-class _Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _PersonaJsonQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     category: Category
     question: str
@@ -68,10 +68,10 @@ class _Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: str | None = None
 
 
-class _Persona(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _PersonaJson(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     persona_id: str
-    sessions: list[_Session]
-    questions: list[_Asked]
+    sessions: list[_PersonaJsonSession]
+    questions: list[_PersonaJsonQuestion]
     description: str | None = None
 
 
@@ -80,8 +80,8 @@ def load(path: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
     refuse_corrections("persona-json", layers)
     seen: dict[str, Path] = {}
     scenarios = []
-    for file in _files(path):
-        scenario = _Reader(file).scenario()
+    for file in _list_files(path):
+        scenario = _PersonaJsonReader(file).build_scenario()
         if scenario.id in seen:
             raise Malformed(
                 f"{file}, persona_id", f"{scenario.id!r} is told in {seen[scenario.id]}"
@@ -91,7 +91,7 @@ def load(path: Path, layers: Mapping[str, Path]) -> Sequence[Scenario]:
     return scenarios
 
 
-def _files(path: Path) -> list[Path]:
+def _list_files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -101,54 +101,57 @@ def _files(path: Path) -> list[Path]:
     raise UsageError(f"{path} holds no .json file; name a persona's file or a folder of them")
 
 
-class _Reader:
+class _PersonaJsonReader:
     """Reads one file, and names it with every complaint."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
-            self._persona = msgspec.json.decode(path.read_bytes(), type=_Persona)
+            self._persona = msgspec.json.decode(path.read_bytes(), type=_PersonaJson)
         except msgspec.ValidationError as error:
             raise Malformed(str(path), f"is not a persona: {error}") from error
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise Malformed(str(path), f"cannot be read as JSON ({error})") from error
 
-    def scenario(self) -> Scenario:
+    def build_scenario(self) -> Scenario:
         """The persona's story and questions."""
         held = self._persona
-        self._said("persona_id", held.persona_id)
-        self._distinct("sessions", "session_id", [each.session_id for each in held.sessions])
-        self._distinct("questions", "id", [each.id for each in held.questions])
+        self._check_text("persona_id", held.persona_id)
+        self._check_distinct("sessions", "session_id", [each.session_id for each in held.sessions])
+        self._check_distinct("questions", "id", [each.id for each in held.questions])
         if not held.sessions:
-            raise self._wrong("sessions", "there are none")
-        dated = [self._dated(number) for number in range(len(held.sessions))]
+            raise self._make_error("sessions", "there are none")
+        dated = [self._parse_date(number) for number in range(len(held.sessions))]
         order = sorted(range(len(dated)), key=dated.__getitem__)
         days = {held.sessions[place].session_id: day for day, place in enumerate(order, start=1)}
         episodes = tuple(
-            self._episode(place, day, dated[place]) for day, place in enumerate(order, start=1)
+            self._build_episode(place, day, dated[place])
+            for day, place in enumerate(order, start=1)
         )
         return Scenario(
             id=held.persona_id,
             epoch=episodes[0].at.date(),
             episodes=episodes,
-            items=tuple(self._item(number, days) for number in range(len(held.questions))),
+            items=tuple(self._build_item(number, days) for number in range(len(held.questions))),
         )
 
-    def _dated(self, number: int) -> date:
+    def _parse_date(self, number: int) -> date:
         written = self._persona.sessions[number].date
         try:
             if _DAY.match(written):
                 return date.fromisoformat(written)
         except ValueError:
             pass
-        raise self._wrong(f"sessions[{number}].date", f"{written!r} is not a day as YYYY-MM-DD")
+        raise self._make_error(
+            f"sessions[{number}].date", f"{written!r} is not a day as YYYY-MM-DD"
+        )
 
-    def _episode(self, place: int, day: int, on: date) -> Episode:
+    def _build_episode(self, place: int, day: int, on: date) -> Episode:
         messages = self._persona.sessions[place].messages
         if not messages:
-            raise self._wrong(f"sessions[{place}].messages", "there are none")
+            raise self._make_error(f"sessions[{place}].messages", "there are none")
         for number, message in enumerate(messages):
-            self._said(f"sessions[{place}].messages[{number}].content", message.content)
+            self._check_text(f"sessions[{place}].messages[{number}].content", message.content)
         turns = tuple(Turn(speaker=each.role, text=each.content) for each in messages)
         return Episode(
             id=f"session-{day:03}",
@@ -158,15 +161,15 @@ class _Reader:
             turns=turns,
         )
 
-    def _item(self, number: int, days: Mapping[str, int]) -> Item:
+    def _build_item(self, number: int, days: Mapping[str, int]) -> Item:
         asked = self._persona.questions[number]
         place = f"questions[{number}]"
-        self._said(f"{place}.question", asked.question)
-        self._said(f"{place}.answer", asked.answer)
-        listed = self._listed(f"{place}.answer_aliases", asked)
-        evidence = tuple(self._evidence(f"{place}.source_session", asked, days))
+        self._check_text(f"{place}.question", asked.question)
+        self._check_text(f"{place}.answer", asked.answer)
+        listed = self._read_aliases(f"{place}.answer_aliases", asked)
+        evidence = tuple(self._find_evidence(f"{place}.source_session", asked, days))
         is_trap = asked.category == ADVERSARIAL
-        facts = () if is_trap else _facts(asked, listed)
+        facts = () if is_trap else _collect_facts(asked, listed)
         return Item(
             id=f"q{number:03}",
             text=asked.question,
@@ -175,79 +178,87 @@ class _Reader:
                 category=asked.category,
                 expects=Expects.ABSTAIN if is_trap else Expects.ANSWER,
                 evidence=evidence,
-                aliases=tuple(_other_wordings(asked, facts)),
-                distractors=tuple(_traps(asked, listed)) if is_trap else (),
+                aliases=tuple(_list_aliases(asked, facts)),
+                distractors=tuple(_find_traps(asked, listed)) if is_trap else (),
                 facts=facts,
                 source=asked.id,
             ),
             known_from=len(days),
         )
 
-    def _listed(self, place: str, asked: _Asked) -> list[tuple[str, ...]]:
+    def _read_aliases(self, place: str, asked: _PersonaJsonQuestion) -> list[tuple[str, ...]]:
         """The aliases as lists of wordings: each inner list, or the flat one whole."""
         told = asked.answer_aliases
         if told is None:
-            if not words(asked.answer):
-                raise self._wrong(place, f"the answer {asked.answer!r} needs a wording in words")
+            if not split_words(asked.answer):
+                raise self._make_error(
+                    place, f"the answer {asked.answer!r} needs a wording in words"
+                )
             return []
         flat = [each for each in told if isinstance(each, str)]
         if flat and len(flat) < len(told):
-            raise self._wrong(place, "mixes wordings and lists of them")
+            raise self._make_error(place, "mixes wordings and lists of them")
         listed = [tuple(flat)] if flat else [tuple(each) for each in told]
         if not listed or not all(listed):
-            raise self._wrong(place, "is empty; leave it out, and the answer is its only wording")
+            raise self._make_error(
+                place, "is empty; leave it out, and the answer is its only wording"
+            )
         for wording in (one for each in listed for one in each):
-            if not words(wording):
-                raise self._wrong(place, f"{wording!r} holds no word to look for")
+            if not split_words(wording):
+                raise self._make_error(place, f"{wording!r} holds no word to look for")
         return [tuple(dict.fromkeys(each)) for each in listed]
 
-    def _evidence(self, place: str, asked: _Asked, days: Mapping[str, int]) -> Iterator[Evidence]:
+    def _find_evidence(
+        self, place: str, asked: _PersonaJsonQuestion, days: Mapping[str, int]
+    ) -> Iterator[Evidence]:
         told = asked.source_session
         if told is None or told.strip() == NOWHERE:
             return
         for name in dict.fromkeys(part.strip() for part in told.split(",")):
             if name not in days:
-                raise self._wrong(place, f"no session is called {name!r}")
+                raise self._make_error(place, f"no session is called {name!r}")
             yield Evidence(day=days[name])
 
-    def _distinct(self, place: str, key: str, names: Sequence[str]) -> None:
+    def _check_distinct(self, place: str, key: str, names: Sequence[str]) -> None:
         for number, name in enumerate(names):
-            self._said(f"{place}[{number}].{key}", name)
+            self._check_text(f"{place}[{number}].{key}", name)
         if twice := [name for name, count in Counter(names).items() if count > 1]:
-            raise self._wrong(place, f"two have the {key} {twice[0]!r}")
+            raise self._make_error(place, f"two have the {key} {twice[0]!r}")
 
-    def _said(self, place: str, text: str) -> None:
+    def _check_text(self, place: str, text: str) -> None:
         if not text.strip():
-            raise self._wrong(place, "is empty")
+            raise self._make_error(place, "is empty")
 
-    def _wrong(self, place: str, problem: str) -> Malformed:
+    def _make_error(self, place: str, problem: str) -> Malformed:
         return Malformed(f"{self._path}, {place}", problem)
 
 
-def _facts(asked: _Asked, listed: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+def _collect_facts(
+    asked: _PersonaJsonQuestion, listed: Sequence[tuple[str, ...]]
+) -> tuple[tuple[str, ...], ...]:
     """What a complete answer holds, each fact in any of its wordings."""
     if not listed:
         return ((asked.answer,),)
     is_flat = asked.answer_aliases is not None and isinstance(asked.answer_aliases[0], str)
     if asked.category != MULTI_HOP or not is_flat:
         return tuple(listed)
-    whole = words(asked.answer)
-    parts = [one for one in listed[0] if words(one) != whole]
-    if len(parts) > 1 and all(contains(asked.answer, part) for part in parts):
-        return tuple(_grouped(parts))
+    whole = split_words(asked.answer)
+    parts = [one for one in listed[0] if split_words(one) != whole]
+    if len(parts) > 1 and all(contains_phrase(asked.answer, part) for part in parts):
+        return tuple(_group_parts(parts))
     return tuple(listed)
 
 
-def _other_wordings(asked: _Asked, facts: Sequence[tuple[str, ...]]) -> Iterator[str]:
+def _list_aliases(asked: _PersonaJsonQuestion, facts: Sequence[tuple[str, ...]]) -> Iterator[str]:
     """Those of the whole answer: where it holds several facts, none of their wordings is one."""
     return (one for fact in facts if len(facts) == 1 for one in fact if one != asked.answer)
 
 
-def _grouped(parts: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _group_parts(parts: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """The parts, longest first, each with those that are a piece of it."""
     groups: list[list[str]] = []
-    for part in sorted(parts, key=lambda one: -len(words(one))):
-        home = next((group for group in groups if contains(group[0], part)), None)
+    for part in sorted(parts, key=lambda one: -len(split_words(one))):
+        home = next((group for group in groups if contains_phrase(group[0], part)), None)
         if home is None:
             groups.append([part])
         else:
@@ -255,10 +266,10 @@ def _grouped(parts: Sequence[str]) -> Iterator[tuple[str, ...]]:
     return map(tuple, groups)
 
 
-def _traps(asked: _Asked, listed: Sequence[tuple[str, ...]]) -> Iterator[str]:
+def _find_traps(asked: _PersonaJsonQuestion, listed: Sequence[tuple[str, ...]]) -> Iterator[str]:
     """The aliases that name the bait."""
     for wording in (one for each in listed for one in each):
-        if _DENIALS.isdisjoint(words(wording)) and not contains(asked.answer, wording):
+        if _DENIALS.isdisjoint(split_words(wording)) and not contains_phrase(asked.answer, wording):
             yield wording
 
 

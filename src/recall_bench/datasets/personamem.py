@@ -29,9 +29,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from recall_bench.core.history import Episode, Turn, story_day
-from recall_bench.core.question import Item, Scenario, Truth, opaque_id
-from recall_bench.datasets.public import Erratum, OneByOne, PublicDataset, refuse_corrections
+from recall_bench.core.history import Episode, Turn, compute_story_date
+from recall_bench.core.question import Item, Scenario, Truth, hash_question_id
+from recall_bench.datasets.public import Erratum, LazyScenarios, PublicDataset, refuse_corrections
 from recall_bench.errors import Malformed, UsageError
 
 EPOCH = date(2024, 1, 1)
@@ -40,7 +40,7 @@ EPOCH = date(2024, 1, 1)
 _SIZES = {"32k": "32k", "128k": "128k", "1m": "1M"}
 """Our spelling of a size, and that of the file names."""
 
-_ASKED = ("user_question_or_message", "question")
+_QUESTION_COLUMNS = ("user_question_or_message", "question")
 """The column of the question: as released, and as in the samples before."""
 _COLUMNS = (
     "question_id",
@@ -88,7 +88,7 @@ _ERRATA = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _PersonaMemQuestion:
     """One row of the questions."""
 
     place: str
@@ -105,63 +105,63 @@ class _Asked:
 def load(path: Path, layers: Mapping[str, Path], *, size: str) -> Sequence[Scenario]:
     """Read the questions and the contexts beside them: `path` is their folder, or the questions."""
     refuse_corrections("personamem", layers)
-    questions = _questions_file(path, size)
-    contexts = _Contexts(_contexts_file(questions, size))
-    cuts: dict[str, dict[int, list[_Asked]]] = {}
-    for asked in _rows(questions):
+    questions = _find_questions_file(path, size)
+    contexts = _SharedContexts(_find_contexts_file(questions, size))
+    cuts: dict[str, dict[int, list[_PersonaMemQuestion]]] = {}
+    for asked in _read_rows(questions):
         if asked.context not in contexts:
             raise Malformed(asked.place, f"its context {asked.context!r} is not in {contexts.path}")
         cuts.setdefault(asked.context, {}).setdefault(asked.end, []).append(asked)
     groups = [group for ends in cuts.values() for group in ends.values()]
-    return OneByOne(len(groups), lambda number: _scenario(groups[number], contexts))
+    return LazyScenarios(len(groups), lambda number: _build_scenario(groups[number], contexts))
 
 
-def _scenario(group: list[_Asked], contexts: "_Contexts") -> Scenario:
+def _build_scenario(group: list[_PersonaMemQuestion], contexts: "_SharedContexts") -> Scenario:
     first = group[0]
-    messages = contexts.messages(first.context)
+    messages = contexts.read_messages(first.context)
     if not 0 < first.end <= len(messages):
         raise Malformed(first.place, f"cuts at {first.end} a context of {len(messages)} messages")
     where = f"{contexts.path}, context {first.context}"
-    episodes = tuple(_episodes(where, messages[: first.end]))
+    episodes = tuple(_build_episodes(where, messages[: first.end]))
     if not episodes:
         raise Malformed(first.place, f"cuts at {first.end}, before anything is said")
-    items = (_item(number, asked, episodes[-1].day) for number, asked in enumerate(group))
+    items = (_build_item(number, asked, episodes[-1].day) for number, asked in enumerate(group))
     return Scenario(
-        id=opaque_id(first.context, str(first.end)),
+        id=hash_question_id(first.context, str(first.end)),
         epoch=EPOCH,
         episodes=episodes,
         items=tuple(items),
     )
 
 
-def _episodes(where: str, messages: list[Any]) -> Iterator[Episode]:
+def _build_episodes(where: str, messages: list[Any]) -> Iterator[Episode]:
     day, turns = 0, list[Turn]()
     for number, message in enumerate(messages):
         match message:
             case {"role": "system", "content": str()}:
                 if turns:
                     day += 1
-                    yield _episode(day, turns)
+                    yield _build_episode(day, turns)
                     turns = []
             case {"role": str(role), "content": str(said)} if role in _SPEAKERS:
                 turns.append(Turn(speaker=role, text=said))
             case _:
                 raise Malformed(where, f"message {number + 1} has no known role and text")
     if turns:
-        yield _episode(day + 1, turns)
+        yield _build_episode(day + 1, turns)
 
 
-def _episode(day: int, turns: list[Turn]) -> Episode:
+def _build_episode(day: int, turns: list[Turn]) -> Episode:
     return Episode(
         id=f"session-{day:03}",
         day=day,
-        at=story_day(EPOCH, day),
+        at=compute_story_date(EPOCH, day),
         text="\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns),
         turns=tuple(turns),
     )
 
 
-def _item(number: int, asked: _Asked, last_day: int) -> Item:
+def _build_item(number: int, asked: _PersonaMemQuestion, last_day: int) -> Item:
     return Item(
         id=f"q{number:03}",
         text=asked.text,
@@ -176,24 +176,24 @@ def _item(number: int, asked: _Asked, last_day: int) -> Item:
     )
 
 
-class _Contexts:
+class _SharedContexts:
     """The shared contexts, one a line, of which the last one asked for is kept."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._offsets: dict[str, int] = {}
         self._kept: tuple[str, list[Any]] | None = None
-        with _readable(path) as file:
+        with _open_file(path) as file:
             self._index(file)
 
     def __contains__(self, name: str) -> bool:
         return name in self._offsets
 
-    def messages(self, name: str) -> list[Any]:
+    def read_messages(self, name: str) -> list[Any]:
         """All messages of the context."""
         kept = self._kept
         if kept is None or kept[0] != name:
-            kept = self._kept = (name, self._decoded(name))
+            kept = self._kept = (name, self._decode(name))
         return kept[1]
 
     def _index(self, file: BinaryIO) -> None:
@@ -209,8 +209,8 @@ class _Contexts:
                 raise Malformed(f"{self.path}, line {number}", "is not a context under its id")
             offset += len(line)
 
-    def _decoded(self, name: str) -> list[Any]:
-        with _readable(self.path) as file:
+    def _decode(self, name: str) -> list[Any]:
+        with _open_file(self.path) as file:
             file.seek(self._offsets[name])
             line = file.readline()
         where = f"{self.path}, context {name}"
@@ -224,38 +224,38 @@ class _Contexts:
         return messages
 
 
-def _rows(path: Path) -> Iterator[_Asked]:
-    with _readable(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
+def _read_rows(path: Path) -> Iterator[_PersonaMemQuestion]:
+    with _open_file(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
         reader = csv.DictReader(text)
         try:
-            column = _question_column(path, reader.fieldnames or ())
+            column = _find_question_column(path, reader.fieldnames or ())
             for row in reader:
-                yield _row(f"{path}, line {reader.line_num}", row, column)
+                yield _parse_row(f"{path}, line {reader.line_num}", row, column)
         except (UnicodeDecodeError, csv.Error) as error:
             raise Malformed(str(path), f"cannot be read as CSV ({error})") from error
 
 
-def _question_column(path: Path, columns: Sequence[str]) -> str:
+def _find_question_column(path: Path, columns: Sequence[str]) -> str:
     missing = [column for column in _COLUMNS if column not in columns]
-    asked = [column for column in _ASKED if column in columns]
+    asked = [column for column in _QUESTION_COLUMNS if column in columns]
     if missing or not asked:
-        wanted = ", ".join([*missing, *([] if asked else [" or ".join(_ASKED)])])
+        wanted = ", ".join([*missing, *([] if asked else [" or ".join(_QUESTION_COLUMNS)])])
         raise Malformed(str(path), f"lacks the columns of PersonaMem: {wanted}")
     return asked[0]
 
 
-def _row(place: str, row: Mapping[str, str | None], column: str) -> _Asked:
+def _parse_row(place: str, row: Mapping[str, str | None], column: str) -> _PersonaMemQuestion:
     told = {name: (row[name] or "").strip() for name in (*_COLUMNS, column)}
     if empty := [name for name, value in told.items() if not value]:
         raise Malformed(place, f"says nothing under {', '.join(empty)}")
-    options = _options(place, told["all_options"])
+    options = _parse_options(place, told["all_options"])
     right = told["correct_answer"].strip("() ").upper()
     if right not in options:
         raise Malformed(place, f"the right option {right!r} is not among {', '.join(options)}")
     end = told["end_index_in_shared_context"]
     if not end.isdecimal():
         raise Malformed(place, f"the cut {end!r} is not a count of messages")
-    return _Asked(
+    return _PersonaMemQuestion(
         place=place,
         id=told["question_id"],
         category=told["question_type"],
@@ -267,9 +267,9 @@ def _row(place: str, row: Mapping[str, str | None], column: str) -> _Asked:
     )
 
 
-def _options(place: str, written: str) -> dict[str, str]:
+def _parse_options(place: str, written: str) -> dict[str, str]:
     found: dict[str, str] = {}
-    for option in _listed(place, written):
+    for option in _parse_list(place, written):
         mark = _OPTION.match(option) if isinstance(option, str) else None
         if mark is None or mark[1].upper() in found or not option[mark.end() :].strip():
             raise Malformed(place, f"options begin with letters of their own; got {option!r:.60}")
@@ -279,7 +279,7 @@ def _options(place: str, written: str) -> dict[str, str]:
     return found
 
 
-def _listed(place: str, written: str) -> list[Any]:
+def _parse_list(place: str, written: str) -> list[Any]:
     for read in (json.loads, ast.literal_eval):
         try:
             listed = read(written)
@@ -290,9 +290,9 @@ def _listed(place: str, written: str) -> list[Any]:
     raise Malformed(place, "its options are no list, neither in JSON nor in Python")
 
 
-def _questions_file(path: Path, size: str) -> Path:
+def _find_questions_file(path: Path, size: str) -> Path:
     if path.is_dir():
-        return _found(path, (f"questions_{_SIZES[size]}.csv", "questions.csv"), size)
+        return _find_file(path, (f"questions_{_SIZES[size]}.csv", "questions.csv"), size)
     if not path.is_file():
         raise UsageError(f"there is no {path}; name the folder of PersonaMem's {size} files")
     other = _SIZED.search(path.name)
@@ -301,15 +301,15 @@ def _questions_file(path: Path, size: str) -> Path:
     return path
 
 
-def _contexts_file(questions: Path, size: str) -> Path:
+def _find_contexts_file(questions: Path, size: str) -> Path:
     name = questions.name.removesuffix(".gz").removesuffix(".csv")
     beside = name.replace("questions", "shared_contexts", 1)
     wanted = dict.fromkeys((beside, f"shared_contexts_{_SIZES[size]}", "shared_contexts"))
     names = tuple(f"{each}.jsonl" for each in wanted if each != name)
-    return _found(questions.parent, names, size)
+    return _find_file(questions.parent, names, size)
 
 
-def _found(folder: Path, names: Sequence[str], size: str) -> Path:
+def _find_file(folder: Path, names: Sequence[str], size: str) -> Path:
     for name in names:
         for path in (folder / name, folder / f"{name}.gz"):
             if path.is_file():
@@ -321,7 +321,7 @@ def _found(folder: Path, names: Sequence[str], size: str) -> Path:
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[BinaryIO]:
+def _open_file(path: Path) -> Iterator[BinaryIO]:
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             yield cast(BinaryIO, file)
@@ -329,7 +329,7 @@ def _readable(path: Path) -> Iterator[BinaryIO]:
         raise Malformed(str(path), f"cannot be read ({error})") from error
 
 
-def _dataset(size: str) -> PublicDataset:
+def _make_dataset(size: str) -> PublicDataset:
     return PublicDataset(
         name=f"personamem-{size}",
         family="personamem",
@@ -341,4 +341,4 @@ def _dataset(size: str) -> PublicDataset:
     )
 
 
-DATASETS: tuple[PublicDataset, ...] = tuple(map(_dataset, _SIZES))
+DATASETS: tuple[PublicDataset, ...] = tuple(map(_make_dataset, _SIZES))

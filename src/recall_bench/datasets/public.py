@@ -31,7 +31,7 @@ class Erratum:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layer:
+class CorrectionLayer:
     """A correction of the gold that somebody published: laid over it only when asked for."""
 
     name: str
@@ -55,10 +55,10 @@ class PublicDataset:
     notes: tuple[str, ...] = ()
     """What one should know before quoting a number, a sentence each."""
     errata: tuple[Erratum, ...] = ()
-    layers: tuple[Layer, ...] = ()
+    layers: tuple[CorrectionLayer, ...] = ()
 
 
-class OneByOne(Sequence[Scenario]):
+class LazyScenarios(Sequence[Scenario]):
     """Scenarios that are built when they are asked for, and not kept."""
 
     def __init__(self, size: int, build: Callable[[int], Scenario]) -> None:
@@ -79,13 +79,13 @@ class OneByOne(Sequence[Scenario]):
         chosen = self._places[place]
         if isinstance(chosen, int):
             return self._build(chosen)
-        return OneByOne(len(chosen), lambda number: self._build(chosen[number]))
+        return LazyScenarios(len(chosen), lambda number: self._build(chosen[number]))
 
     def __iter__(self) -> Iterator[Scenario]:
         return map(self._build, self._places)
 
 
-def file_by_file(
+def load_file_by_file(
     files: Sequence[Path],
     read: Callable[[Path], Sequence[Row]],
     build: Callable[[Path, Row], Scenario],
@@ -97,11 +97,11 @@ def file_by_file(
     rows_of = lru_cache(maxsize=1)(read)
     ends = list(accumulate(len(rows_of(path)) for path in files))
 
-    def built(number: int) -> Scenario:
+    def build_row(number: int) -> Scenario:
         place = bisect_right(ends, number)
         return build(files[place], rows_of(files[place])[number - ends[place]])
 
-    return OneByOne(ends[-1], built)
+    return LazyScenarios(ends[-1], build_row)
 
 
 def refuse_corrections(name: str, layers: Mapping[str, Path]) -> None:

@@ -17,8 +17,8 @@ from recall_bench.core.question import (
     Item,
     Truth,
 )
-from recall_bench.datasets.days import day_name, spelled
-from recall_bench.datasets.fields import Fields, mappings, nearest, shown
+from recall_bench.datasets.days import format_days, name_day_file
+from recall_bench.datasets.fields import Fields, describe_value, find_nearest, read_mappings
 from recall_bench.errors import BenchError, Malformed
 from recall_bench.yaml12 import Document
 
@@ -71,40 +71,40 @@ def parse_questions(
     """
     content = document.content
     if not isinstance(content, list) or not content:
-        what = "an empty list" if content == [] else shown(content)
+        what = "an empty list" if content == [] else describe_value(content)
         problems.append(Malformed(document.name, f"holds {what}; write a list of questions"))
         return ()
     told = None if days is None else frozenset(days)
     found: list[Item] = []
     strange: dict[str, list[Fields]] = {}
     first: dict[str, Fields] = {}
-    for fields in mappings(document, (), "question", content, problems):
-        item = _item(fields, told)
-        for key in _unknown_keys(fields):
+    for fields in read_mappings(document, (), "question", content, problems):
+        item = _parse_item(fields, told)
+        for key in _find_unknown_keys(fields):
             strange.setdefault(key, []).append(fields)
         if item.id and (other := first.setdefault(item.id, fields)) is not fields:
-            line = document.line(*other.path)
+            line = document.find_line(*other.path)
             fields.note(f"two questions have the id {item.id}, one on line {line}; rename one")
         if fields.is_sound:
             found.append(item)
-            warnings += _undeclared(fields, item, sessions)
+            warnings += _find_undeclared_sessions(fields, item, sessions)
     for key, where in strange.items():
         others = f", here and in {len(where) - 1} more" if len(where) > 1 else ""
-        warnings.append(f"{where[0].where(key)}: the key {key} is unknown and ignored{others}")
+        warnings.append(f"{where[0].locate(key)}: the key {key} is unknown and ignored{others}")
     return tuple(found)
 
 
-def _item(fields: Fields, days: frozenset[int] | None) -> Item:
+def _parse_item(fields: Fields, days: frozenset[int] | None) -> Item:
     """The question, to be used only if its fields are sound."""
-    relevant = fields.wholes("relevant_days")
-    known_until = fields.whole_or_none("irrelevant_after")
+    relevant = fields.read_ints("relevant_days")
+    known_until = fields.read_optional_int("irrelevant_after")
     item = Item(
-        id=fields.text("id"),
-        text=fields.text("question"),
-        truth=_truth(fields, relevant),
-        known_from=max((*relevant, fields.whole_or_none("answerable_from") or 0), default=0),
+        id=fields.read_text("id"),
+        text=fields.read_text("question"),
+        truth=_parse_truth(fields, relevant),
+        known_from=max((*relevant, fields.read_optional_int("answerable_from") or 0), default=0),
         known_until=known_until,
-        session=fields.text_or_none("query_session"),
+        session=fields.read_optional_text("query_session"),
     )
     _check_days(fields, relevant, days)
     if relevant and known_until is not None and known_until < item.known_from:
@@ -116,39 +116,39 @@ def _item(fields: Fields, days: frozenset[int] | None) -> Item:
     return item
 
 
-def _truth(fields: Fields, relevant: tuple[int, ...]) -> Truth:
-    reference = fields.text("answer")
-    category = fields.choice("category", CATEGORIES)
-    word = fields.choice_or_none("expected_disclosure", tuple(Disclosure))
+def _parse_truth(fields: Fields, relevant: tuple[int, ...]) -> Truth:
+    reference = fields.read_text("answer")
+    category = fields.read_choice("category", CATEGORIES)
+    word = fields.read_optional_choice("expected_disclosure", tuple(Disclosure))
     disclosure = Disclosure(word) if word else None
     return Truth(
         reference=reference,
         category=category,
-        difficulty=fields.choice("difficulty", DIFFICULTIES),
-        expects=expected(reference, category, disclosure),
-        evidence=_evidence(fields, relevant),
-        aliases=fields.texts("aliases"),
-        atoms=fields.texts("atoms"),
-        stale=fields.texts("stale"),
-        distractors=fields.texts("distractors"),
-        canaries=fields.texts("canaries"),
-        withheld=fields.texts("withheld"),
-        requires_synthesis=fields.flag("requires_synthesis"),
-        forbidden_sessions=fields.texts("forbidden_sessions"),
+        difficulty=fields.read_choice("difficulty", DIFFICULTIES),
+        expects=infer_expectation(reference, category, disclosure),
+        evidence=_parse_evidence(fields, relevant),
+        aliases=fields.read_texts("aliases"),
+        atoms=fields.read_texts("atoms"),
+        stale=fields.read_texts("stale"),
+        distractors=fields.read_texts("distractors"),
+        canaries=fields.read_texts("canaries"),
+        withheld=fields.read_texts("withheld"),
+        requires_synthesis=fields.read_flag("requires_synthesis"),
+        forbidden_sessions=fields.read_texts("forbidden_sessions"),
         disclosure=disclosure,
     )
 
 
-def _evidence(fields: Fields, relevant: tuple[int, ...]) -> tuple[Evidence, ...]:
+def _parse_evidence(fields: Fields, relevant: tuple[int, ...]) -> tuple[Evidence, ...]:
     """Where the answer is told: the sentences where the dataset gives them, else the days."""
     spans = tuple(
         Evidence(
-            day=span.whole("day"),
-            session=span.text_or_none("session"),
-            start=span.whole_or_none("start"),
-            end=span.whole_or_none("end"),
+            day=span.read_int("day"),
+            session=span.read_optional_text("session"),
+            start=span.read_optional_int("start"),
+            end=span.read_optional_int("end"),
         )
-        for span in fields.parts("evidence", "evidence")
+        for span in fields.read_parts("evidence", "evidence")
     )
     for span in spans:
         if span.day not in relevant:
@@ -160,7 +160,7 @@ def _evidence(fields: Fields, relevant: tuple[int, ...]) -> tuple[Evidence, ...]
     return spans or tuple(Evidence(day=day) for day in dict.fromkeys(relevant))
 
 
-def expected(reference: str, category: str, disclosure: Disclosure | None) -> Expects:
+def infer_expectation(reference: str, category: str, disclosure: Disclosure | None) -> Expects:
     """What a well-behaved system does, as far as the reference answer tells."""
     if disclosure is Disclosure.REFUSE:
         return Expects.WITHHOLD
@@ -179,25 +179,27 @@ def _check_days(fields: Fields, relevant: tuple[int, ...], days: frozenset[int] 
     absent = sorted({day for day in relevant if day >= 1} - days) if days is not None else []
     if absent:
         fields.note(
-            f"{fields.subject} needs {spelled(absent)}, which the history does not have; "
-            f"restore {day_name(absent[0])} or correct relevant_days",
+            f"{fields.subject} needs {format_days(absent)}, which the history does not have; "
+            f"restore {name_day_file(absent[0])} or correct relevant_days",
             "relevant_days",
         )
 
 
-def _unknown_keys(fields: Fields) -> Iterator[str]:
+def _find_unknown_keys(fields: Fields) -> Iterator[str]:
     """Keys nobody knows; one that looks like a slip for a known key is noted instead."""
     for key in fields.keys:
         if key in _KEYS or key in _IGNORED:
             continue
-        near = nearest(key, _KEYS, _SLIP)
+        near = find_nearest(key, _KEYS, _SLIP)
         if near is None:
             yield key
         else:
             fields.note(f"{fields.subject} has an unknown key {key}; did you mean {near}?", key)
 
 
-def _undeclared(fields: Fields, item: Item, sessions: Collection[str]) -> Iterator[str]:
+def _find_undeclared_sessions(
+    fields: Fields, item: Item, sessions: Collection[str]
+) -> Iterator[str]:
     """Sessions the persona does not have, where it says which it has."""
     named = {
         "query_session": [item.session] if item.session else [],
@@ -207,6 +209,6 @@ def _undeclared(fields: Fields, item: Item, sessions: Collection[str]) -> Iterat
         for name in names:
             if sessions and name not in sessions:
                 yield (
-                    f"{fields.where(key)}: {key} of {fields.subject} names {name}, "
+                    f"{fields.locate(key)}: {key} of {fields.subject} names {name}, "
                     "which the persona does not declare"
                 )

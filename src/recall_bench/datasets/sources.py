@@ -9,7 +9,7 @@ import msgspec
 from recall_bench.core.record import Record
 from recall_bench.errors import UsageError
 
-_FILE = Path(__file__).parent / "sources.toml"
+_SOURCES_FILE = Path(__file__).parent / "sources.toml"
 
 
 class SourceFile(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -26,7 +26,7 @@ class SourceFile(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The correction layer this file is, if it is not data."""
 
 
-class Listing(Record, frozen=True, kw_only=True):
+class FileListing(Record, frozen=True, kw_only=True):
     """A tree of files too many to name here, which its host lists at one revision."""
 
     url: str
@@ -37,7 +37,7 @@ class Listing(Record, frozen=True, kw_only=True):
     """What the listed paths lie under."""
 
 
-class Source(Record, frozen=True, kw_only=True, omit_defaults=True):
+class DatasetSource(Record, frozen=True, kw_only=True, omit_defaults=True):
     """All that is known of a dataset's publication."""
 
     licence: str
@@ -46,7 +46,7 @@ class Source(Record, frozen=True, kw_only=True, omit_defaults=True):
     homepage: str | None = None
     places: tuple[str, ...] = ()
     files: tuple[SourceFile, ...] = ()
-    listing: Listing | None = None
+    listing: FileListing | None = None
 
     @property
     def is_published(self) -> bool:
@@ -65,20 +65,20 @@ class Source(Record, frozen=True, kw_only=True, omit_defaults=True):
         known = [size for size in sizes if size is not None]
         return sum(known) if sizes and len(known) == len(sizes) else None
 
-    def urls_of(self, file: SourceFile) -> tuple[str, ...]:
+    def list_urls(self, file: SourceFile) -> tuple[str, ...]:
         """Every address the file was published at, best first."""
         return file.urls or tuple(f"{place}/{file.name}" for place in self.places)
 
 
 @cache
-def sources() -> dict[str, Source]:
+def load_sources() -> dict[str, DatasetSource]:
     """Every dataset's source, by its name in the catalogue."""
-    raw = tomllib.loads(_FILE.read_text(encoding="utf-8"))
-    return msgspec.convert(raw, dict[str, Source])
+    raw = tomllib.loads(_SOURCES_FILE.read_text(encoding="utf-8"))
+    return msgspec.convert(raw, dict[str, DatasetSource])
 
 
-def source_of(name: str) -> Source:
+def find_source(name: str) -> DatasetSource:
     """The source of the dataset of this name; UsageError if there is none."""
-    if name not in sources():
+    if name not in load_sources():
         raise UsageError(f"no source is known for {name!r}; give its files with --data")
-    return sources()[name]
+    return load_sources()[name]

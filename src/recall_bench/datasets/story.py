@@ -4,7 +4,7 @@ from datetime import date
 from pathlib import Path
 
 from recall_bench.core.record import Record
-from recall_bench.datasets.fields import Fields, raise_noted, shown
+from recall_bench.datasets.fields import Fields, describe_value, raise_problems
 from recall_bench.datasets.identity import Persona, Session, read_persona
 from recall_bench.datasets.layout import Layout
 from recall_bench.errors import BenchError, Malformed, UsageError
@@ -56,7 +56,7 @@ class Story(Record, frozen=True, kw_only=True, omit_defaults=True):
     has_gaps: bool = False
     """Whether days without a file are meant, although an arc is active."""
 
-    def active(self, day: int) -> tuple[str, ...]:
+    def list_active_arcs(self, day: int) -> tuple[str, ...]:
         """Ids of the arcs that go on that day, in file order."""
         return tuple(arc.id for arc in self.arcs if arc.is_active(day))
 
@@ -79,7 +79,7 @@ def read_story(folder: Path, arcs: str) -> Story:
     problems: list[BenchError] = []
     document = read_document(layout.arcs_file, name=layout.name(layout.arcs_file))
     story = parse_story(document, persona, problems, [])
-    raise_noted(problems)
+    raise_problems(problems)
     assert story is not None  # noqa: S101 - nothing was noted, so there is one
     return story
 
@@ -92,16 +92,16 @@ def parse_story(
     The persona lends its sessions and its epoch; without one the story has neither.
     """
     if not isinstance(document.content, dict):
-        what = shown(document.content)
+        what = describe_value(document.content)
         problems.append(
             Malformed(document.name, f"holds {what}; write a mapping with a list called arcs")
         )
         return None
     fields = Fields(document, (), "the story", problems)
-    epoch = fields.date_or_none("epoch") or (persona and persona.epoch) or EPOCH
-    sessions = _merged(persona.sessions if persona else (), fields, warnings)
-    has_gaps = fields.flag("gaps")
-    arcs = tuple(_arcs(fields, warnings))
+    epoch = fields.read_optional_date("epoch") or (persona and persona.epoch) or EPOCH
+    sessions = _merge_sessions(persona.sessions if persona else (), fields, warnings)
+    has_gaps = fields.read_flag("gaps")
+    arcs = tuple(_parse_arcs(fields, warnings))
     last = max((arc.end_day for arc in arcs), default=1)
     if last > (date.max - epoch).days:
         fields.note(f"its day {last} is no date any more, counted from {epoch}; correct either")
@@ -110,34 +110,34 @@ def parse_story(
     return Story(epoch=epoch, sessions=sessions, arcs=arcs, has_gaps=has_gaps)
 
 
-def _merged(
+def _merge_sessions(
     declared: tuple[Session, ...], story: Fields, warnings: list[str]
 ) -> tuple[Session, ...]:
     """The persona's sessions; those the story lists are open just when the story says."""
     found = {session.id: session for session in declared}
-    for fields in story.parts("sessions", "session"):
-        name = fields.text("id")
-        first_day = fields.whole_or_none("firstDay")
-        last_day = fields.whole_or_none("lastDay")
+    for fields in story.read_parts("sessions", "session"):
+        name = fields.read_text("id")
+        first_day = fields.read_optional_int("firstDay")
+        last_day = fields.read_optional_int("lastDay")
         if name in found:
-            found[name] = found[name].but(first_day=first_day, last_day=last_day)
+            found[name] = found[name].replace(first_day=first_day, last_day=last_day)
         elif declared and name:
             warnings.append(
-                f"{fields.where()}: session {name} is not one of the persona's and is ignored"
+                f"{fields.locate()}: session {name} is not one of the persona's and is ignored"
             )
     return tuple(found.values())
 
 
-def _arcs(story: Fields, warnings: list[str]) -> list[Arc]:
+def _parse_arcs(story: Fields, warnings: list[str]) -> list[Arc]:
     if not story.has("arcs"):
         story.note("the story has no list called arcs; add one")
         return []
     found: list[Arc] = []
     names: set[str] = set()
-    for fields in story.parts("arcs", "arc"):
-        arc = _arc(fields, warnings)
+    for fields in story.read_parts("arcs", "arc"):
+        arc = _parse_arc(fields, warnings)
         if arc is not None and arc.id in names:
-            warnings.append(f"{fields.where()}: two arcs are called {arc.id}; rename one")
+            warnings.append(f"{fields.locate()}: two arcs are called {arc.id}; rename one")
         if arc is not None:
             names.add(arc.id)
             found.append(arc)
@@ -146,26 +146,26 @@ def _arcs(story: Fields, warnings: list[str]) -> list[Arc]:
     return found
 
 
-def _arc(fields: Fields, warnings: list[str]) -> Arc | None:
+def _parse_arc(fields: Fields, warnings: list[str]) -> Arc | None:
     arc = Arc(
-        id=fields.text("id"),
-        type=fields.choice("type", ARC_TYPES),
-        title=fields.text("title"),
-        description=fields.text("description"),
-        start_day=_day(fields, "startDay"),
-        end_day=_day(fields, "endDay"),
+        id=fields.read_text("id"),
+        type=fields.read_choice("type", ARC_TYPES),
+        title=fields.read_text("title"),
+        description=fields.read_text("description"),
+        start_day=_parse_day(fields, "startDay"),
+        end_day=_parse_day(fields, "endDay"),
         directives=tuple(
-            Directive(day=part.whole("day"), event=part.text("event"))
-            for part in fields.parts("directives", f"directive of {fields.subject},")
+            Directive(day=part.read_int("day"), event=part.read_text("event"))
+            for part in fields.read_parts("directives", f"directive of {fields.subject},")
         ),
-        primary_session=fields.text_or_none("primarySession"),
-        referenced_sessions=fields.texts("referencedSessions"),
-        participants=fields.texts("participants"),
-        forbidden_sessions=fields.texts("forbiddenSessions"),
-        wrong_day=fields.whole_or_none("wrongDay"),
-        corrected_day=fields.whole_or_none("correctedDay"),
-        wrong_belief=fields.text_or_none("wrongBelief"),
-        corrected_belief=fields.text_or_none("correctedBelief"),
+        primary_session=fields.read_optional_text("primarySession"),
+        referenced_sessions=fields.read_texts("referencedSessions"),
+        participants=fields.read_texts("participants"),
+        forbidden_sessions=fields.read_texts("forbiddenSessions"),
+        wrong_day=fields.read_optional_int("wrongDay"),
+        corrected_day=fields.read_optional_int("correctedDay"),
+        wrong_belief=fields.read_optional_text("wrongBelief"),
+        corrected_belief=fields.read_optional_text("correctedBelief"),
     )
     if not fields.is_sound:
         return None
@@ -180,9 +180,9 @@ def _arc(fields: Fields, warnings: list[str]) -> Arc | None:
     return arc if fields.is_sound else None
 
 
-def _day(fields: Fields, key: str) -> int:
+def _parse_day(fields: Fields, key: str) -> int:
     before = len(fields.problems)
-    day = fields.whole(key)
+    day = fields.read_int(key)
     if day < 1 and len(fields.problems) == before:
         fields.note(f"{key} of {fields.subject} is {day}; the first story day is 1", key)
     return day
@@ -193,7 +193,7 @@ def _check_correction(fields: Fields, warnings: list[str]) -> None:
         if not fields.has(key):
             fields.note(f"{fields.subject} is a correction and has no {key}; add the day")
     warnings.extend(
-        f"{fields.where()}: {fields.subject} is a correction and has no {key}"
+        f"{fields.locate()}: {fields.subject} is a correction and has no {key}"
         for key in ("wrongBelief", "correctedBelief")
         if not fields.has(key)
     )

@@ -15,8 +15,8 @@ import msgspec
 
 from recall_bench.core.history import Turn
 from recall_bench.core.record import Record
-from recall_bench.datasets.days import file_text
-from recall_bench.datasets.fields import Fields, raise_noted, shown
+from recall_bench.datasets.days import read_file_text
+from recall_bench.datasets.fields import Fields, describe_value, raise_problems
 from recall_bench.datasets.layout import Layout
 from recall_bench.errors import BenchError, Malformed, UsageError
 from recall_bench.yaml12 import read_document
@@ -46,14 +46,14 @@ class ToolDay(Record, frozen=True, kw_only=True, omit_defaults=True):
     persona: str | None = None
 
 
-class Conversation(Record, frozen=True, kw_only=True):
+class DayConversation(Record, frozen=True, kw_only=True):
     """The dialogue of one day; speakers are `user` and `assistant`."""
 
     day: int
     turns: tuple[Turn, ...]
 
 
-class _Message(msgspec.Struct):
+class _TranscriptMessage(msgspec.Struct):
     role: str
     content: str
 
@@ -68,37 +68,37 @@ class TranscriptFile:
     """As messages show it."""
 
 
-def tool_calls(folder: Path, arcs: str) -> Iterator[ToolDay]:
+def load_tool_calls(folder: Path, arcs: str) -> Iterator[ToolDay]:
     """The tool calls of a story, day by day; UsageError if it has none, Malformed as met."""
     layout = Layout(folder, arcs)
     if not layout.tools.is_dir():
-        raise _none(layout, layout.tools, "tool calls")
-    return map(read_tool_calls, tool_call_files(layout))
+        raise _make_absence_error(layout, layout.tools, "tool calls")
+    return map(read_tool_calls, list_tool_call_files(layout))
 
 
-def conversations(folder: Path, arcs: str) -> Iterator[Conversation]:
+def load_conversations(folder: Path, arcs: str) -> Iterator[DayConversation]:
     """The conversations of a story, day by day; UsageError if it has none, Malformed as met."""
     layout = Layout(folder, arcs)
     if not layout.conversations.is_dir():
-        raise _none(layout, layout.conversations, "conversations")
-    return map(read_conversation, conversation_files(layout))
+        raise _make_absence_error(layout, layout.conversations, "conversations")
+    return map(read_conversation, list_conversation_files(layout))
 
 
-def tool_call_files(layout: Layout) -> list[TranscriptFile]:
+def list_tool_call_files(layout: Layout) -> list[TranscriptFile]:
     """The files of a folder of tool calls that is there, in story order."""
-    return _files(layout, layout.tools, _TOOLS)
+    return _list_files(layout, layout.tools, _TOOLS)
 
 
-def conversation_files(layout: Layout) -> list[TranscriptFile]:
+def list_conversation_files(layout: Layout) -> list[TranscriptFile]:
     """The files of a folder of conversations that is there, in story order."""
-    return _files(layout, layout.conversations, _CONVERSATION)
+    return _list_files(layout, layout.conversations, _CONVERSATION)
 
 
-def _none(layout: Layout, folder: Path, what: str) -> UsageError:
+def _make_absence_error(layout: Layout, folder: Path, what: str) -> UsageError:
     return UsageError(f"{layout.name(folder)} does not exist; {layout.arcs} has no {what}")
 
 
-def _files(layout: Layout, folder: Path, pattern: re.Pattern[str]) -> list[TranscriptFile]:
+def _list_files(layout: Layout, folder: Path, pattern: re.Pattern[str]) -> list[TranscriptFile]:
     found: dict[int, Path] = {}
     for path in sorted(folder.iterdir()):
         match = pattern.fullmatch(path.name)
@@ -118,11 +118,12 @@ def read_tool_calls(file: TranscriptFile) -> ToolDay:
     day, document = file.day, read_document(file.path, name=file.name)
     if not isinstance(document.content, dict):
         raise Malformed(
-            file.name, f"holds {shown(document.content)}; write a mapping with a calls list"
+            file.name,
+            f"holds {describe_value(document.content)}; write a mapping with a calls list",
         )
     problems: list[BenchError] = []
     fields = Fields(document, (), "the file", problems)
-    if fields.whole("day") != day and fields.is_sound:
+    if fields.read_int("day") != day and fields.is_sound:
         fields.note(f"the day is not {day}, as the name says; correct one of the two", "day")
     if not fields.has("calls"):
         fields.note("the file has no list called calls; add it")
@@ -130,30 +131,34 @@ def read_tool_calls(file: TranscriptFile) -> ToolDay:
         day=day,
         calls=tuple(
             ToolCall(
-                session=call.text("session"), tool=call.text("tool"), content=call.text("content")
+                session=call.read_text("session"),
+                tool=call.read_text("tool"),
+                content=call.read_text("content"),
             )
-            for call in fields.parts("calls", "call")
+            for call in fields.read_parts("calls", "call")
         ),
-        dated=fields.date_or_none("date"),
-        day_of_week=fields.text_or_none("day_of_week"),
-        persona=fields.text_or_none("persona"),
+        dated=fields.read_optional_date("date"),
+        day_of_week=fields.read_optional_text("day_of_week"),
+        persona=fields.read_optional_text("persona"),
     )
-    raise_noted(problems)
+    raise_problems(problems)
     return found
 
 
-def read_conversation(file: TranscriptFile) -> Conversation:
+def read_conversation(file: TranscriptFile) -> DayConversation:
     """The dialogue in a file; Malformed where it departs from the format or is empty."""
-    text = file_text(file.path, file.name, "utf-8-sig")
-    turns = (_json_turns if file.path.suffix == ".json" else _markdown_turns)(text, file.name)
+    text = read_file_text(file.path, file.name, "utf-8-sig")
+    turns = (_parse_json_turns if file.path.suffix == ".json" else _parse_markdown_turns)(
+        text, file.name
+    )
     if not turns:
         raise Malformed(file.name, "holds no turn; add one or remove the file")
-    return Conversation(day=file.day, turns=turns)
+    return DayConversation(day=file.day, turns=turns)
 
 
-def _json_turns(text: str, name: str) -> tuple[Turn, ...]:
+def _parse_json_turns(text: str, name: str) -> tuple[Turn, ...]:
     try:
-        messages = msgspec.json.decode(text, type=list[_Message])
+        messages = msgspec.json.decode(text, type=list[_TranscriptMessage])
     except msgspec.DecodeError as error:
         raise Malformed(name, f"is not a list of role and content ({error}); correct it") from error
     for index, message in enumerate(messages):
@@ -164,7 +169,7 @@ def _json_turns(text: str, name: str) -> tuple[Turn, ...]:
     return tuple(Turn(speaker=message.role, text=message.content) for message in messages)
 
 
-def _markdown_turns(text: str, name: str) -> tuple[Turn, ...]:
+def _parse_markdown_turns(text: str, name: str) -> tuple[Turn, ...]:
     before, *parts = _LABEL.split(text)
     if before.strip():
         raise Malformed(

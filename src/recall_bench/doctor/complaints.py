@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from recall_bench.core.diagnosis import Complaint, Health
+from recall_bench.core.diagnosis import DoctorFinding, SystemHealth
 from recall_bench.core.memory import Clock, SystemCard
-from recall_bench.doctor.sitting import Sat
+from recall_bench.doctor.sitting import ProbeResult
 from recall_bench.testing.report import CheckResult, ContractReport, Outcome
 
 _HARMLESS = {"order", "finalize", "asking", "unicode", "large-day"}
@@ -24,34 +24,34 @@ HEAVIER_BY = 1_000_000
 """The last third of the days adds so many times what the third before it added, and so much."""
 
 
-def of_contract(report: ContractReport) -> Iterator[Complaint]:
+def check_contract_report(report: ContractReport) -> Iterator[DoctorFinding]:
     """Every clause of the contract that is broken."""
     for check in report.checks:
         if check.outcome is Outcome.FAILED:
-            yield _breach(check)
+            yield _make_finding(check)
 
 
-def _breach(check: CheckResult) -> Complaint:
-    health = Health.SUSPECT if check.name in _HARMLESS else Health.INVALID
-    return Complaint(check=check.name, health=health, message=check.message)
+def _make_finding(check: CheckResult) -> DoctorFinding:
+    health = SystemHealth.SUSPECT if check.name in _HARMLESS else SystemHealth.INVALID
+    return DoctorFinding(check=check.name, health=health, message=check.message)
 
 
-def of_empty(empty: Sat, none: Sat) -> Iterator[Complaint]:
+def check_empty_memory(empty: ProbeResult, none: ProbeResult) -> Iterator[DoctorFinding]:
     """Knowing, or inventing, what it was never told."""
     asked = len(empty.replies)
     if empty.known > none.known + max(1, asked // 20):
-        yield Complaint(
+        yield DoctorFinding(
             check="empty-control",
-            health=Health.INVALID,
+            health=SystemHealth.INVALID,
             message=(
                 f"it knew {empty.known} of {asked} answers before it was told anything, where "
                 f"silence gets {none.known} right; see what an earlier memory left behind"
             ),
         )
     if empty.invented > INVENTS * asked:
-        yield Complaint(
+        yield DoctorFinding(
             check="empty-control",
-            health=Health.SUSPECT,
+            health=SystemHealth.SUSPECT,
             message=(
                 f"it made up {empty.invented} of {asked} answers about a story it was never told; "
                 "its hallucination rate will say more about its words than about its memory"
@@ -59,48 +59,50 @@ def of_empty(empty: Sat, none: Sat) -> Iterator[Complaint]:
         )
 
 
-def of_bracket(fed: Sat, controls: Mapping[str, Sat]) -> Iterator[Complaint]:
+def check_controls(
+    fed: ProbeResult, controls: Mapping[str, ProbeResult]
+) -> Iterator[DoctorFinding]:
     """A score below what chance and silence reach, or above what can be known."""
     floor = max(("none", "random"), key=lambda name: controls[name].mean)
     if fed.mean <= controls[floor].mean:
-        yield Complaint(
+        yield DoctorFinding(
             check="random-control",
-            health=Health.SUSPECT,
+            health=SystemHealth.SUSPECT,
             message=(
                 f"it scores {fed.mean:.2f} of 6 where the control {floor!r} scores "
                 f"{controls[floor].mean:.2f}: what it was told does not help it"
             ),
         )
     if fed.mean > controls["oracle"].mean:
-        yield Complaint(
+        yield DoctorFinding(
             check="oracle-control",
-            health=Health.INVALID,
+            health=SystemHealth.INVALID,
             message=(
                 f"it scores {fed.mean:.2f} of 6 where one who is told where the answers are "
                 f"scores {controls['oracle'].mean:.2f}; it must know the references"
             ),
         )
     if fed.faults:
-        yield Complaint(
+        yield DoctorFinding(
             check="answers",
-            health=Health.INVALID,
+            health=SystemHealth.INVALID,
             message=f"it failed at {len(fed.faults)} questions of the story, first with "
             f"{fed.faults[0]}",
         )
 
 
-def changed_share(fed: Sat, shuffled: Sat) -> float:
+def measure_changes(fed: ProbeResult, shuffled: ProbeResult) -> float:
     """The part of the answers that another order of dates changes."""
     pairs = list(zip(fed.replies, shuffled.replies, strict=True))
     return sum(before != after for before, after in pairs) / max(1, len(pairs))
 
 
-def of_dates(card: SystemCard, share: float) -> Iterator[Complaint]:
+def check_date_use(card: SystemCard, share: float) -> Iterator[DoctorFinding]:
     """Dates that it is told and that make no difference, although it says they do."""
     if card.clock is Clock.NATIVE and share == 0:
-        yield Complaint(
+        yield DoctorFinding(
             check="shuffled-time",
-            health=Health.SUSPECT,
+            health=SystemHealth.SUSPECT,
             message=(
                 "it declares that it knows dates natively, but every answer stays the same when "
                 "each day gets the date of another; see that the date is passed on"
@@ -108,15 +110,15 @@ def of_dates(card: SystemCard, share: float) -> Iterator[Complaint]:
         )
 
 
-def of_pace(seconds: Sequence[float | None]) -> Iterator[Complaint]:
+def check_latency(seconds: Sequence[float | None]) -> Iterator[DoctorFinding]:
     """Answers that take longer and longer as the story grows, few days as it has."""
     early, late = seconds[0], seconds[-1]
     if early is None or late is None:
         return
     if late > SLOWER * early and late - early > SLOWER_BY_S:
-        yield Complaint(
+        yield DoctorFinding(
             check="latency",
-            health=Health.SUSPECT,
+            health=SystemHealth.SUSPECT,
             message=(
                 f"an answer took {1000 * early:.0f} ms after the first quarter of the days and "
                 f"{1000 * late:.0f} ms after the last; over a thousand days it may not answer in "
@@ -125,13 +127,13 @@ def of_pace(seconds: Sequence[float | None]) -> Iterator[Complaint]:
         )
 
 
-def of_growth(sizes: Sequence[int]) -> Iterator[Complaint]:
+def check_growth(sizes: Sequence[int]) -> Iterator[DoctorFinding]:
     """An index that grows faster than the story."""
     before, last = sizes[-2] - sizes[-3], sizes[-1] - sizes[-2]
     if last > HEAVIER * max(before, 1) and last > HEAVIER_BY:
-        yield Complaint(
+        yield DoctorFinding(
             check="index-growth",
-            health=Health.SUSPECT,
+            health=SystemHealth.SUSPECT,
             message=(
                 f"its files grew by {last / 1e6:.1f} MB in the last quarter of the days and by "
                 f"{before / 1e6:.1f} MB in the one before"
@@ -139,9 +141,9 @@ def of_growth(sizes: Sequence[int]) -> Iterator[Complaint]:
         )
 
 
-def health_of(complaints: Sequence[Complaint]) -> Health:
+def derive_health(complaints: Sequence[DoctorFinding]) -> SystemHealth:
     """The worst of them."""
     found = {complaint.health for complaint in complaints}
-    if Health.INVALID in found:
-        return Health.INVALID
-    return Health.SUSPECT if found else Health.VALID
+    if SystemHealth.INVALID in found:
+        return SystemHealth.INVALID
+    return SystemHealth.SUSPECT if found else SystemHealth.VALID

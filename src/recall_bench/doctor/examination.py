@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import median
 
-from recall_bench.core.diagnosis import Complaint, Diagnosis, Health
+from recall_bench.core.diagnosis import Diagnosis, DoctorFinding, SystemHealth
 from recall_bench.core.history import Episode
 from recall_bench.core.memory import Asker, MemorySystem, SystemCard
 from recall_bench.core.question import BOUNDARY, Item, Scenario
 from recall_bench.core.reader import Reader
-from recall_bench.core.shuffle import shuffled
+from recall_bench.core.shuffle import shuffle
 from recall_bench.core.verdict import Judge
 from recall_bench.doctor import complaints
-from recall_bench.doctor.footprint import Footprint
-from recall_bench.doctor.sitting import Room, Sat
+from recall_bench.doctor.footprint import DiskFootprint
+from recall_bench.doctor.sitting import ProbeResult, StoryProbe
 from recall_bench.errors import SystemFault
 from recall_bench.testing.contract import check_system
 from recall_bench.testing.report import ContractReport
@@ -29,7 +29,7 @@ QUARTERS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clinic:
+class DoctorSetup:
     """What an examination takes: a small true story, its controls, a reader, a judge."""
 
     scenario: Scenario
@@ -40,14 +40,14 @@ class Clinic:
     code: str
     """Version and digest of the harness."""
 
-    def room(self, card: SystemCard, timeout_s: float) -> Room:
+    def make_probe(self, card: SystemCard, timeout_s: float) -> StoryProbe:
         """The questions that apply to the system, a spread of all there are."""
         last = self.scenario.last_day
         items = [item for item in self.scenario.items if item.is_open(last)]
-        items = [item for item in items if _applies(item, card)]
+        items = [item for item in items if _is_applicable(item, card)]
         step = max(1, len(items) // QUESTIONS)
         self.judge.study(self.scenario)
-        return Room(
+        return StoryProbe(
             scenario=self.scenario,
             items=tuple(items[::step][:QUESTIONS]),
             reader=self.reader,
@@ -57,82 +57,82 @@ class Clinic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Examined:
+class DoctorResult:
     """A diagnosis and what it rests on."""
 
     diagnosis: Diagnosis
     contract: ContractReport
 
 
-def _applies(item: Item, card: SystemCard) -> bool:
+def _is_applicable(item: Item, card: SystemCard) -> bool:
     return card.asker is not Asker.UNTOLD or item.truth.category != BOUNDARY
 
 
-async def examine(
+async def examine_system(
     system: MemorySystem,
-    clinic: Clinic,
-    files: Footprint,
+    clinic: DoctorSetup,
+    files: DiskFootprint,
     *,
     timeout_s: float,
     telling: Callable[[str], None] = lambda _: None,
-) -> Examined:
+) -> DoctorResult:
     """Examine a system that was made while the footprint is taken. It is left open.
 
     SystemGone if it cannot be reached.
     """
-    room = clinic.room(system.card, timeout_s)
+    room = clinic.make_probe(system.card, timeout_s)
     controls = {
-        name: await room.sit(each, room.scenario.episodes) for name, each in clinic.controls.items()
+        name: await room.run(each, room.scenario.episodes) for name, each in clinic.controls.items()
     }
-    found: list[Complaint] = []
+    found: list[DoctorFinding] = []
     figures: dict[str, float] = {f"score of {name}": sat.mean for name, sat in controls.items()}
     contract = await check_system(
         system, timeout_s=timeout_s, telling=lambda name: telling(f"checking {name}")
     )
-    found += complaints.of_contract(contract)
+    found += complaints.check_contract_report(contract)
     if contract.seen.recall is not None:
         figures["facts found again"] = contract.seen.recall
     telling("living through a small story")
     try:
-        lived = await _lived(system, room, files)
+        lived = await _run_story(system, room, files)
     except SystemFault as fault:
         message = f"it could not live through a small story: {fault}"
-        found.append(Complaint(check="story", health=Health.INVALID, message=message))
+        found.append(DoctorFinding(check="story", health=SystemHealth.INVALID, message=message))
     else:
-        found += lived.complaints(system.card, controls)
-        figures |= lived.figures()
-    return Examined(
-        diagnosis=_diagnosis(system.card, clinic, contract, found, figures), contract=contract
+        found += lived.check(system.card, controls)
+        figures |= lived.list_figures()
+    return DoctorResult(
+        diagnosis=_build_diagnosis(system.card, clinic, contract, found, figures), contract=contract
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Lived:
+class _StoryRuns:
     """Three lives of one system: one told nothing, one told all, one told all on other days."""
 
-    empty: Sat
-    fed: Sat
-    moved: Sat
+    empty: ProbeResult
+    fed: ProbeResult
+    moved: ProbeResult
     pace: list[float | None]
     """Seconds an answer took after each quarter of the days; None where none came."""
     sizes: list[int]
 
-    def complaints(self, card: SystemCard, controls: dict[str, Sat]) -> Iterator[Complaint]:
+    def check(self, card: SystemCard, controls: dict[str, ProbeResult]) -> Iterator[DoctorFinding]:
         """What is wrong with them."""
-        yield from complaints.of_empty(self.empty, controls["none"])
-        yield from complaints.of_bracket(self.fed, controls)
-        yield from complaints.of_dates(card, complaints.changed_share(self.fed, self.moved))
-        yield from complaints.of_pace(self.pace)
-        yield from complaints.of_growth(self.sizes)
+        yield from complaints.check_empty_memory(self.empty, controls["none"])
+        yield from complaints.check_controls(self.fed, controls)
+        yield from complaints.check_date_use(card, complaints.measure_changes(self.fed, self.moved))
+        yield from complaints.check_latency(self.pace)
+        yield from complaints.check_growth(self.sizes)
 
-    def figures(self) -> dict[str, float]:
+    def list_figures(self) -> dict[str, float]:
         """What was measured of them."""
         timed = {"first": self.pace[0], "last": self.pace[-1]}
         return {
             "score": self.fed.mean,
             "score of an empty memory": self.empty.mean,
             "score with shuffled days": self.moved.mean,
-            "answers changed by shuffling": complaints.changed_share(self.fed, self.moved),
+            "answers changed by shuffling": complaints.measure_changes(self.fed, self.moved),
             **{
                 f"ms an answer, {quarter} quarter": 1000 * seconds
                 for quarter, seconds in timed.items()
@@ -143,22 +143,22 @@ class _Lived:
         }
 
 
-async def _lived(system: MemorySystem, room: Room, files: Footprint) -> _Lived:
-    empty = await room.sit(system, ())
-    fed, pace, sizes = await _grown(system, room, files)
-    moved = await room.sit(system, _shuffled(room.scenario.episodes))
-    return _Lived(empty=empty, fed=fed, moved=moved, pace=pace, sizes=sizes)
+async def _run_story(system: MemorySystem, room: StoryProbe, files: DiskFootprint) -> _StoryRuns:
+    empty = await room.run(system, ())
+    fed, pace, sizes = await _run_growing(system, room, files)
+    moved = await room.run(system, _shuffle_days(room.scenario.episodes))
+    return _StoryRuns(empty=empty, fed=fed, moved=moved, pace=pace, sizes=sizes)
 
 
-def _diagnosis(
+def _build_diagnosis(
     card: SystemCard,
-    clinic: Clinic,
+    clinic: DoctorSetup,
     contract: ContractReport,
-    found: Sequence[Complaint],
+    found: Sequence[DoctorFinding],
     figures: dict[str, float],
 ) -> Diagnosis:
     return Diagnosis(
-        health=complaints.health_of(found),
+        health=complaints.derive_health(found),
         system=card.digest,
         at=datetime.now(UTC),
         code=clinic.code,
@@ -169,9 +169,9 @@ def _diagnosis(
     )
 
 
-async def _grown(
-    system: MemorySystem, room: Room, files: Footprint
-) -> tuple[Sat, list[float | None], list[int]]:
+async def _run_growing(
+    system: MemorySystem, room: StoryProbe, files: DiskFootprint
+) -> tuple[ProbeResult, list[float | None], list[int]]:
     """One life: at each quarter answers are timed and files weighed, at the end all is asked."""
     days = room.scenario.episodes
     memory = await room.open(system)
@@ -190,13 +190,13 @@ async def _grown(
         fed.faults[:0] = faults
         return fed, pace, sizes
     finally:
-        await room.within("close", memory.close())
+        await room.limit_time("close", memory.close())
 
 
-def _shuffled(days: Sequence[Episode]) -> tuple[Episode, ...]:
+def _shuffle_days(days: Sequence[Episode]) -> tuple[Episode, ...]:
     """The same texts told on each other's days: whoever goes by time answers otherwise."""
-    order = shuffled(list(range(len(days))), seed=42)
+    order = shuffle(list(range(len(days))), seed=42)
     return tuple(
-        day.but(text=days[other].text, turns=days[other].turns)
+        day.replace(text=days[other].text, turns=days[other].turns)
         for day, other in zip(days, order, strict=True)
     )

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-class Footprint:
+class DiskFootprint:
     """A scratch folder that takes everything written to the place for temporary files."""
 
     def __init__(self, folder: Path) -> None:
@@ -27,7 +27,7 @@ class Footprint:
 
 
 @contextmanager
-def footprint() -> Iterator[Footprint]:
+def track_footprint() -> Iterator[DiskFootprint]:
     """While it lasts, temporary files of this process and its children go to one folder."""
     before, chosen = os.environ.get("TMPDIR"), tempfile.tempdir
     with tempfile.TemporaryDirectory(
@@ -35,7 +35,7 @@ def footprint() -> Iterator[Footprint]:
     ) as folder:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         try:
-            yield Footprint(Path(folder))
+            yield DiskFootprint(Path(folder))
         finally:
             tempfile.tempdir = chosen
             if before is None:

@@ -20,7 +20,7 @@ TOP_K = 10
 
 
 @dataclass(slots=True)
-class Sat:
+class ProbeResult:
     """What came of it, question by question."""
 
     replies: list[str | None] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Sat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class StoryProbe:
     """The story, the questions, and who reads and judges: the same for everybody."""
 
     scenario: Scenario
@@ -56,26 +56,26 @@ class Room:
     timeout_s: float
     """What any one call of the system may take."""
 
-    async def sit(self, system: MemorySystem, days: Sequence[Episode]) -> Sat:
+    async def run(self, system: MemorySystem, days: Sequence[Episode]) -> ProbeResult:
         """Open a memory, feed it these days, and ask it everything; SystemFault if it cannot."""
         memory = await self.open(system)
         try:
             await self.feed(memory, days)
             return await self.ask(memory, days)
         finally:
-            await self.within("close", memory.close())
+            await self.limit_time("close", memory.close())
 
     async def open(self, system: MemorySystem) -> Memory:
         """A memory that has lived nothing yet."""
-        return await self.within("open", system.open(self.scenario.id))
+        return await self.limit_time("open", system.open(self.scenario.id))
 
     async def feed(self, memory: Memory, days: Sequence[Episode]) -> None:
         """Hand over the days, and wait until they can be asked about."""
         for episode in days:
-            await self.within(f"taking in day {episode.day}", memory.ingest(episode))
-        await self.within("settling", memory.settle())
+            await self.limit_time(f"taking in day {episode.day}", memory.ingest(episode))
+        await self.limit_time("settling", memory.settle())
 
-    async def within(self, what: str, call: Awaitable[T]) -> T:
+    async def limit_time(self, what: str, call: Awaitable[T]) -> T:
         """What the call returns, or SystemTimeout."""
         with anyio.move_on_after(self.timeout_s):
             return await call
@@ -83,20 +83,20 @@ class Room:
 
     async def ask(
         self, memory: Memory, days: Sequence[Episode], items: Sequence[Item] | None = None
-    ) -> Sat:
+    ) -> ProbeResult:
         """Ask a memory that has lived these days."""
-        sat = Sat()
+        sat = ProbeResult()
         last = days[-1].day if days else 0
         for item in self.items if items is None else items:
-            await self._put(memory, item, last, sat)
+            await self._ask_item(memory, item, last, sat)
         return sat
 
-    async def _put(self, memory: Memory, item: Item, last: int, sat: Sat) -> None:
-        at = self.scenario.date_of(max(last, 1))
+    async def _ask_item(self, memory: Memory, item: Item, last: int, sat: ProbeResult) -> None:
+        at = self.scenario.compute_date(max(last, 1))
         question = item.ask(self.scenario.id, at, TOP_K)
         started = time.perf_counter()
         try:
-            reply = await self.within("an answer", memory.answer(question))
+            reply = await self.limit_time("an answer", memory.answer(question))
         except SystemFault as fault:
             sat.faults.append(f"{type(fault).__name__}: {fault}")
             sat.replies.append(None)

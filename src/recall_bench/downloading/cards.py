@@ -7,24 +7,24 @@ from pathlib import Path
 
 from recall_bench.core.question import Expects, Item, Scenario
 from recall_bench.core.record import Record
-from recall_bench.datasets.catalogue import find, public_datasets
+from recall_bench.datasets.catalogue import find_dataset, list_datasets
 from recall_bench.datasets.public import PublicDataset
-from recall_bench.datasets.sources import SourceFile, source_of
+from recall_bench.datasets.sources import SourceFile, find_source
 from recall_bench.downloading.places import (
     Presence,
-    files_of,
-    folder_of,
-    is_pinned,
-    located,
-    part_of,
-    presence_of,
-    presence_of_all,
+    check_dataset_presence,
+    check_pin,
+    check_presence,
+    find_download,
+    list_files,
+    locate_folder,
+    name_part_file,
 )
 
 Denominators = Callable[[PublicDataset, Item], Iterable[str]]
 """The names of the counts a question belongs to, as the protocols of its dataset have them."""
 
-Telling = Callable[[str], None]
+OnProgress = Callable[[str], None]
 
 
 class FilePresence(Record, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class FilePresence(Record, frozen=True, kw_only=True):
     """On disk now, in part or in full."""
 
 
-class Entry(Record, frozen=True, kw_only=True):
+class DatasetEntry(Record, frozen=True, kw_only=True):
     """A line in the list of datasets."""
 
     name: str
@@ -57,7 +57,7 @@ class Entry(Record, frozen=True, kw_only=True):
     files: tuple[FilePresence, ...]
 
 
-class Counts(Record, frozen=True, kw_only=True):
+class DatasetCounts(Record, frozen=True, kw_only=True):
     """What the data holds."""
 
     scenarios: int
@@ -80,76 +80,78 @@ class Counts(Record, frozen=True, kw_only=True):
     denominators: dict[str, int]
 
 
-class Note(Record, frozen=True, kw_only=True):
+class DatasetNote(Record, frozen=True, kw_only=True):
     """Something by its name, in a sentence."""
 
     name: str
     concerns: str
 
 
-class Card(Record, frozen=True, kw_only=True):
+class DatasetDescription(Record, frozen=True, kw_only=True):
     """All that is known of a dataset."""
 
-    entry: Entry
+    entry: DatasetEntry
     family: str
     has_dates: bool
     notes: tuple[str, ...]
-    errata: tuple[Note, ...]
-    layers: tuple[Note, ...]
+    errata: tuple[DatasetNote, ...]
+    layers: tuple[DatasetNote, ...]
     data: str | None
     """What was counted; None where there is no data."""
     is_published: bool | None
     """Whether that is to the byte what was published; None where nobody can tell."""
-    counts: Counts | None
+    counts: DatasetCounts | None
 
 
-def entries() -> tuple[Entry, ...]:
+def list_entries() -> tuple[DatasetEntry, ...]:
     """Every dataset there is, in the catalogue's order."""
-    return tuple(_entry(dataset) for dataset in public_datasets())
+    return tuple(_build_entry(dataset) for dataset in list_datasets())
 
 
-def card_of(
+def build_card(
     name: str,
     data: Path | None = None,
     *,
     denominators: Denominators | None = None,
-    telling: Telling | None = None,
-) -> Card:
+    telling: OnProgress | None = None,
+) -> DatasetDescription:
     """The card of a dataset, with counts of the data given or, failing that, downloaded."""
-    dataset = find(name)
-    entry = _entry(dataset)
-    place = data if data is not None else located(name)
+    dataset = find_dataset(name)
+    entry = _build_entry(dataset)
+    place = data if data is not None else find_download(name)
     counts, is_published = None, None
     if place is not None:
         scenarios = dataset.load(place, {})
-        counts = _count(dataset, scenarios, denominators or _none, telling or _silently)
+        counts = _count_scenarios(
+            dataset, scenarios, denominators or _list_no_denominators, telling or _ignore_progress
+        )
         # What was downloaded was checked when it was located.
-        is_published = is_pinned(name, place) if data is not None else entry.is_pinned or None
-    return Card(
+        is_published = check_pin(name, place) if data is not None else entry.is_pinned or None
+    return DatasetDescription(
         entry=entry,
         family=dataset.family,
         has_dates=dataset.has_dates,
         notes=dataset.notes,
-        errata=tuple(Note(name=one.name, concerns=one.concerns) for one in dataset.errata),
-        layers=tuple(Note(name=one.name, concerns=one.concerns) for one in dataset.layers),
+        errata=tuple(DatasetNote(name=one.name, concerns=one.concerns) for one in dataset.errata),
+        layers=tuple(DatasetNote(name=one.name, concerns=one.concerns) for one in dataset.layers),
         data=str(place) if place is not None else None,
         is_published=is_published,
         counts=counts,
     )
 
 
-def _entry(dataset: PublicDataset) -> Entry:
-    name, source = dataset.name, source_of(dataset.name)
-    files = tuple(_file(name, file) for file in files_of(name))
+def _build_entry(dataset: PublicDataset) -> DatasetEntry:
+    name, source = dataset.name, find_source(dataset.name)
+    files = tuple(_describe_file(name, file) for file in list_files(name))
     data = [file for file in files if file.layer is None]
     is_certain = source.listing is None and all(file.is_pinned for file in data)
-    return Entry(
+    return DatasetEntry(
         name=name,
         title=dataset.title,
         licence=source.licence,
         terms=source.terms,
         homepage=source.homepage,
-        state=presence_of_all(name) if source.is_published else None,
+        state=check_dataset_presence(name) if source.is_published else None,
         is_pinned=is_certain if source.is_published else None,
         bytes=source.bytes,
         bytes_here=sum(file.bytes_here for file in files),
@@ -157,24 +159,26 @@ def _entry(dataset: PublicDataset) -> Entry:
     )
 
 
-def _file(name: str, file: SourceFile) -> FilePresence:
-    path = folder_of(name) / file.name
+def _describe_file(name: str, file: SourceFile) -> FilePresence:
+    path = locate_folder(name) / file.name
     return FilePresence(
         name=file.name,
-        state=presence_of(name, file),
+        state=check_presence(name, file),
         layer=file.layer,
         is_pinned=file.sha256 is not None,
         bytes=file.bytes,
-        bytes_here=sum(here.stat().st_size for here in (path, part_of(path)) if here.exists()),
+        bytes_here=sum(
+            here.stat().st_size for here in (path, name_part_file(path)) if here.exists()
+        ),
     )
 
 
-def _count(
+def _count_scenarios(
     dataset: PublicDataset,
     scenarios: Iterable[Scenario],
     denominators: Denominators,
-    telling: Telling,
-) -> Counts:
+    telling: OnProgress,
+) -> DatasetCounts:
     """Count scenario by scenario: a dataset need not fit into memory."""
     totals: Counter[str] = Counter()
     categories: Counter[str] = Counter()
@@ -184,12 +188,12 @@ def _count(
         telling(f"counting {scenario.id}")
         totals.update(scenarios=1, sessions=len(scenario.episodes))
         totals.update(turns=sum(len(episode.turns) for episode in scenario.episodes))
-        days.update(_ends(scenario) if dataset.has_dates else ())
+        days.update(_list_ends(scenario) if dataset.has_dates else ())
         for item in scenario.items:
-            totals.update(_kinds(item))
+            totals.update(_list_kinds(item))
             categories[item.truth.category] += 1
             belongs.update(denominators(dataset, item))
-    return Counts(
+    return DatasetCounts(
         **{field: totals[field] for field in _COUNTED},
         categories=dict(sorted(categories.items())),
         first_session=min(days, default=None),
@@ -211,7 +215,7 @@ _COUNTED = (
 )
 
 
-def _kinds(item: Item) -> Iterator[str]:
+def _list_kinds(item: Item) -> Iterator[str]:
     yield "questions"
     evidence = item.truth.evidence
     if any(cited.turn is not None for cited in evidence):
@@ -224,15 +228,15 @@ def _kinds(item: Item) -> Iterator[str]:
         yield "choices"
 
 
-def _ends(scenario: Scenario) -> Iterator[date]:
+def _list_ends(scenario: Scenario) -> Iterator[date]:
     if scenario.episodes:
         yield scenario.episodes[0].at.date()
         yield scenario.episodes[-1].at.date()
 
 
-def _none(_dataset: PublicDataset, _item: Item) -> Iterable[str]:
+def _list_no_denominators(_dataset: PublicDataset, _item: Item) -> Iterable[str]:
     return ()
 
 
-def _silently(_what: str) -> None:
+def _ignore_progress(_what: str) -> None:
     """Tell nobody."""

@@ -14,7 +14,7 @@ CHUNK = 1 << 20
 _GZIP = b"\x1f\x8b"
 
 
-def digest_of(path: Path, told: Callable[[int], None] | None = None) -> str:
+def digest_file(path: Path, told: Callable[[int], None] | None = None) -> str:
     """The sha-256 of a file as it is; `told` hears how many bytes were read."""
     total, done = sha256(), 0
     with path.open("rb") as file:
@@ -26,21 +26,21 @@ def digest_of(path: Path, told: Callable[[int], None] | None = None) -> str:
     return total.hexdigest()
 
 
-def is_packed(path: Path) -> bool:
+def is_gzip(path: Path) -> bool:
     """Whether the file is gzip, whatever it is called."""
     with path.open("rb") as file:
         return file.read(len(_GZIP)) == _GZIP
 
 
-def unpacked_digest_of(path: Path) -> str:
+def digest_content(path: Path) -> str:
     """The sha-256 of what a gzip file holds."""
     total = sha256()
-    for block in unpacked(path):
+    for block in unpack_blocks(path):
         total.update(block)
     return total.hexdigest()
 
 
-def unpacked(path: Path) -> Iterator[bytes]:
+def unpack_blocks(path: Path) -> Iterator[bytes]:
     """What a gzip file holds, block by block; Malformed if it is torn."""
     try:
         with gzip.open(path, "rb") as file:
@@ -50,7 +50,7 @@ def unpacked(path: Path) -> Iterator[bytes]:
         raise Malformed(str(path), f"cannot be unpacked ({error})") from error
 
 
-def size_words(size: int) -> str:
+def format_size(size: int) -> str:
     """A number of bytes for people: `2.8 MB`."""
     amount = float(size)
     for unit in ("bytes", "kB", "MB"):

@@ -6,9 +6,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from recall_bench.datasets.sources import SourceFile
-from recall_bench.downloading.digests import CHUNK, digest_of, is_packed, unpacked
-from recall_bench.downloading.places import digests_of, part_of
-from recall_bench.downloading.transfer import forget
+from recall_bench.downloading.digests import CHUNK, digest_file, is_gzip, unpack_blocks
+from recall_bench.downloading.places import list_digests, name_part_file
+from recall_bench.downloading.transfer import discard_part
 from recall_bench.errors import DataError, DownloadFailed, UsageError
 
 
@@ -24,51 +24,51 @@ def find_copies(
     if not given.exists():
         raise UsageError(f"--from: there is no {given}")
     if not given.is_dir():
-        file = _recognised(name, files, given)
+        file = _recognise(name, files, given)
         return {file.name: given}
     folders = [given / name] if is_shared else [given / name, given]
     found: dict[str, Path] = {}
     for file in files:
-        place = next((path for path in _places(folders, file) if path.is_file()), None)
+        place = next((path for path in _list_places(folders, file) if path.is_file()), None)
         if place is not None:
             found[file.name] = place
     if not found:
         looked = " or ".join(str(folder) for folder in folders)
-        names = some_of([file.name for file in files])
+        names = format_names([file.name for file in files])
         raise UsageError(f"--from: nothing of {name} is in {looked}; it is to hold {names}")
     return found
 
 
-def take(file: SourceFile, given: Path, target: Path) -> str:
+def take_copy(file: SourceFile, given: Path, target: Path) -> str:
     """Put the given file at `target` if it is as pinned; its sha-256. DataError if it is not."""
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = target.with_name(f"{target.name}.own")
     fresh.unlink(missing_ok=True)
     try:
-        if is_packed(given) and digest_of(given) != file.sha256:
-            digest = _copy(unpacked(given), fresh)
+        if is_gzip(given) and digest_file(given) != file.sha256:
+            digest = _copy(unpack_blocks(given), fresh)
         else:
             digest = _link_or_copy(given.resolve(), fresh)
         if file.sha256 not in (None, digest):
-            raise DataError(_mismatch(file, given, digest))
+            raise DataError(_describe_mismatch(file, given, digest))
         fresh.replace(target)
     except OSError as error:
         why = f"{given} could not be copied to {target} ({error.strerror})"
         raise DownloadFailed(f"{why}; the same command tries again") from error
     finally:
         fresh.unlink(missing_ok=True)
-    forget(part_of(target))
+    discard_part(name_part_file(target))
     return digest
 
 
-def some_of(names: list[str]) -> str:
+def format_names(names: list[str]) -> str:
     """A list of names that fits into a sentence."""
     rest = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + rest
 
 
-def _recognised(name: str, files: tuple[SourceFile, ...], given: Path) -> SourceFile:
-    digests = digests_of(given)
+def _recognise(name: str, files: tuple[SourceFile, ...], given: Path) -> SourceFile:
+    digests = list_digests(given)
     for file in files:
         if file.sha256 in digests:
             return file
@@ -78,19 +78,19 @@ def _recognised(name: str, files: tuple[SourceFile, ...], given: Path) -> Source
             return file
     pinned = [file for file in files if file.sha256 is not None and file.layer is None]
     if len(pinned) == 1:
-        raise DataError(_mismatch(pinned[0], given, digests[-1]))
-    names = some_of([file.name for file in files])
+        raise DataError(_describe_mismatch(pinned[0], given, digests[-1]))
+    names = format_names([file.name for file in files])
     raise UsageError(f"--from: {given} is no file of {name}, which has {names}")
 
 
-def _mismatch(file: SourceFile, given: Path, digest: str) -> str:
+def _describe_mismatch(file: SourceFile, given: Path, digest: str) -> str:
     return (
         f"{given} is not {file.name} as it was published: its sha-256 is {digest}, the pin is "
         f"{file.sha256}; give it to a command with --data if you mean this very file"
     )
 
 
-def _places(folders: list[Path], file: SourceFile) -> Iterator[Path]:
+def _list_places(folders: list[Path], file: SourceFile) -> Iterator[Path]:
     for folder in folders:
         yield folder / file.name
         yield folder / f"{file.name}.gz"
@@ -103,7 +103,7 @@ def _link_or_copy(given: Path, part: Path) -> str:
     except OSError:
         with given.open("rb") as file:
             return _copy(iter(lambda: file.read(CHUNK), b""), part)
-    return digest_of(part)
+    return digest_file(part)
 
 
 def _copy(blocks: Iterator[bytes], part: Path) -> str:

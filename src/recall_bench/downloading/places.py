@@ -16,10 +16,10 @@ from typing import TypeVar
 import msgspec
 
 from recall_bench.core.record import Record
-from recall_bench.datasets.sources import SourceFile, source_of
-from recall_bench.downloading.digests import digest_of, is_packed, unpacked_digest_of
+from recall_bench.datasets.sources import SourceFile, find_source
+from recall_bench.downloading.digests import digest_content, digest_file, is_gzip
 from recall_bench.errors import Malformed, UsageError
-from recall_bench.shipped import cache_folder
+from recall_bench.shipped import find_cache_folder
 
 _Kind = TypeVar("_Kind")
 
@@ -42,52 +42,52 @@ class Receipt(Record, frozen=True, kw_only=True):
     modified_ns: int
 
 
-def datasets_folder() -> Path:
+def get_datasets_folder() -> Path:
     """What every downloaded dataset lies below."""
-    return cache_folder() / "datasets"
+    return find_cache_folder() / "datasets"
 
 
-def folder_of(name: str) -> Path:
+def locate_folder(name: str) -> Path:
     """Where a dataset's files lie, whether or not they do yet."""
-    return datasets_folder() / name
+    return get_datasets_folder() / name
 
 
-def part_of(path: Path) -> Path:
+def name_part_file(path: Path) -> Path:
     """Where a file is gathered until it is whole."""
     return path.with_name(f"{path.name}.part")
 
 
-def files_of(name: str) -> tuple[SourceFile, ...]:
+def list_files(name: str) -> tuple[SourceFile, ...]:
     """The files a dataset consists of; of a tree that was never listed, none."""
-    source = source_of(name)
+    source = find_source(name)
     if source.listing is None:
         return source.files
-    path = _listed(name)
+    path = _locate_listing(name)
     if not path.exists():
         return ()
-    found = _read(path, dict[str, tuple[SourceFile, ...]])
+    found = _read_json(path, dict[str, tuple[SourceFile, ...]])
     return found.get(source.listing.url, ())
 
 
 def remember_files(name: str, url: str, files: tuple[SourceFile, ...]) -> None:
     """Keep the list of a tree's files, under the address that gave it."""
-    _write(_listed(name), {url: files})
+    _write_json(_locate_listing(name), {url: files})
 
 
-def presence_of(name: str, file: SourceFile) -> Presence:
+def check_presence(name: str, file: SourceFile) -> Presence:
     """How much of one file is here. Hashes it if it is not the one that was hashed last."""
-    path = folder_of(name) / file.name
+    path = locate_folder(name) / file.name
     if not path.is_file():
-        return Presence.PART if part_of(path).exists() else Presence.ABSENT
-    if file.sha256 is not None and receipt_of(name, file).sha256 != file.sha256:
+        return Presence.PART if name_part_file(path).exists() else Presence.ABSENT
+    if file.sha256 is not None and read_receipt(name, file).sha256 != file.sha256:
         return Presence.DIFFERS
     return Presence.COMPLETE
 
 
-def presence_of_all(name: str) -> Presence:
+def check_dataset_presence(name: str) -> Presence:
     """How much of a dataset's data is here, its optional layers apart."""
-    data = [file for file in files_of(name) if file.layer is None]
-    found = {presence_of(name, file) for file in data}
+    data = [file for file in list_files(name) if file.layer is None]
+    found = {check_presence(name, file) for file in data}
     if Presence.DIFFERS in found:
         return Presence.DIFFERS
     if found == {Presence.COMPLETE}:
@@ -95,96 +95,100 @@ def presence_of_all(name: str) -> Presence:
     return Presence.ABSENT if found <= {Presence.ABSENT} else Presence.PART
 
 
-def receipt_of(name: str, file: SourceFile) -> Receipt:
+def read_receipt(name: str, file: SourceFile) -> Receipt:
     """What a file is, from its receipt if it was not touched since; FileNotFoundError if absent."""
-    path = folder_of(name) / file.name
+    path = locate_folder(name) / file.name
     now = path.stat()
-    kept = _receipts(name).get(file.name)
+    kept = _load_receipts(name).get(file.name)
     if kept is not None and (kept.bytes, kept.modified_ns) == (now.st_size, now.st_mtime_ns):
         return kept
-    receipt = Receipt(sha256=digest_of(path), bytes=now.st_size, modified_ns=now.st_mtime_ns)
+    receipt = Receipt(sha256=digest_file(path), bytes=now.st_size, modified_ns=now.st_mtime_ns)
     with suppress(OSError):  # In a cache that may only be read, files are hashed every time.
-        _keep(name, file, receipt)
+        _store_receipt(name, file, receipt)
     return receipt
 
 
-def give_receipt(name: str, file: SourceFile, digest: str) -> None:
+def record_receipt(name: str, file: SourceFile, digest: str) -> None:
     """Put on record what a file that has just arrived was found to be."""
-    found = (folder_of(name) / file.name).stat()
+    found = (locate_folder(name) / file.name).stat()
     receipt = Receipt(sha256=digest, bytes=found.st_size, modified_ns=found.st_mtime_ns)
-    _keep(name, file, receipt)
+    _store_receipt(name, file, receipt)
 
 
-def _keep(name: str, file: SourceFile, receipt: Receipt) -> None:
-    _write(_receipts_file(name), {**_receipts(name), file.name: receipt})
+def _store_receipt(name: str, file: SourceFile, receipt: Receipt) -> None:
+    _write_json(_locate_receipts(name), {**_load_receipts(name), file.name: receipt})
 
 
-def located(name: str) -> Path | None:
+def find_download(name: str) -> Path | None:
     """The complete download of a dataset: its file if its data is one, else its folder.
 
     None if anything is missing or is not what was pinned.
     """
-    if presence_of_all(name) is not Presence.COMPLETE:
+    if check_dataset_presence(name) is not Presence.COMPLETE:
         return None
-    folder = folder_of(name)
-    if not source_of(name).is_one_file:
+    folder = locate_folder(name)
+    if not find_source(name).is_one_file:
         return folder
-    return next(folder / file.name for file in files_of(name) if file.layer is None)
+    return next(folder / file.name for file in list_files(name) if file.layer is None)
 
 
-def layer_file(name: str, layer: str) -> Path | None:
+def find_layer_file(name: str, layer: str) -> Path | None:
     """The downloaded file of a correction layer; None if it is not here as published."""
-    for file in files_of(name):
-        if file.layer == layer and presence_of(name, file) is Presence.COMPLETE:
-            return folder_of(name) / file.name
+    for file in list_files(name):
+        if file.layer == layer and check_presence(name, file) is Presence.COMPLETE:
+            return locate_folder(name) / file.name
     return None
 
 
-def is_pinned(name: str, path: Path) -> bool | None:
+def check_pin(name: str, path: Path) -> bool | None:
     """Whether data given by path is, to the byte, what was published; None where there is no pin.
 
     A gzip file counts by what it holds. A folder is as published if every file of the dataset is
     in it under its published name; a single file, if it is one of them and so are those beside it.
     """
-    data = [file for file in source_of(name).files if file.layer is None]
+    data = [file for file in find_source(name).files if file.layer is None]
     if not path.exists():
         raise UsageError(f"there is no {path}; name data you have")
     if not data or any(file.sha256 is None for file in data):
         return None
     if path.is_dir():
-        return all(_is_in(path, file) for file in data)
-    digests = digests_of(path)
+        return all(_is_present(path, file) for file in data)
+    digests = list_digests(path)
     others = [file for file in data if file.sha256 not in digests]
-    beside = [file for file in others if any(place.is_file() for place in _in(path.parent, file))]
-    return len(others) < len(data) and all(_is_in(path.parent, file) for file in beside)
+    beside = [
+        file
+        for file in others
+        if any(place.is_file() for place in _list_spellings(path.parent, file))
+    ]
+    return len(others) < len(data) and all(_is_present(path.parent, file) for file in beside)
 
 
-def digests_of(path: Path) -> tuple[str, ...]:
+def list_digests(path: Path) -> tuple[str, ...]:
     """The sha-256 of a file and, if it is gzip, of what it holds."""
-    if not is_packed(path):
-        return (digest_of(path),)
-    return digest_of(path), unpacked_digest_of(path)
+    if not is_gzip(path):
+        return (digest_file(path),)
+    return digest_file(path), digest_content(path)
 
 
-def _in(folder: Path, file: SourceFile) -> tuple[Path, Path]:
+def _list_spellings(folder: Path, file: SourceFile) -> tuple[Path, Path]:
     return folder / file.name, folder / f"{file.name}.gz"
 
 
-def _is_in(folder: Path, file: SourceFile) -> bool:
-    found = (place for place in _in(folder, file) if place.is_file())
-    return any(file.sha256 in digests_of(place) for place in found)
+def _is_present(folder: Path, file: SourceFile) -> bool:
+    found = (place for place in _list_spellings(folder, file) if place.is_file())
+    return any(file.sha256 in list_digests(place) for place in found)
 
 
-def _receipts_file(name: str) -> Path:
-    return datasets_folder() / f"{name}.receipts.json"
+def _locate_receipts(name: str) -> Path:
+    return get_datasets_folder() / f"{name}.receipts.json"
 
 
-def _listed(name: str) -> Path:
-    return datasets_folder() / f"{name}.listing.json"
+def _locate_listing(name: str) -> Path:
+    return get_datasets_folder() / f"{name}.listing.json"
 
 
-def _receipts(name: str) -> dict[str, Receipt]:
-    path = _receipts_file(name)
+def _load_receipts(name: str) -> dict[str, Receipt]:
+    path = _locate_receipts(name)
     if not path.exists():
         return {}
     found = path.stat()
@@ -194,17 +198,17 @@ def _receipts(name: str) -> dict[str, Receipt]:
 @lru_cache(maxsize=32)
 def _read_receipts(path: Path, _modified_ns: int, _number: int) -> dict[str, Receipt]:
     """Read once for each time it was written: a tree has thousands of files."""
-    return _read(path, dict[str, Receipt])
+    return _read_json(path, dict[str, Receipt])
 
 
-def _read(path: Path, kind: type[_Kind]) -> _Kind:
+def _read_json(path: Path, kind: type[_Kind]) -> _Kind:
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise Malformed(str(path), f"is not as we write it ({error}); delete it") from error
 
 
-def _write(path: Path, content: Mapping[str, object]) -> None:
+def _write_json(path: Path, content: Mapping[str, object]) -> None:
     """Replace the file at once, so that nobody reads half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.{os.getpid()}")

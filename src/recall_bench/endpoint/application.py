@@ -14,83 +14,91 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from recall_bench.endpoint.chat import Chat
-from recall_bench.endpoint.conversation import streamed
-from recall_bench.endpoint.embeddings import read_request, reply_to
-from recall_bench.endpoint.meter import Meter
-from recall_bench.endpoint.refusal import Refusal, refusal_of
+from recall_bench.endpoint.conversation import format_stream
+from recall_bench.endpoint.embeddings import build_embedding_reply, read_embedding_request
+from recall_bench.endpoint.meter import UsageMeter
+from recall_bench.endpoint.refusal import EndpointRefusal, translate_fault
 from recall_bench.errors import ModelFault
 from recall_bench.models.embedders import Embedder
 
 _OURSELVES = frozenset({"127.0.0.1", "localhost"})
 
-Replying = Callable[[Request], Awaitable[Response]]
+RouteHandler = Callable[[Request], Awaitable[Response]]
 
 
-class Application:
+class EndpointApplication:
     """Answers requests in the event loop that its app runs in. Whoever asks needs no key."""
 
-    def __init__(self, embedder: Embedder, chat: Chat | None, meter: Meter) -> None:
+    def __init__(self, embedder: Embedder, chat: Chat | None, meter: UsageMeter) -> None:
         self._embedder = embedder
         self._chat = chat
         self._meter = meter
         self._waiting: set[anyio.CancelScope] = set()
         self.app = Starlette(
             routes=[
-                Route("/v1/models", self._guarded(self._models)),
-                Route("/v1/models/{name:path}", self._guarded(self._model)),
-                Route("/v1/embeddings", self._guarded(self._embeddings), methods=["POST"]),
-                Route("/v1/chat/completions", self._guarded(self._completions), methods=["POST"]),
-                Route("/v1/responses", self._guarded(_no_responses), methods=["POST"]),
+                Route("/v1/models", self._wrap_errors(self._list_models)),
+                Route("/v1/models/{name:path}", self._wrap_errors(self._describe_model)),
+                Route(
+                    "/v1/embeddings", self._wrap_errors(self._serve_embeddings), methods=["POST"]
+                ),
+                Route(
+                    "/v1/chat/completions",
+                    self._wrap_errors(self._serve_completions),
+                    methods=["POST"],
+                ),
+                Route("/v1/responses", self._wrap_errors(_refuse_responses), methods=["POST"]),
             ],
-            exception_handlers={HTTPException: _lost, Exception: _broken},
-            lifespan=self._lifespan,
+            exception_handlers={HTTPException: _reply_not_found, Exception: _reply_internal_error},
+            lifespan=self._run_lifespan,
         )
 
-    def hang_up(self) -> None:
+    def cancel_requests(self) -> None:
         """Answer whoever still waits that we are closing. Called in the app's event loop."""
         for scope in tuple(self._waiting):
             scope.cancel()
 
     @asynccontextmanager
-    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+    async def _run_lifespan(self, _: Starlette) -> AsyncIterator[None]:
         yield
         if self._chat is not None:
             await self._chat.close()
 
-    def _guarded(self, reply: Replying) -> Replying:
-        async def guarded(request: Request) -> Response:
-            refusal = Refusal(503, "the endpoint is closing", kind="server_error")
+    def _wrap_errors(self, reply: RouteHandler) -> RouteHandler:
+        async def handle_request(request: Request) -> Response:
+            refusal = EndpointRefusal(503, "the endpoint is closing", kind="server_error")
             with anyio.CancelScope() as scope:
                 self._waiting.add(scope)
                 try:
-                    _admit(request)
+                    _check_origin(request)
                     return await reply(request)
-                except Refusal as said:
+                except EndpointRefusal as said:
                     refusal = said
                 except ModelFault as fault:
-                    refusal = refusal_of(fault)
+                    refusal = translate_fault(fault)
                 finally:
                     self._waiting.discard(scope)
-            return _json(refusal.body, refusal.status, refusal.headers)
+            return _make_json_response(refusal.body, refusal.status, refusal.headers)
 
-        return guarded
+        return handle_request
 
-    async def _models(self, _: Request) -> Response:
-        return _json({"object": "list", "data": list(self._offered().values())})
+    async def _list_models(self, _: Request) -> Response:
+        return _make_json_response(
+            {"object": "list", "data": list(self._collect_models().values())}
+        )
 
-    async def _model(self, request: Request) -> Response:
+    async def _describe_model(self, request: Request) -> Response:
         name = request.path_params["name"]
-        offered = self._offered()
+        offered = self._collect_models()
         if name not in offered:
-            raise Refusal(
+            raise EndpointRefusal(
                 404,
                 f"there is no model {name!r}; offered: {', '.join(offered)}",
                 code="model_not_found",
                 param="model",
             )
-        return _json(offered[name])
+        return _make_json_response(offered[name])
 
-    def _offered(self) -> dict[str, dict[str, object]]:
+    def _collect_models(self) -> dict[str, dict[str, object]]:
         embedder, chat = self._embedder, self._chat
         facts: dict[str, object] = {"object": "model", "created": 0, "owned_by": "recall-bench"}
         embedding = {
@@ -102,22 +110,24 @@ class Application:
         talking = {} if chat is None else {chat.model: {"id": chat.model, **facts}}
         return {**talking, embedder.model: embedding}
 
-    async def _embeddings(self, request: Request) -> Response:
+    async def _serve_embeddings(self, request: Request) -> Response:
         embedder = self._embedder
-        wanted = read_request(await _body(request), embedder.model, embedder.dimensions)
+        wanted = read_embedding_request(
+            await _read_body(request), embedder.model, embedder.dimensions
+        )
         embedded = await run_sync(embedder.embed, wanted.texts, abandon_on_cancel=True)
-        body, usage = reply_to(wanted, embedded)
+        body, usage = build_embedding_reply(wanted, embedded)
         self._meter.add(usage)
         whole = embedder.dimensions
         if wanted.dimensions == whole:
-            return _json(body)
+            return _make_json_response(body)
         note = f"cut from {whole} to {wanted.dimensions} dimensions and normalised again"
-        return _json(body, headers={"x-recall-bench-note": note})
+        return _make_json_response(body, headers={"x-recall-bench-note": note})
 
-    async def _completions(self, request: Request) -> Response:
-        wanted = await _body(request)
+    async def _serve_completions(self, request: Request) -> Response:
+        wanted = await _read_body(request)
         if self._chat is None:
-            raise Refusal(
+            raise EndpointRefusal(
                 400,
                 "no language model stands behind this endpoint; name one with --system-model "
                 "provider:model (recall-bench endpoint: --model)",
@@ -126,55 +136,61 @@ class Application:
         completion, usage = await self._chat.complete(wanted)
         self._meter.add(usage)
         if wanted.get("stream") is not True:
-            return _json(completion)
+            return _make_json_response(completion)
         return Response(
-            streamed(completion, wanted.get("stream_options")), media_type="text/event-stream"
+            format_stream(completion, wanted.get("stream_options")), media_type="text/event-stream"
         )
 
 
-def _admit(request: Request) -> None:
+def _check_origin(request: Request) -> None:
     """Keep web pages out: a browser on this machine may be made to call, but says for whom."""
     if request.url.hostname not in _OURSELVES or "origin" in request.headers:
-        raise Refusal(403, "this endpoint serves programs on this machine, and no web pages")
+        raise EndpointRefusal(
+            403, "this endpoint serves programs on this machine, and no web pages"
+        )
 
 
-async def _body(request: Request) -> dict[str, Any]:
+async def _read_body(request: Request) -> dict[str, Any]:
     try:
         body = msgspec.json.decode(await request.body())
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Refusal(400, f"the body is no JSON: {error}") from None
+        raise EndpointRefusal(400, f"the body is no JSON: {error}") from None
     if not isinstance(body, dict):
-        raise Refusal(400, "the body is no JSON object")
+        raise EndpointRefusal(400, "the body is no JSON object")
     return body
 
 
-async def _no_responses(_: Request) -> Response:
-    raise Refusal(
+async def _refuse_responses(_: Request) -> Response:
+    raise EndpointRefusal(
         404,
         "this endpoint has no Responses API; use /v1/chat/completions",
         code="unsupported",
     )
 
 
-async def _lost(request: Request, error: Exception) -> Response:
+async def _reply_not_found(request: Request, error: Exception) -> Response:
     """No such path, or no such method there."""
     status = error.status_code if isinstance(error, HTTPException) else 404
-    refusal = Refusal(
+    refusal = EndpointRefusal(
         status,
         f"nothing answers {request.method} {request.url.path}; there are GET /v1/models, "
         "POST /v1/embeddings and POST /v1/chat/completions",
         code="unknown_url" if status == 404 else None,
     )
-    return _json(refusal.body, refusal.status)
+    return _make_json_response(refusal.body, refusal.status)
 
 
-async def _broken(_: Request, error: Exception) -> Response:
+async def _reply_internal_error(_: Request, error: Exception) -> Response:
     """A fault of ours: the log has its traceback, the product its kind."""
-    refusal = Refusal(500, f"the endpoint failed: {type(error).__name__}", kind="server_error")
-    return _json(refusal.body, refusal.status)
+    refusal = EndpointRefusal(
+        500, f"the endpoint failed: {type(error).__name__}", kind="server_error"
+    )
+    return _make_json_response(refusal.body, refusal.status)
 
 
-def _json(body: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def _make_json_response(
+    body: object, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
     return Response(
         msgspec.json.encode(body), status, dict(headers or {}), media_type="application/json"
     )

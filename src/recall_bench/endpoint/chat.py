@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recall_bench.core.usage import Usage
-from recall_bench.endpoint.conversation import completion_of, prompt_of
-from recall_bench.endpoint.refusal import NEVER_AGAIN, Refusal, refusal_of
+from recall_bench.endpoint.conversation import build_completion, build_prompt
+from recall_bench.endpoint.refusal import NO_RETRY, EndpointRefusal, translate_fault
 from recall_bench.errors import ModelFault, UsageError
-from recall_bench.models.compatible import CompatibleServer, compatible_server
-from recall_bench.models.faults import shortened
+from recall_bench.models.compatible import CompatibleServer, resolve_server
+from recall_bench.models.faults import truncate_line
 from recall_bench.models.model import Model
 from recall_bench.models.providers import open_model
 from recall_bench.models.spec import ModelSpec
@@ -18,7 +18,7 @@ from recall_bench.models.spec import ModelSpec
 if TYPE_CHECKING:
     import httpx
 
-TIMEOUT_S = 300.0
+CHAT_TIMEOUT_S = 300.0
 """How long a model may take for one reply."""
 
 _OURS = ("stream", "stream_options")
@@ -53,20 +53,20 @@ def open_chat(
     spec: ModelSpec,
     environ: Mapping[str, str] | None = None,
     *,
-    timeout_s: float = TIMEOUT_S,
+    timeout_s: float = CHAT_TIMEOUT_S,
 ) -> Chat:
     """The model of the spec; UsageError if a package, a program or a key is missing."""
-    server = compatible_server(spec, environ)
+    server = resolve_server(spec, environ)
     if server is None:
-        return Translated(open_model(spec, environ), spec, timeout_s)
+        return PromptChat(open_model(spec, environ), spec, timeout_s)
     try:
         import httpx  # noqa: F401 - missed here rather than at the first request
     except ImportError as missing:
         raise UsageError(f"{spec.name}: needs httpx; pip install 'recall-bench[http]'") from missing
-    return PassedOn(server, timeout_s)
+    return ChatProxy(server, timeout_s)
 
 
-class PassedOn:
+class ChatProxy:
     """Sends each request as it came, under the model's own name, to a compatible server."""
 
     def __init__(self, server: CompatibleServer, timeout_s: float) -> None:
@@ -86,18 +86,18 @@ class PassedOn:
 
     async def complete(self, request: dict[str, Any]) -> tuple[dict[str, Any], Usage]:
         """The server's own completion, tools and all; its failures keep their status."""
-        reply = await self._post(self._meant(request))
-        text = self._server.redact_reply.exactly(reply.text)
-        body = _json(text)
+        reply = await self._send(self._build_request(request))
+        text = self._server.redact_reply.redact_secrets(reply.text)
+        body = _decode_json(text)
         if not reply.is_success:
-            raise self._refused(reply, body)
+            raise self._make_refusal(reply, body)
         if not isinstance(body, dict) or not isinstance(body.get("choices"), list):
-            raise Refusal(
+            raise EndpointRefusal(
                 502,
                 f"{self.name}: replied with something that is no completion",
                 kind="server_error",
             )
-        return body, self._server.bill(body.get("usage"), body.get("model"))
+        return body, self._server.price_reply(body.get("usage"), body.get("model"))
 
     async def close(self) -> None:
         """Hang up."""
@@ -105,7 +105,7 @@ class PassedOn:
             await self._client.aclose()
             self._client = None
 
-    def _meant(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _build_request(self, request: dict[str, Any]) -> dict[str, Any]:
         """The request for this model. What the spec says about it goes before the client's word."""
         spec = self._server.spec
         meant = {name: value for name, value in request.items() if name not in _OURS}
@@ -118,7 +118,7 @@ class PassedOn:
             meant[said] = spec.max_tokens
         return meant
 
-    async def _post(self, request: dict[str, Any]) -> httpx.Response:
+    async def _send(self, request: dict[str, Any]) -> httpx.Response:
         import httpx
 
         if self._client is None:
@@ -127,20 +127,20 @@ class PassedOn:
                 headers=dict(self._server.headers), timeout=self._timeout_s
             )
         try:
-            return await self._client.post(self._server.url("chat/completions"), json=request)
+            return await self._client.post(self._server.build_url("chat/completions"), json=request)
         except httpx.TimeoutException:
-            refusal = Refusal(
+            refusal = EndpointRefusal(
                 504, f"{self.name}: no reply within {self._timeout_s:g} s", kind="timeout_error"
             )
         except httpx.HTTPError as error:
-            said = shortened(self._server.redact(str(error))) or "no reason given"
-            refusal = Refusal(
+            said = truncate_line(self._server.redact(str(error))) or "no reason given"
+            refusal = EndpointRefusal(
                 502, f"{self.name}: the connection failed: {said}", kind="server_error"
             )
         # Raised here, where no error of the library is being handled, it drags no headers along.
         raise refusal
 
-    def _refused(self, reply: httpx.Response, body: object) -> Refusal:
+    def _make_refusal(self, reply: httpx.Response, body: object) -> EndpointRefusal:
         error = body.get("error") if isinstance(body, dict) else None
         details = error if isinstance(error, dict) else {}
         said = details.get("message") or error or reply.text or "no reason given"
@@ -150,21 +150,21 @@ class PassedOn:
             if name in reply.headers
         }
         if reply.status_code in {401, 403}:
-            headers |= NEVER_AGAIN
-        return Refusal(
+            headers |= NO_RETRY
+        return EndpointRefusal(
             reply.status_code if reply.status_code >= 400 else 502,
-            f"{self.name}: {shortened(self._server.redact(str(said)))}",
-            kind=self._word(details.get("type")) or "server_error",
-            code=self._word(details.get("code")),
-            param=self._word(details.get("param")),
+            f"{self.name}: {truncate_line(self._server.redact(str(said)))}",
+            kind=self._redact_word(details.get("type")) or "server_error",
+            code=self._redact_word(details.get("code")),
+            param=self._redact_word(details.get("param")),
             headers=headers,
         )
 
-    def _word(self, found: object) -> str | None:
-        return shortened(self._server.redact(found)) if isinstance(found, str) else None
+    def _redact_word(self, found: object) -> str | None:
+        return truncate_line(self._server.redact(found)) if isinstance(found, str) else None
 
 
-class Translated:
+class PromptChat:
     """Puts each conversation to a model that takes one prompt and no tools."""
 
     def __init__(self, model: Model, spec: ModelSpec, timeout_s: float) -> None:
@@ -189,24 +189,24 @@ class Translated:
         """
         import anyio
 
-        prompt = prompt_of(request, self.name)
+        prompt = build_prompt(request, self.name)
         try:
             with anyio.fail_after(self._timeout_s):
                 reply = await self._model.complete(prompt)
         except TimeoutError:
-            raise Refusal(
+            raise EndpointRefusal(
                 504, f"{self.name}: no reply within {self._timeout_s:g} s", kind="timeout_error"
             ) from None
         except ModelFault as fault:
-            raise refusal_of(fault) from None
-        return completion_of(reply, self.model), reply.usage
+            raise translate_fault(fault) from None
+        return build_completion(reply, self.model), reply.usage
 
     async def close(self) -> None:
         """Release the model's connections."""
         await self._model.close()
 
 
-def _json(text: str) -> object:
+def _decode_json(text: str) -> object:
     import msgspec
 
     try:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recall_bench.core.usage import Usage
-from recall_bench.endpoint.refusal import Refusal
-from recall_bench.models.embedders import Embedded, normalised
+from recall_bench.endpoint.refusal import EndpointRefusal
+from recall_bench.models.embedders import Embeddings, normalise_vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class EmbeddingRequest:
     """A request that can be met."""
 
     texts: tuple[str, ...]
@@ -25,11 +25,11 @@ class Wanted:
     in_base64: bool
 
 
-def read_request(body: dict[str, Any], model: str, dimensions: int) -> Wanted:
+def read_embedding_request(body: dict[str, Any], model: str, dimensions: int) -> EmbeddingRequest:
     """The request; Refusal if it cannot be met. The given model and dimensions are the usual."""
     asked = body.get("dimensions")
     if asked is not None and (type(asked) is not int or not 1 <= asked <= dimensions):
-        raise Refusal(
+        raise EndpointRefusal(
             400,
             f"dimensions: {asked!r} cannot be had; vectors are {dimensions} long and can be cut "
             "shorter, so ask for a whole number up to that or for none",
@@ -37,24 +37,24 @@ def read_request(body: dict[str, Any], model: str, dimensions: int) -> Wanted:
         )
     form = body.get("encoding_format")
     if form not in (None, "float", "base64"):
-        raise Refusal(
+        raise EndpointRefusal(
             400, "encoding_format: say float or base64, or leave it out", param="encoding_format"
         )
     called = body.get("model")
-    return Wanted(
-        texts=_texts(body.get("input")),
+    return EmbeddingRequest(
+        texts=_read_texts(body.get("input")),
         model=called if isinstance(called, str) and called else model,
         dimensions=dimensions if asked is None else asked,
         in_base64=form == "base64",
     )
 
 
-def _texts(given: object) -> tuple[str, ...]:
+def _read_texts(given: object) -> tuple[str, ...]:
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list) or not texts:
-        raise Refusal(400, "input: say a text or a list of texts", param="input")
+        raise EndpointRefusal(400, "input: say a text or a list of texts", param="input")
     if all(isinstance(text, int | list) for text in texts):
-        raise Refusal(
+        raise EndpointRefusal(
             400,
             "input: token numbers mean nothing here, for every embedder has its own tokenizer; "
             "send text (in LangChain: check_embedding_ctx_length=False)",
@@ -64,15 +64,17 @@ def _texts(given: object) -> tuple[str, ...]:
     for place, text in enumerate(texts):
         if not isinstance(text, str) or not text:
             said = "is empty" if text == "" else "is no text"
-            raise Refusal(400, f"input: text {place} {said}; send words", param="input")
+            raise EndpointRefusal(400, f"input: text {place} {said}; send words", param="input")
     return tuple(texts)
 
 
-def reply_to(wanted: Wanted, embedded: Embedded) -> tuple[dict[str, object], Usage]:
+def build_embedding_reply(
+    wanted: EmbeddingRequest, embedded: Embeddings
+) -> tuple[dict[str, object], Usage]:
     """The body of the reply, and what the request counts for."""
-    vectors = cut(embedded.vectors, wanted.dimensions)
+    vectors = truncate_vectors(embedded.vectors, wanted.dimensions)
     tokens = sum(embedded.tokens)
-    rows: list[Any] = _in_base64(vectors) if wanted.in_base64 else vectors.tolist()
+    rows: list[Any] = _encode_base64(vectors) if wanted.in_base64 else vectors.tolist()
     body: dict[str, object] = {
         "object": "list",
         "model": wanted.model,
@@ -93,13 +95,13 @@ def reply_to(wanted: Wanted, embedded: Embedded) -> tuple[dict[str, object], Usa
     return body, usage
 
 
-def cut(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
+def truncate_vectors(vectors: NDArray[np.float32], dimensions: int) -> NDArray[np.float32]:
     """The first dimensions of each vector, brought back to the length of one."""
     if dimensions == vectors.shape[1]:
         return vectors
-    return normalised(vectors[:, :dimensions])
+    return normalise_vectors(vectors[:, :dimensions])
 
 
-def _in_base64(vectors: NDArray[np.float32]) -> list[str]:
+def _encode_base64(vectors: NDArray[np.float32]) -> list[str]:
     """Little-endian 32-bit floats, whatever this machine likes better."""
     return [b64encode(row.tobytes()).decode("ascii") for row in vectors.astype("<f4")]

@@ -5,7 +5,7 @@ import threading
 from recall_bench.core.usage import Usage
 
 
-class Meter:
+class UsageMeter:
     """Counts every request that was served. Any thread may ask or add.
 
     Calls, tokens and money are what the product asked for, whatever was remembered: what a cache

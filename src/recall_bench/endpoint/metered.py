@@ -5,42 +5,42 @@ from collections.abc import Callable
 
 import anyio
 
-from recall_bench.core.memory import Memory, MemorySystem, Snapshots, SystemCard, shards_stood
+from recall_bench.core.memory import Memory, MemorySystem, Snapshots, SystemCard, get_worker_limit
 from recall_bench.core.usage import Usage
-from recall_bench.endpoint.endpoint import VARIABLE, BorrowedEndpoint, Endpoint
+from recall_bench.endpoint.endpoint import ENDPOINT_VARIABLE, ModelEndpoint, ParentEndpoint
 
 
-def metered(
-    endpoint: Endpoint | BorrowedEndpoint, made: Callable[[str], MemorySystem]
-) -> "MeteredSystem":
+def open_metered_system(
+    endpoint: ModelEndpoint | ParentEndpoint, made: Callable[[str], MemorySystem]
+) -> "EndpointSystem":
     """Start the endpoint, make the system with its address, and keep the two together.
 
     Until the system is closed, child processes find the endpoint in their environment. If the
     system cannot be made, the endpoint is stopped again.
     """
     endpoint.start()
-    before = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = endpoint.url
+    before = os.environ.get(ENDPOINT_VARIABLE)
+    os.environ[ENDPOINT_VARIABLE] = endpoint.url
     try:
-        return MeteredSystem(made(endpoint.url), endpoint, before)
+        return EndpointSystem(made(endpoint.url), endpoint, before)
     except BaseException:
-        _restore(before)
+        _restore_variable(before)
         endpoint.stop()
         raise
 
 
-def _restore(before: str | None) -> None:
+def _restore_variable(before: str | None) -> None:
     if before is None:
-        os.environ.pop(VARIABLE, None)
+        os.environ.pop(ENDPOINT_VARIABLE, None)
     else:
-        os.environ[VARIABLE] = before
+        os.environ[ENDPOINT_VARIABLE] = before
 
 
-class MeteredSystem:
+class EndpointSystem:
     """The system, with every token it spends at its endpoint counted."""
 
     def __init__(
-        self, system: MemorySystem, endpoint: Endpoint | BorrowedEndpoint, before: str | None
+        self, system: MemorySystem, endpoint: ModelEndpoint | ParentEndpoint, before: str | None
     ) -> None:
         self._system = system
         self._endpoint = endpoint
@@ -53,7 +53,7 @@ class MeteredSystem:
         models: dict[str, object] = {"embedder": self._endpoint.embedder}
         if self._endpoint.model is not None:
             models["model"] = self._endpoint.model
-        return card.but(config={**card.config, "endpoint": models})
+        return card.replace(config={**card.config, "endpoint": models})
 
     @property
     def snapshots(self) -> Snapshots | None:
@@ -63,7 +63,7 @@ class MeteredSystem:
     @property
     def max_shards(self) -> int | None:
         """The system's: every worker starts an endpoint of its own."""
-        return shards_stood(self._system)
+        return get_worker_limit(self._system)
 
     async def open(self, scenario: str) -> Memory:
         """A memory of the system."""
@@ -74,7 +74,7 @@ class MeteredSystem:
         try:
             await self._system.close()
         finally:
-            _restore(self._before)
+            _restore_variable(self._before)
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(self._endpoint.stop)
 

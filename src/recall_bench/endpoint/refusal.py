@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 from recall_bench.errors import ModelBusy, ModelFault, ModelGone
 
-NEVER_AGAIN = {"x-should-retry": "false"}
+NO_RETRY = {"x-should-retry": "false"}
 """OpenAI's clients repeat what failed on the server's side, unless they are told not to."""
 
 
-class Refusal(Exception):
+class EndpointRefusal(Exception):
     """Becomes a reply; it never leaves the endpoint."""
 
     def __init__(
@@ -27,12 +27,12 @@ class Refusal(Exception):
         self.headers = dict(headers or {})
 
 
-def refusal_of(fault: ModelFault) -> Refusal:
+def translate_fault(fault: ModelFault) -> EndpointRefusal:
     """What a model's failure looks like to the product that asked for it."""
     if isinstance(fault, ModelBusy):
         if fault.retry_after_s > 0:
             headers = {"retry-after": f"{fault.retry_after_s:g}"}
-            return Refusal(429, str(fault), kind="rate_limit_error", headers=headers)
-        return Refusal(503, str(fault), kind="server_error")
-    final = NEVER_AGAIN if isinstance(fault, ModelGone) else None
-    return Refusal(502, str(fault), kind="server_error", headers=final)
+            return EndpointRefusal(429, str(fault), kind="rate_limit_error", headers=headers)
+        return EndpointRefusal(503, str(fault), kind="server_error")
+    final = NO_RETRY if isinstance(fault, ModelGone) else None
+    return EndpointRefusal(502, str(fault), kind="server_error", headers=final)

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from recall_bench.core.usage import Usage
-from recall_bench.models.embedders import Embedded, Embedder
+from recall_bench.models.embedders import Embedder, Embeddings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,13 +19,13 @@ MEMORY_BYTES = 64 * 2**20
 """What the vectors kept may take: 65,536 of 256 dimensions."""
 
 
-class _Kept(NamedTuple):
+class _MemoryVector(NamedTuple):
     vector: NDArray[np.float32]
     tokens: int
     price: Usage
 
 
-class Remembering:
+class MemoryCachedEmbedder:
     """Keeps the vectors that were asked for last, by the content of their texts.
 
     The tokens of a remembered text count again, and so does its price, as spared.
@@ -35,7 +35,7 @@ class Remembering:
         self._embedder = embedder
         self._memory_bytes = memory_bytes
         self._lock = threading.Lock()
-        self._kept: OrderedDict[bytes, _Kept] = OrderedDict()
+        self._kept: OrderedDict[bytes, _MemoryVector] = OrderedDict()
 
     @property
     def name(self) -> str:
@@ -53,12 +53,12 @@ class Remembering:
         return self._embedder.dimensions
 
     @property
-    def kept(self) -> int:
+    def size(self) -> int:
         """How many vectors are remembered."""
         with self._lock:
             return len(self._kept)
 
-    def embed(self, texts: Sequence[str]) -> Embedded:
+    def embed(self, texts: Sequence[str]) -> Embeddings:
         """One vector a text; only those not remembered are made, each once."""
         import numpy as np
 
@@ -72,22 +72,22 @@ class Remembering:
         if missing:
             made = self._embedder.embed(list(missing.values()))
             usage, spared = made.usage, spared + made.spared
-            each = zip(made.vectors, made.tokens, made.prices(), strict=True)
-            new = {key: _Kept(*facts) for key, facts in zip(missing, each, strict=True)}
+            each = zip(made.vectors, made.tokens, made.price_texts(), strict=True)
+            new = {key: _MemoryVector(*facts) for key, facts in zip(missing, each, strict=True)}
             found |= new
             self._keep(new)
         for key in keys:
             # A text that stands twice in a request is asked for twice, and made once.
             if missing.pop(key, None) is None:
                 spared += found[key].price
-        return Embedded(
+        return Embeddings(
             vectors=np.stack([found[key].vector for key in keys]),
             tokens=tuple(found[key].tokens for key in keys),
             usage=usage,
             spared=spared,
         )
 
-    def _keep(self, new: dict[bytes, _Kept]) -> None:
+    def _keep(self, new: dict[bytes, _MemoryVector]) -> None:
         with self._lock:
             for key, made in new.items():
                 # A copy: a row of an array would keep the whole array alive.

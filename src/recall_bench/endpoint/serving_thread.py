@@ -19,21 +19,21 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from recall_bench.errors import UsageError
 
 LOOPBACK = "127.0.0.1"
-_PATIENCE_S = 5
+_SHUTDOWN_TIMEOUT_S = 5
 """How long a request that cannot be ended holds up the end."""
 
 
-class ServingThread:
+class ServerThread:
     """Serves the app on loopback from `start` until `stop`."""
 
     def __init__(self, app: Starlette, *, port: int, hang_up: Callable[[], None]) -> None:
-        self._socket = _listening(port)
+        self._socket = _open_listener(port)
         self.port: int = self._socket.getsockname()[1]
         self._hang_up = hang_up
-        self.server = _Server(
+        self.server = _EndpointServer(
             uvicorn.Config(
                 app,
-                http=OneWriteProtocol,
+                http=BufferedProtocol,
                 ws="none",
                 loop="asyncio",
                 lifespan="on",
@@ -41,7 +41,7 @@ class ServingThread:
                 access_log=False,
                 server_header=False,
                 date_header=False,
-                timeout_graceful_shutdown=_PATIENCE_S,
+                timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT_S,
             )
         )
         # A daemon: a process that dies without stopping us must not wait for us.
@@ -60,12 +60,12 @@ class ServingThread:
         if self.server.loop is not None:
             # A loop that has closed in the meantime has nobody who waits.
             with suppress(RuntimeError):
-                self.server.loop.call_soon_threadsafe(self._end)
+                self.server.loop.call_soon_threadsafe(self._stop_server)
         if self._thread.ident is not None:
             self._thread.join()
         self._socket.close()
 
-    def _end(self) -> None:
+    def _stop_server(self) -> None:
         self._hang_up()
         self.server.is_over.set()
 
@@ -76,7 +76,7 @@ class ServingThread:
             self.server.is_settled.set()
 
 
-class _Server(uvicorn.Server):
+class _EndpointServer(uvicorn.Server):
     """Says when it has started, and sleeps until it is over: nothing ticks while we measure."""
 
     def __init__(self, config: uvicorn.Config) -> None:
@@ -94,7 +94,7 @@ class _Server(uvicorn.Server):
         await self.is_over.wait()
 
 
-def _listening(port: int) -> socket.socket:
+def _open_listener(port: int) -> socket.socket:
     # asyncio switches Nagle's delay off only where the protocol is spelled out.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
@@ -111,15 +111,15 @@ def _listening(port: int) -> socket.socket:
     return listener
 
 
-class OneWriteProtocol(H11Protocol):
+class BufferedProtocol(H11Protocol):
     """Sends head and body of a reply together."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start to serve one client."""
-        super().connection_made(cast("asyncio.Transport", OneWrite(transport)))
+        super().connection_made(cast("asyncio.Transport", BufferedTransport(transport)))
 
 
-class OneWrite:
+class BufferedTransport:
     """A transport that gathers what is written in one turn of the event loop."""
 
     def __init__(self, transport: asyncio.Transport) -> None:

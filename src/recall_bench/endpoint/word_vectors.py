@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Sequence
 
-from recall_bench.models.embedders import Embedded
+from recall_bench.models.embedders import Embeddings
 from recall_bench.systems.builtin import embedding
 
 
@@ -17,10 +17,10 @@ class WordVectors:
     def __init__(self) -> None:
         self._lock = threading.Lock()
 
-    def embed(self, texts: Sequence[str]) -> Embedded:
+    def embed(self, texts: Sequence[str]) -> Embeddings:
         """One unit vector a text; all zeros for a text without a single token."""
         with self._lock:
-            return Embedded(vectors=embedding.embed(texts), tokens=embedding.token_counts(texts))
+            return Embeddings(vectors=embedding.embed(texts), tokens=embedding.count_tokens(texts))
 
     def close(self) -> None:
         """Nothing to release."""

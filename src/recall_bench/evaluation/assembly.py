@@ -6,35 +6,42 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from recall_bench.assemble import Check, bench_of, lifecycle_of, plan_of, present, writable
+from recall_bench.assemble import (
+    SettingsCheck,
+    build_judges,
+    build_plan,
+    check_writable,
+    choose_lifecycle,
+    require,
+)
 from recall_bench.core.memory import UNDECLARED, MemorySystem, SystemCard
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
 from recall_bench.core.reader import Reader
 from recall_bench.errors import UsageError
-from recall_bench.evaluation.methodology import Judging
-from recall_bench.evaluation.opening import Opened, open_dataset
-from recall_bench.evaluation.request import Mode, Request
+from recall_bench.evaluation.methodology import AnswerCheck
+from recall_bench.evaluation.opening import OpenedDataset, open_dataset
+from recall_bench.evaluation.request import EvalMode, EvalRequest
 from recall_bench.job import Job
 from recall_bench.journal import JOURNAL, Journal
-from recall_bench.judging.nobody import Nobody
+from recall_bench.judging.nobody import NoJudge
 from recall_bench.outputs import (
     FAILURES,
     PICTURES,
     PROGRESS,
     QUESTIONS,
     RESULT,
+    choose_run_folder,
     refuse_clashes,
-    run_folder,
 )
-from recall_bench.rejudging.assembly import Absent
-from recall_bench.rejudging.recorded import Recorded
+from recall_bench.rejudging.assembly import AbsentSystem
+from recall_bench.rejudging.recorded import RecordedRun
 from recall_bench.resolve.models import resolve_model
 from recall_bench.resolve.readers import EXTRACTIVE, resolve_reader
 from recall_bench.resolve.systems import resolve_system
-from recall_bench.running.grade import Bench
+from recall_bench.running.grade import Judges
 from recall_bench.settings import Settings
-from recall_bench.shipped import cache_folder
-from recall_bench.staff import Staff
+from recall_bench.shipped import find_cache_folder
+from recall_bench.staff import Components
 
 END = "end"
 """The one checkpoint there is: when everything has been told."""
@@ -55,11 +62,11 @@ _CONSOLIDATED: Mapping[str, tuple[str, object]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assembled:
+class AssembledEval:
     """An evaluation that is ready to be carried out."""
 
-    request: Request
-    opened: Opened
+    request: EvalRequest
+    opened: OpenedDataset
     job: Job
 
     @property
@@ -69,87 +76,89 @@ class Assembled:
 
 
 def assemble_evaluation(
-    request: Request, opened: Opened, own: MemorySystem | None = None
-) -> Assembled:
+    request: EvalRequest, opened: OpenedDataset, own: MemorySystem | None = None
+) -> AssembledEval:
     """A job that puts a dataset's questions to a system; nothing is fed or asked yet.
 
     A system of one's own may take the place of the one the settings name.
     """
     if request.answers_from is not None:
-        return _again(request, opened, request.answers_from)
+        return _assemble_recorded(request, opened, request.answers_from)
     settings = request.settings
-    check = Check(settings)
-    system = check.of(_system, request, own)
-    bench = check.of(_bench, request, opened)
-    reader = check.of(_reader, request, opened, system)
-    lifecycle = check.of(_lifecycle, settings, system)
-    check.of(refuse_clashes, settings)
-    check.done()
-    plan = plan_of(
+    check = SettingsCheck(settings)
+    system = check.try_call(_resolve_system, request, own)
+    bench = check.try_call(_build_judges, request, opened)
+    reader = check.try_call(_resolve_reader, request, opened, system)
+    lifecycle = check.try_call(_choose_lifecycle, settings, system)
+    check.try_call(refuse_clashes, settings)
+    check.raise_problems()
+    plan = build_plan(
         settings,
         cards=opened.scenarios,
-        checkpoints=(_end(opened),),
-        system=present(system),
-        bench=present(bench),
+        checkpoints=(_make_end_checkpoint(opened),),
+        system=require(system),
+        bench=require(bench),
         reader=reader,
-        lifecycle=present(lifecycle),
-    ).but(dataset=opened.card, unjudged=isinstance(present(bench).judge, Nobody))
+        lifecycle=require(lifecycle),
+    ).replace(dataset=opened.card, unjudged=isinstance(require(bench).judge, NoJudge))
     job = Job(
         settings=settings,
         plan=plan,
-        folder=run_folder(settings, plan, f"{request.dataset}-"),
-        staff=_staff(opened, present(system), present(bench), reader),
-        hire=None if own is not None else partial(_called, request),
+        folder=choose_run_folder(settings, plan, f"{request.dataset}-"),
+        staff=_make_components(opened, require(system), require(bench), reader),
+        hire=None if own is not None else partial(_rebuild_components, request),
         questions=opened.questions,
-        warnings=[*opened.notes, *_notes(plan)],
+        warnings=[*opened.notes, *_collect_notes(plan)],
     )
     if request.rebuild:
-        _wipe(job.folder)
-    return Assembled(request=request, opened=opened, job=writable(job))
+        _remove_run(job.folder)
+    return AssembledEval(request=request, opened=opened, job=check_writable(job))
 
 
-def _again(request: Request, opened: Opened, run: Path) -> Assembled:
+def _assemble_recorded(request: EvalRequest, opened: OpenedDataset, run: Path) -> AssembledEval:
     """The same for answers on record: the system and its reader are not asked again."""
-    recorded = Recorded.open(run)
+    recorded = RecordedRun.open(run)
     before, settings = recorded.folder.plan, request.settings
     _refuse_other_questions(before, opened, run)
     if not (request.skip_qa or before.system.answers or before.reader):
         raise UsageError(
             f"--answers-from: {run} has what was found and no answers; say --skip-qa with it"
         )
-    bench = _bench(request, opened)
-    plan = before.but(
+    bench = _build_judges(request, opened)
+    plan = before.replace(
         dataset=opened.card,
         judge=bench.judge.card,
         appellate=bench.appellate.card if bench.appellate is not None else None,
-        unjudged=isinstance(bench.judge, Nobody),
+        unjudged=isinstance(bench.judge, NoJudge),
         review=settings.review,
         judge_memory_window=settings.judge_memory_window,
         judge_timeout_s=settings.judge_timeout_ms / 1000,
         answers_from=before.answers_from or before.digest,
     )
-    folder = run_folder(settings, plan, f"{request.dataset}-")
+    folder = choose_run_folder(settings, plan, f"{request.dataset}-")
     if folder.resolve() == run.resolve():
         raise UsageError(f"--into: {folder} holds the answers themselves; name another folder")
     job = Job(
         settings=settings,
         plan=plan,
         folder=folder,
-        staff=_staff(opened, Absent(plan.system), bench, None),
-        hire=partial(_called_again, request, plan.system),
+        staff=_make_components(opened, AbsentSystem(plan.system), bench, None),
+        hire=partial(_rebuild_judges, request, plan.system),
         questions=opened.questions,
         warnings=list(opened.notes),
         asks=False,
     )
     if request.rebuild:
-        _wipe(folder)
-    writable(job)
-    recorded.carry_over(plan, folder)
-    return Assembled(request=request, opened=opened, job=job)
+        _remove_run(folder)
+    check_writable(job)
+    recorded.copy_answers(plan, folder)
+    return AssembledEval(request=request, opened=opened, job=job)
 
 
-def _staff(opened: Opened, system: MemorySystem, bench: Bench, reader: Reader | None) -> Staff:
-    return Staff(
+def _make_components(
+    opened: OpenedDataset, system: MemorySystem, bench: Judges, reader: Reader | None
+) -> Components:
+    return Components(
         system=system,
         bench=bench,
         load=opened.load,
@@ -157,20 +166,22 @@ def _staff(opened: Opened, system: MemorySystem, bench: Bench, reader: Reader | 
     )
 
 
-def _called(request: Request) -> Staff:
+def _rebuild_components(request: EvalRequest) -> Components:
     """Those whom the request names, called together once more."""
     opened = open_dataset(request)
-    system = _system(request, None)
-    return _staff(opened, system, _bench(request, opened), _reader(request, opened, system))
+    system = _resolve_system(request, None)
+    return _make_components(
+        opened, system, _build_judges(request, opened), _resolve_reader(request, opened, system)
+    )
 
 
-def _called_again(request: Request, system: SystemCard) -> Staff:
+def _rebuild_judges(request: EvalRequest, system: SystemCard) -> Components:
     """Those who judge the answers of a system that is not asked again."""
     opened = open_dataset(request)
-    return _staff(opened, Absent(system), _bench(request, opened), None)
+    return _make_components(opened, AbsentSystem(system), _build_judges(request, opened), None)
 
 
-def _refuse_other_questions(before: Plan, opened: Opened, run: Path) -> None:
+def _refuse_other_questions(before: Plan, opened: OpenedDataset, run: Path) -> None:
     if before.dataset is None or before.scenarios != opened.scenarios:
         asked = "personas" if before.dataset is None else before.dataset.name
         raise UsageError(
@@ -180,74 +191,76 @@ def _refuse_other_questions(before: Plan, opened: Opened, run: Path) -> None:
         )
 
 
-def _end(opened: Opened) -> Checkpoint:
+def _make_end_checkpoint(opened: OpenedDataset) -> Checkpoint:
     return Checkpoint(label=END, days=max(card.last_day for card in opened.scenarios))
 
 
-def _system(request: Request, own: MemorySystem | None) -> MemorySystem:
+def _resolve_system(request: EvalRequest, own: MemorySystem | None) -> MemorySystem:
     """The system the settings name, set as the request wants it; or one's own, as it is."""
     if own is not None:
-        if request.mode is Mode.CONSOLIDATED:
-            raise _cannot_consolidate(own.card.name)
+        if request.mode is EvalMode.CONSOLIDATED:
+            raise _make_consolidation_error(own.card.name)
         return own
     settings = request.settings
     config = dict(settings.config)
     if settings.adapter in _FINDERS and settings.top_k > 10:
         config.setdefault("k", settings.top_k)
-    if request.mode is Mode.CONSOLIDATED:
+    if request.mode is EvalMode.CONSOLIDATED:
         if settings.adapter not in _CONSOLIDATED:
-            raise _cannot_consolidate(settings.adapter)
+            raise _make_consolidation_error(settings.adapter)
         key, value = _CONSOLIDATED[settings.adapter]
         config.setdefault(key, value)
     return resolve_system(replace(settings, config=config))
 
 
-def _cannot_consolidate(system: str) -> UsageError:
+def _make_consolidation_error(system: str) -> UsageError:
     return UsageError(
         f"--mode: nobody knows how {system} consolidates; set it with --config, "
         f"or take {', '.join(_CONSOLIDATED)}"
     )
 
 
-def _bench(request: Request, opened: Opened) -> Bench:
+def _build_judges(request: EvalRequest, opened: OpenedDataset) -> Judges:
     """Who judges; nobody, where nothing is to be judged."""
     methodology, settings = opened.methodology, request.settings
-    if request.skip_qa or methodology.judging is Judging.NOBODY:
+    if request.skip_qa or methodology.judging is AnswerCheck.NOBODY:
         if settings.appellate_judge is not None:
             raise UsageError("--appellate-judge: nothing is judged here; leave it out")
-        return Bench(judge=Nobody())
-    if methodology.judging is Judging.JUDGE or methodology.asks is None:
-        return bench_of(settings)
+        return Judges(judge=NoJudge())
+    if methodology.judging is AnswerCheck.JUDGE or methodology.asks is None:
+        return build_judges(settings)
     if settings.appellate_judge is not None:
         raise UsageError(
             f"--appellate-judge: {methodology.label} has one model judge, and no appeals; "
             "leave it out, or take --protocol strict"
         )
-    return _protocol_bench(settings, methodology.label, methodology.asks)
+    return _build_protocol_judge(settings, methodology.label, methodology.asks)
 
 
-def _protocol_bench(settings: Settings, label: str, protocol: str) -> Bench:
+def _build_protocol_judge(settings: Settings, label: str, protocol: str) -> Judges:
     """A model that judges by the dataset's own rules."""
     from recall_bench.judging.protocols import registry
     from recall_bench.judging.protocols.judge import ProtocolJudge
-    from recall_bench.judging.protocols.score import Asked
+    from recall_bench.judging.protocols.score import ModelProtocol
     from recall_bench.judging.rubric.cache import VerdictCache
 
     target = settings.judge
     if settings.judge_base_url is not None:
         target = f"{target};{settings.judge_base_url}"
-    asked = registry.find(protocol)
+    asked = registry.find_protocol(protocol)
     model = resolve_model(target, "--judge", settings)
-    if model is None or not isinstance(asked, Asked):
+    if model is None or not isinstance(asked, ModelProtocol):
         raise UsageError(
             f"--protocol: {label} has a model judge the answers; name one with --judge "
             "provider:model, say --skip-qa, or take --protocol strict"
         )
-    cache = VerdictCache(cache_folder() / "verdicts") if settings.judge_cache else None
-    return Bench(judge=ProtocolJudge(asked, model, cache))
+    cache = VerdictCache(find_cache_folder() / "verdicts") if settings.judge_cache else None
+    return Judges(judge=ProtocolJudge(asked, model, cache))
 
 
-def _reader(request: Request, opened: Opened, system: MemorySystem | None) -> Reader | None:
+def _resolve_reader(
+    request: EvalRequest, opened: OpenedDataset, system: MemorySystem | None
+) -> Reader | None:
     """Who answers: nobody where that is skipped, and somebody wherever letters are asked for."""
     settings = request.settings
     if request.skip_qa:
@@ -259,14 +272,14 @@ def _reader(request: Request, opened: Opened, system: MemorySystem | None) -> Re
     return resolve_reader(settings, None if system is None else system.card)
 
 
-def _lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecycle:
+def _choose_lifecycle(settings: Settings, system: MemorySystem | None) -> Lifecycle:
     """With one checkpoint and one repeat a memory of its own is all it takes."""
     if settings.lifecycle is None and settings.repeats == 1:
         return Lifecycle.FRESH
-    return lifecycle_of(settings, system)
+    return choose_lifecycle(settings, system)
 
 
-def _wipe(folder: Path) -> None:
+def _remove_run(folder: Path) -> None:
     """Forget an earlier run and its controls; what else is in the folder is left as it is.
 
     UsageError if there is no run, or if another process is writing to it.
@@ -282,7 +295,7 @@ def _wipe(folder: Path) -> None:
             (folder / name).unlink(missing_ok=True)
 
 
-def _notes(plan: Plan) -> list[str]:
+def _collect_notes(plan: Plan) -> list[str]:
     if plan.system.version != UNDECLARED:
         return []
     note = (

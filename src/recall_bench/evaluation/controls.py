@@ -8,11 +8,11 @@ they were stopped.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from recall_bench.ending import Finished, carry_out
-from recall_bench.evaluation.assembly import CONTROLS, Assembled, assemble_evaluation
-from recall_bench.evaluation.request import Mode
+from recall_bench.ending import Finished, execute
+from recall_bench.evaluation.assembly import CONTROLS, AssembledEval, assemble_evaluation
+from recall_bench.evaluation.request import EvalMode
 from recall_bench.job import Job
-from recall_bench.outputs import beside
+from recall_bench.outputs import move_outputs
 
 KEYWORDS, SILENCE, ORACLE = "bm25", "none", "oracle"
 
@@ -24,7 +24,7 @@ ABOUT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class ControlRun:
     """A system of known worth, and what it did; or why it was not run."""
 
     name: str
@@ -33,23 +33,23 @@ class Control:
     reason: str | None = None
 
 
-def run_controls(assembled: Assembled, told: Callable[[str], None]) -> Iterator[Control]:
+def run_controls(assembled: AssembledEval, told: Callable[[str], None]) -> Iterator[ControlRun]:
     """Each control in turn, up to one that is stopped; `told` hears of it before it is run."""
     job = assembled.job
     with_answers = assembled.with_answers and _is_free(job)
     for name in (KEYWORDS, SILENCE, ORACLE):
         if name == job.plan.system.name:
             continue
-        if name == ORACLE and not has_evidence(assembled):
-            yield Control(name, None, reason="the dataset does not say where its answers stand")
+        if name == ORACLE and not is_evidence_known(assembled):
+            yield ControlRun(name, None, reason="the dataset does not say where its answers stand")
             continue
         if name != KEYWORDS and not with_answers:
             if assembled.with_answers:
-                yield Control(name, None, reason="its answers would have to be paid for")
+                yield ControlRun(name, None, reason="its answers would have to be paid for")
             continue
         told(name)
-        finished = carry_out(_alike(assembled, name, with_answers=with_answers).job)
-        yield Control(name, finished, with_answers)
+        finished = execute(_assemble_control(assembled, name, with_answers=with_answers).job)
+        yield ControlRun(name, finished, with_answers)
         if finished.stopped_by is not None:
             return
 
@@ -64,17 +64,17 @@ def _is_free(job: Job) -> bool:
     return is_read_free and all(each.card.computes for each in judges)
 
 
-def has_evidence(assembled: Assembled) -> bool:
+def is_evidence_known(assembled: AssembledEval) -> bool:
     """Whether any question says where its answer stands."""
     asked = assembled.opened.questions.values()
     return any(item.truth.evidence for declared in asked for item in declared.items)
 
 
-def _alike(assembled: Assembled, name: str, *, with_answers: bool) -> Assembled:
+def _assemble_control(assembled: AssembledEval, name: str, *, with_answers: bool) -> AssembledEval:
     """The same evaluation of another system, in a folder below this one's."""
     before, plan = assembled.request, assembled.job.plan
     settings = replace(
-        beside(before.settings, assembled.job.folder / CONTROLS / name),
+        move_outputs(before.settings, assembled.job.folder / CONTROLS / name),
         adapter=name,
         factory=None,
         config={},
@@ -94,7 +94,7 @@ def _alike(assembled: Assembled, name: str, *, with_answers: bool) -> Assembled:
     request = replace(
         before,
         settings=settings,
-        mode=Mode.RAW,
+        mode=EvalMode.RAW,
         answers_from=None,
         rebuild=False,
         skip_qa=not with_answers,

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from recall_bench.core.question import Item
 from recall_bench.datasets.public import PublicDataset
-from recall_bench.evaluation.methodologies import methodologies
+from recall_bench.evaluation.methodologies import list_methodologies
 
 
-def denominators(dataset: PublicDataset, item: Item) -> Iterator[str]:
+def list_denominators(dataset: PublicDataset, item: Item) -> Iterator[str]:
     """The counts a question belongs to: `official: asked`, `strict: counted by turns`."""
-    for methodology in methodologies(dataset.family):
+    for methodology in list_methodologies(dataset.family):
         if not methodology.asked(item):
             continue
         yield f"{methodology.name}: asked"

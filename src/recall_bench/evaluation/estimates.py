@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from recall_bench.core.record import Record
-from recall_bench.evaluation.scoring import ANSWERED, OPEN, Scored
-from recall_bench.metrics.pairs import paired
+from recall_bench.evaluation.scoring import ANSWERED, OPEN, ScoredQuestion
+from recall_bench.metrics.pairs import compare_pairs
 
 ALL, ANSWERABLE, UNANSWERABLE = "all", "answerable", "unanswerable"
 FEW = 8
 """Fewer histories than this say nothing of how much histories vary."""
-AVERAGED = "average of categories"
+CATEGORY_AVERAGE = "average of categories"
 
 
-class Estimate(Record, frozen=True, kw_only=True, omit_defaults=True):
+class EvalEstimate(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One figure of one group of questions."""
 
     name: str
@@ -30,15 +30,15 @@ class Estimate(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What the best order of all there is would get."""
 
 
-class Group(Record, frozen=True, kw_only=True):
+class EvalGroup(Record, frozen=True, kw_only=True):
     """Questions that are counted together."""
 
     name: str
     questions: int
-    figures: dict[str, Estimate]
+    figures: dict[str, EvalEstimate]
 
 
-class Abstention(Record, frozen=True, kw_only=True, omit_defaults=True):
+class AbstentionCounts(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Whether a system knows what it does not know: an axis of its own."""
 
     unanswerable: int
@@ -53,7 +53,7 @@ class Abstention(Record, frozen=True, kw_only=True, omit_defaults=True):
     fell_for_trap: int
 
 
-class Counts(Record, frozen=True, kw_only=True):
+class EvalCounts(Record, frozen=True, kw_only=True):
     """Where the questions that were to be put have ended."""
 
     owed: int
@@ -65,15 +65,15 @@ class Counts(Record, frozen=True, kw_only=True):
     """Answered, to be judged, and without a verdict: figures of the judge lack them."""
 
 
-def groups_of(
-    scored: Sequence[Scored], headline: Iterable[str], *, with_intervals: bool = True
-) -> tuple[Group, ...]:
+def group_scores(
+    scored: Sequence[ScoredQuestion], headline: Iterable[str], *, with_intervals: bool = True
+) -> tuple[EvalGroup, ...]:
     """All questions, those with and without an answer where there are both, and each category."""
     wanted = frozenset(headline) if with_intervals else frozenset()
-    cells: dict[tuple[str, bool], list[Scored]] = {}
+    cells: dict[tuple[str, bool], list[ScoredQuestion]] = {}
     for each in scored:
         cells.setdefault((each.category, each.is_answerable), []).append(each)
-    sums = {cell: _Sums.of(members) for cell, members in cells.items()}
+    sums = {cell: _FigureSums.collect(members) for cell, members in cells.items()}
     members: dict[str, list[tuple[str, bool]]] = {ALL: list(cells)}
     if len({is_answerable for _, is_answerable in cells}) == 2:
         members[ANSWERABLE] = [cell for cell in cells if cell[1]]
@@ -83,37 +83,41 @@ def groups_of(
         (category, [cell for cell in cells if cell[0] == category])
         for category in dict.fromkeys(category for category, _ in cells)
     ]
-    clusters = _clusters(scored)
+    clusters = _map_clusters(scored)
     return tuple(
-        Group(
+        EvalGroup(
             name=name,
             questions=sum(len(cells[cell]) for cell in held),
-            figures=_Sums.together([sums[cell] for cell in held]).estimates(
-                _intervals([each for cell in held for each in cells[cell]], wanted, clusters)
+            figures=_FigureSums.merge([sums[cell] for cell in held]).build_estimates(
+                _compute_intervals(
+                    [each for cell in held for each in cells[cell]], wanted, clusters
+                )
             ),
         )
         for name, held in groups
     )
 
 
-def averaged(groups: Sequence[Group]) -> Group:
+def average_categories(groups: Sequence[EvalGroup]) -> EvalGroup:
     """Every category counting the same, however many questions it has."""
     apart = [each for each in groups if each.name not in (ALL, ANSWERABLE, UNANSWERABLE)]
     names = dict.fromkeys(name for group in apart for name in group.figures)
     figures = {}
     for name in names:
         found = [group.figures[name] for group in apart if name in group.figures]
-        figures[name] = Estimate(
+        figures[name] = EvalEstimate(
             name=name,
             mean=fmean(each.mean for each in found),
             counted=sum(each.counted for each in found),
-            chance=_mean_of([each.chance for each in found]),
-            ceiling=_mean_of([each.ceiling for each in found]),
+            chance=_average_known([each.chance for each in found]),
+            ceiling=_average_known([each.ceiling for each in found]),
         )
-    return Group(name=AVERAGED, questions=sum(each.questions for each in apart), figures=figures)
+    return EvalGroup(
+        name=CATEGORY_AVERAGE, questions=sum(each.questions for each in apart), figures=figures
+    )
 
 
-def abstention_of(scored: Iterable[Scored]) -> Abstention | None:
+def count_abstentions(scored: Iterable[ScoredQuestion]) -> AbstentionCounts | None:
     """How often a system said that it does not know; None where no answer was in free text."""
     said = [each for each in scored if each.abstained is not None]
     if not said:
@@ -121,7 +125,7 @@ def abstention_of(scored: Iterable[Scored]) -> Abstention | None:
     lacking = [each for each in said if not each.is_answerable]
     having = [each for each in said if each.is_answerable]
     trapped = [each for each in said if each.fell_for_trap is not None]
-    return Abstention(
+    return AbstentionCounts(
         unanswerable=len(lacking),
         abstained=sum(each.abstained is True for each in lacking),
         answerable=len(having),
@@ -131,11 +135,11 @@ def abstention_of(scored: Iterable[Scored]) -> Abstention | None:
     )
 
 
-def counts_of(scored: Sequence[Scored]) -> Counts:
+def count_outcomes(scored: Sequence[ScoredQuestion]) -> EvalCounts:
     """Where the questions have ended."""
     answered = sum(each.outcome == ANSWERED for each in scored)
     still_open = sum(each.outcome == OPEN for each in scored)
-    return Counts(
+    return EvalCounts(
         owed=len(scored),
         answered=answered,
         failed=len(scored) - answered - still_open,
@@ -144,31 +148,31 @@ def counts_of(scored: Sequence[Scored]) -> Counts:
     )
 
 
-def _clusters(scored: Sequence[Scored]) -> Mapping[str, str]:
+def _map_clusters(scored: Sequence[ScoredQuestion]) -> Mapping[str, str]:
     """What varies from one draw to the next: histories; questions, where histories are few."""
     are_few = len({each.scenario for each in scored}) < FEW
-    return {_key(each): _key(each) if are_few else each.scenario for each in scored}
+    return {_make_key(each): _make_key(each) if are_few else each.scenario for each in scored}
 
 
-def _key(scored: Scored) -> str:
+def _make_key(scored: ScoredQuestion) -> str:
     return f"{scored.scenario}/{scored.item}"
 
 
-def _intervals(
-    group: Sequence[Scored], wanted: frozenset[str], clusters: Mapping[str, str]
+def _compute_intervals(
+    group: Sequence[ScoredQuestion], wanted: frozenset[str], clusters: Mapping[str, str]
 ) -> dict[str, tuple[float, float] | None]:
     found = {}
     for name in wanted:
         having = [each for each in group if name in each.figures]
         values = [each.figures[name] for each in having]
-        drawn = [clusters[_key(each)] for each in having]
-        difference = paired(values, drawn, [ALL] * len(values))
+        drawn = [clusters[_make_key(each)] for each in having]
+        difference = compare_pairs(values, drawn, [ALL] * len(values))
         found[name] = None if difference is None else difference.interval
     return found
 
 
 @dataclass(slots=True)
-class _Sum:
+class _FigureSum:
     """One figure added up, with what chance and the best order get where that is known."""
 
     count: int = 0
@@ -178,8 +182,8 @@ class _Sum:
     ceilings: int = 0
     ceiling: float = 0.0
 
-    def __add__(self, other: "_Sum") -> "_Sum":
-        return _Sum(
+    def __add__(self, other: "_FigureSum") -> "_FigureSum":
+        return _FigureSum(
             self.count + other.count,
             self.mean + other.mean,
             self.chances + other.chances,
@@ -189,18 +193,18 @@ class _Sum:
         )
 
 
-class _Sums(dict[str, _Sum]):
+class _FigureSums(dict[str, _FigureSum]):
     """Every figure of some questions, added up in one pass."""
 
     @classmethod
-    def of(cls, group: Iterable[Scored]) -> "_Sums":
+    def collect(cls, group: Iterable[ScoredQuestion]) -> "_FigureSums":
         sums = cls()
         for each in group:
             chances, ceilings = each.chance, each.ceiling
             for name, value in each.figures.items():
                 held = sums.get(name)
                 if held is None:
-                    held = sums[name] = _Sum()
+                    held = sums[name] = _FigureSum()
                 held.count += 1
                 held.mean += value
                 if name in chances:
@@ -212,17 +216,19 @@ class _Sums(dict[str, _Sum]):
         return sums
 
     @classmethod
-    def together(cls, parts: Iterable["_Sums"]) -> "_Sums":
+    def merge(cls, parts: Iterable["_FigureSums"]) -> "_FigureSums":
         sums = cls()
         for part in parts:
             for name, held in part.items():
                 sums[name] = sums[name] + held if name in sums else held
         return sums
 
-    def estimates(self, intervals: Mapping[str, tuple[float, float] | None]) -> dict[str, Estimate]:
+    def build_estimates(
+        self, intervals: Mapping[str, tuple[float, float] | None]
+    ) -> dict[str, EvalEstimate]:
         """A floor or a ceiling is told only where it is known of every question."""
         return {
-            name: Estimate(
+            name: EvalEstimate(
                 name=name,
                 mean=held.mean / held.count,
                 counted=held.count,
@@ -234,7 +240,7 @@ class _Sums(dict[str, _Sum]):
         }
 
 
-def _mean_of(values: Sequence[float | None]) -> float | None:
+def _average_known(values: Sequence[float | None]) -> float | None:
     """The mean, if all of them are known."""
     known = [value for value in values if value is not None]
     return fmean(known) if known and len(known) == len(values) else None

@@ -4,21 +4,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from recall_bench.ending import Finished, carry_out
-from recall_bench.evaluation.assembly import Assembled
+from recall_bench.ending import Finished, execute
+from recall_bench.evaluation.assembly import AssembledEval
 from recall_bench.evaluation.controls import run_controls
 from recall_bench.evaluation.numbering import write_report
-from recall_bench.evaluation.report import Report, report_of
-from recall_bench.executors.opening import Joined
+from recall_bench.evaluation.report import EvalReport, build_eval_report
+from recall_bench.executors.opening import OnPool
 from recall_bench.job import Observer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluated:
+class EvalResult:
     """An evaluation that came to a stop, and how."""
 
     finished: Finished
-    report: Report | None
+    report: EvalReport | None
     """None if it was stopped before everything was asked: the same command goes on."""
     place: Path | None
     """The folder of the report."""
@@ -29,30 +29,30 @@ class Evaluated:
         return self.finished.exit_code
 
 
-def _quiet(name: str) -> None:
+def _ignore_control(name: str) -> None:
     """Nobody wants to know which control is run."""
 
 
 def evaluate(
-    assembled: Assembled,
+    assembled: AssembledEval,
     observe: Observer | None = None,
-    told: Callable[[str], None] = _quiet,
-    joined: Joined = lambda _: None,
-) -> Evaluated:
+    told: Callable[[str], None] = _ignore_control,
+    joined: OnPool = lambda _: None,
+) -> EvalResult:
     """Ask, run the controls, measure and write the report.
 
     `told` hears the name of each control before it is run, `joined` of the crew where there is
     one. A run that was stopped, itself or at
     one of its controls, or whose system could not be fed, has no report yet.
     """
-    finished = carry_out(assembled.job, observe, joined)
+    finished = execute(assembled.job, observe, joined)
     if finished.stopped_by is not None or finished.summary.overall.open:
-        return Evaluated(finished=finished, report=None, place=None)
+        return EvalResult(finished=finished, report=None, place=None)
     controls = list(run_controls(assembled, told)) if assembled.request.floors else []
     last = controls[-1].finished if controls else None
     if last is not None and last.stopped_by is not None:
         stopped = replace(finished, stopped_by=last.stopped_by)
-        return Evaluated(finished=stopped, report=None, place=None)
-    report = report_of(assembled, finished, controls)
+        return EvalResult(finished=stopped, report=None, place=None)
+    report = build_eval_report(assembled, finished, controls)
     place = write_report(report, assembled.request.reports)
-    return Evaluated(finished=finished, report=report, place=place)
+    return EvalResult(finished=finished, report=report, place=place)

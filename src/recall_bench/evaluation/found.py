@@ -7,11 +7,23 @@ from itertools import product
 
 from recall_bench.core.memory import Passage
 from recall_bench.core.question import Item, Scenario
-from recall_bench.core.tokens import tokens
-from recall_bench.evaluation.methodology import Level, Methodology, Ranking, unit
-from recall_bench.metrics.chance import Pool, expected_coverage
-from recall_bench.metrics.layers import Facts, Layer, Returned, layer_measures, stands
-from recall_bench.metrics.retrieval import Delivered, Measure, distinct, measures, scores
+from recall_bench.core.tokens import estimate_tokens
+from recall_bench.evaluation.methodology import Level, Methodology, Ranking, name_unit
+from recall_bench.metrics.chance import ChancePool, expect_coverage
+from recall_bench.metrics.layers import (
+    EvidenceLayer,
+    Facts,
+    ReturnedPassage,
+    is_stated_in,
+    list_layer_measures,
+)
+from recall_bench.metrics.retrieval import (
+    RankedPassage,
+    RetrievalMeasure,
+    drop_repeats,
+    list_measures,
+    score_all,
+)
 
 EVIDENCE_TEXT = "evidence text"
 """The share of the texts cited that was returned, letter by letter."""
@@ -20,7 +32,7 @@ Figures = dict[str, float]
 
 
 @dataclass(slots=True)
-class Findings:
+class RetrievalScores:
     """What one question's passages are worth."""
 
     figures: Figures = field(default_factory=dict)
@@ -35,7 +47,7 @@ _Sizes = tuple[int, ...]
 """How many items may be drawn of each gold unit, ascending."""
 
 
-class Finder:
+class RetrievalScorer:
     """Measures what was found in one scenario."""
 
     def __init__(self, methodology: Methodology, scenario: Scenario, depth: int) -> None:
@@ -44,55 +56,55 @@ class Finder:
         self._depth = depth
         self._episodes = {episode.day: episode for episode in scenario.episodes}
         self._counted = [
-            tuple(each for each in measures(depth) if each.family in ranking.families)
+            tuple(each for each in list_measures(depth) if each.family in ranking.families)
             for ranking in methodology.rankings
         ]
         self._bounds: dict[tuple[_Sizes, ...], tuple[Figures, Figures]] = {}
 
-    def findings(self, item: Item, passages: Sequence[Passage]) -> Findings:
+    def score(self, item: Item, passages: Sequence[Passage]) -> RetrievalScores:
         """Every figure of what was returned to a question, best first."""
-        found = Findings()
+        found = RetrievalScores()
         golds = [each.gold(self._scenario.id, item) for each in self._methodology.rankings]
         for ranking, counted, gold in zip(
             self._methodology.rankings, self._counted, golds, strict=True
         ):
             if gold:
                 found.gold[ranking.level] = tuple(sorted(gold))
-                ranked = scores(counted, self._delivered(ranking, passages), gold)
-                found.figures |= _named(ranking.level, ranked)
+                ranked = score_all(counted, self._list_delivered(ranking, passages), gold)
+                found.figures |= _label_figures(ranking.level, ranked)
             elif ranking.empty is not None:
-                found.figures |= dict.fromkeys(_names(ranking.level, counted), ranking.empty)
-        found.chance, found.ceiling = self._between(golds)
+                found.figures |= dict.fromkeys(_list_names(ranking.level, counted), ranking.empty)
+        found.chance, found.ceiling = self._find_bounds(golds)
         if self._methodology.has_layers and item.truth.facts:
             self._add_layers(item.truth.facts, passages, found)
         if self._methodology.has_evidence_text:
-            found.figures[EVIDENCE_TEXT] = self._evidence_text(item, passages)
+            found.figures[EVIDENCE_TEXT] = self._score_evidence_text(item, passages)
         return found
 
-    def _add_layers(self, facts: Facts, passages: Sequence[Passage], found: Findings) -> None:
+    def _add_layers(
+        self, facts: Facts, passages: Sequence[Passage], found: RetrievalScores
+    ) -> None:
         """Wordings in what was returned, and what as many at random would hold."""
-        returned = [Returned(each.text, self._source(each)) for each in passages]
+        returned = [ReturnedPassage(each.text, self._find_source(each)) for each in passages]
         episodes = self._scenario.episodes
         drawn = {
-            Layer.SNIPPET: [turn.text for episode in episodes for turn in episode.turns],
-            Layer.DOCUMENT: [episode.text for episode in episodes],
+            EvidenceLayer.SNIPPET: [turn.text for episode in episodes for turn in episode.turns],
+            EvidenceLayer.DOCUMENT: [episode.text for episode in episodes],
         }
         chance = dict(found.chance)
-        for layer in layer_measures(self._depth):
+        for layer in list_layer_measures(self._depth):
             texts = drawn[layer.layer]
-            holding = [sum(stands(fact, [text]) for text in texts) for fact in facts]
-            found.figures[layer.name] = layer.of(returned, facts)
-            chance[layer.name] = expected_coverage(
-                len(texts), holding, min(layer.cutoff, len(texts))
-            )
+            holding = [sum(is_stated_in(fact, [text]) for text in texts) for fact in facts]
+            found.figures[layer.name] = layer.measure(returned, facts)
+            chance[layer.name] = expect_coverage(len(texts), holding, min(layer.cutoff, len(texts)))
         found.chance = chance
 
-    def _delivered(self, ranking: Ranking, passages: Sequence[Passage]) -> list[Delivered]:
+    def _list_delivered(self, ranking: Ranking, passages: Sequence[Passage]) -> list[RankedPassage]:
         level, name = ranking.level, self._scenario.id
-        delivered = [part for each in passages for part in _parts(level, name, each)]
-        return distinct(delivered) if ranking.is_distinct else delivered
+        delivered = [part for each in passages for part in _split_passage(level, name, each)]
+        return drop_repeats(delivered) if ranking.is_distinct else delivered
 
-    def _between(self, golds: Sequence[frozenset[str]]) -> tuple[Figures, Figures]:
+    def _find_bounds(self, golds: Sequence[frozenset[str]]) -> tuple[Figures, Figures]:
         """What chance and what the best order get: the same for gold of the same sizes."""
         pools = [self._pools[each.level, each.is_distinct] for each in self._methodology.rankings]
         key = tuple(
@@ -103,37 +115,43 @@ class Finder:
             chance: Figures = {}
             ceiling: Figures = {}
             for place, gold in enumerate(golds):
-                self._bound(place, gold, chance, ceiling)
+                self._add_bounds(place, gold, chance, ceiling)
             self._bounds[key] = chance, ceiling
         return self._bounds[key]
 
-    def _bound(self, place: int, gold: frozenset[str], chance: Figures, ceiling: Figures) -> None:
+    def _add_bounds(
+        self, place: int, gold: frozenset[str], chance: Figures, ceiling: Figures
+    ) -> None:
         ranking, counted = self._methodology.rankings[place], self._counted[place]
         level = ranking.level
         if not gold:
             if ranking.empty is not None:
-                chance |= dict.fromkeys(_names(level, counted), ranking.empty)
-                ceiling |= dict.fromkeys(_names(level, counted), ranking.empty)
+                chance |= dict.fromkeys(_list_names(level, counted), ranking.empty)
+                ceiling |= dict.fromkeys(_list_names(level, counted), ranking.empty)
             return
         pool = self._pools[level, ranking.is_distinct]
         if unknown := gold - pool.items.keys():
             # Cited and nowhere to be found, not by chance either.
-            pool = Pool({**pool.items, **dict.fromkeys(unknown, 0)}, pool.mean_tokens)
-        drawn = {each.name: pool.expected(each, gold) for each in counted}
-        chance |= _named(level, {name: each for name, each in drawn.items() if each is not None})
-        best = [Delivered(each, 0) for each in gold if pool.items[each]]
+            pool = ChancePool({**pool.items, **dict.fromkeys(unknown, 0)}, pool.mean_tokens)
+        drawn = {each.name: pool.expect(each, gold) for each in counted}
+        chance |= _label_figures(
+            level, {name: each for name, each in drawn.items() if each is not None}
+        )
+        best = [RankedPassage(each, 0) for each in gold if pool.items[each]]
         by_rank = [each for each in counted if each.budget is None]
-        ceiling |= _named(level, scores(by_rank, best, gold))
+        ceiling |= _label_figures(level, score_all(by_rank, best, gold))
 
     @cached_property
-    def _pools(self) -> dict[tuple[Level, bool], Pool]:
+    def _pools(self) -> dict[tuple[Level, bool], ChancePool]:
         """What a blind draw draws from: turns; or sessions, where each has one place."""
         return {
-            (level, is_distinct): Pool(dict(self._drawn(level, is_distinct)), self._mean_tokens)
+            (level, is_distinct): ChancePool(
+                dict(self._iterate_pool(level, is_distinct)), self._mean_tokens
+            )
             for level, is_distinct in product(Level, (False, True))
         }
 
-    def _drawn(self, level: Level, is_distinct: bool) -> Iterator[tuple[str, int]]:
+    def _iterate_pool(self, level: Level, is_distinct: bool) -> Iterator[tuple[str, int]]:
         name = self._scenario.id
         for episode in self._scenario.episodes:
             turns = len(episode.turns) or 1
@@ -144,21 +162,25 @@ class Finder:
 
     @cached_property
     def _mean_tokens(self) -> float | None:
-        sizes = [tokens(turn.text) for episode in self._scenario.episodes for turn in episode.turns]
+        sizes = [
+            estimate_tokens(turn.text)
+            for episode in self._scenario.episodes
+            for turn in episode.turns
+        ]
         return sum(sizes) / len(sizes) if sum(sizes) else None
 
-    def _source(self, passage: Passage) -> str | None:
+    def _find_source(self, passage: Passage) -> str | None:
         if passage.day is None or passage.day not in self._episodes:
             return None
         return self._episodes[passage.day].text
 
-    def _evidence_text(self, item: Item, passages: Sequence[Passage]) -> float:
+    def _score_evidence_text(self, item: Item, passages: Sequence[Passage]) -> float:
         cited = {
-            _bare(self._episodes[each.day].turns[each.turn].text)
+            _normalise(self._episodes[each.day].turns[each.turn].text)
             for each in item.truth.evidence
             if each.turn is not None
         }
-        returned = [_bare(each.text) for each in passages]
+        returned = [_normalise(each.text) for each in passages]
         if not cited:
             return 1.0
         return sum(
@@ -166,25 +188,25 @@ class Finder:
         ) / len(cited)
 
 
-def _parts(level: Level, scenario: str, passage: Passage) -> Iterator[Delivered]:
+def _split_passage(level: Level, scenario: str, passage: Passage) -> Iterator[RankedPassage]:
     """The places a passage takes: one; by turns, as many as it holds, in the order they stand."""
-    size = tokens(passage.text)
+    size = estimate_tokens(passage.text)
     if passage.day is None:
-        yield Delivered(None, size)
+        yield RankedPassage(None, size)
         return
     turns = (passage.turn,) if level is Level.SESSION or not passage.turns else passage.turns
     for number, turn in enumerate(turns):
         # All of a passage is read for its first turn.
-        yield Delivered(unit(level, scenario, passage.day, turn), 0 if number else size)
+        yield RankedPassage(name_unit(level, scenario, passage.day, turn), 0 if number else size)
 
 
-def _bare(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _names(level: Level, counted: Iterable[Measure]) -> list[str]:
+def _list_names(level: Level, counted: Iterable[RetrievalMeasure]) -> list[str]:
     return [f"{level} {each.name}" for each in counted]
 
 
-def _named(level: Level, figures: Mapping[str, float]) -> Figures:
+def _label_figures(level: Level, figures: Mapping[str, float]) -> Figures:
     return {f"{level} {name}": value for name, value in figures.items()}

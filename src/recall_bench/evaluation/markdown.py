@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from recall_bench.core.reader import ReaderCard
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.evaluation.controls import KEYWORDS
-from recall_bench.evaluation.estimates import ALL, FEW, Abstention, Estimate, Group
+from recall_bench.evaluation.estimates import ALL, FEW, AbstentionCounts, EvalEstimate, EvalGroup
 from recall_bench.evaluation.found import EVIDENCE_TEXT
-from recall_bench.evaluation.methodologies import find
-from recall_bench.evaluation.report import ControlReport, Report
+from recall_bench.evaluation.methodologies import find_methodology
+from recall_bench.evaluation.report import ControlReport, EvalReport
 
 COUNTED = "## How it was counted"
 """Where the figures end and their circumstances begin."""
@@ -23,13 +23,13 @@ _FILES = 20
 _Row = list[str]
 
 
-def markdown_of(report: Report) -> str:
+def render_page(report: EvalReport) -> str:
     """The report as a page."""
-    return "\n\n".join(part for part in _Page(report).parts() if part) + "\n"
+    return "\n\n".join(part for part in _EvalPage(report).render_parts() if part) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
-class _Ranked:
+class _RankingFigure:
     """A figure of a ranking, by the parts of its name."""
 
     level: str
@@ -38,41 +38,41 @@ class _Ranked:
     is_tokens: bool
 
 
-class _Page:
-    def __init__(self, report: Report) -> None:
+class _EvalPage:
+    def __init__(self, report: EvalReport) -> None:
         self._report = report
-        self._figures = _figures(report.groups, ALL)
+        self._figures = _find_figures(report.groups, ALL)
         self._controls = [each for each in report.controls if each.groups]
 
-    def parts(self) -> Iterator[str]:
+    def render_parts(self) -> Iterator[str]:
         """Every paragraph and table, in order."""
-        yield from self._title()
-        yield self._first()
-        yield self._legend()
-        yield self._below_chance()
+        yield from self._render_title()
+        yield self._render_headline()
+        yield self._render_legend()
+        yield self._warn_below_chance()
         for level in ("turn", "session"):
-            yield from self._ranking(level)
-        yield from self._layers()
-        yield from self._answers()
-        yield from self._abstentions()
-        yield from self._categories()
-        yield from self._counted()
-        yield from self._ran()
+            yield from self._render_ranking(level)
+        yield from self._render_layers()
+        yield from self._render_answers()
+        yield from self._render_abstentions()
+        yield from self._render_categories()
+        yield from self._render_protocol()
+        yield from self._render_run()
 
-    def _title(self) -> Iterator[str]:
+    def _render_title(self) -> Iterator[str]:
         report, counts = self._report, self._report.counts
         yield f"# {report.title}: {report.system.name} {report.system.version}"
         unjudged = f", {counts.unjudged:,} without a verdict" if counts.unjudged else ""
         yield (
             f"Protocol **{report.protocol.name}**, version `{report.protocol.eval_version}`"
-            f"{_corrected(report)}. {counts.owed:,} questions about {report.scenarios:,} "
+            f"{_describe_errata(report)}. {counts.owed:,} questions about {report.scenarios:,} "
             f"{'history' if report.scenarios == 1 else 'histories'}: "
             f"{counts.answered:,} answered, {counts.failed:,} failed{unjudged}."
         )
         if report.validity != "valid":
             yield f"**These figures are {report.validity}: {report.reason}.**"
 
-    def _first(self) -> str:
+    def _render_headline(self) -> str:
         """The figures that come first, each between its floors and its ceiling."""
         names = [name for name in self._report.headline if name in self._figures]
         head = ["", "questions", self._report.system.name, "95 % interval", "random"]
@@ -80,39 +80,39 @@ class _Page:
         rows = []
         for name in names:
             found = self._figures[name]
-            floors = [self._floor(each, name) for each in self._controls]
+            floors = [self._format_floor(each, name) for each in self._controls]
             rows.append(
                 [
                     name,
                     f"{found.counted:,}",
-                    f"**{_number(found.mean)}**",
-                    _interval(found),
-                    _number(found.chance),
+                    f"**{_format_number(found.mean)}**",
+                    _format_interval(found),
+                    _format_number(found.chance),
                     *floors,
-                    _number(found.ceiling),
+                    _format_number(found.ceiling),
                 ]
             )
-        return _table(*_without_blanks(head, rows))
+        return _render_table(*_drop_blank_columns(head, rows))
 
-    def _legend(self) -> str:
+    def _render_legend(self) -> str:
         """What the columns beside the system are, as far as there are any."""
-        told = {"random": f"{self._drawn()} drawn blindly, computed and not run"}
+        told = {"random": f"{self._describe_draw()} drawn blindly, computed and not run"}
         told |= {each.name: each.about for each in self._controls}
         told["best possible"] = "the gold in the first places"
-        head = self._first().partition("\n")[0]
+        head = self._render_headline().partition("\n")[0]
         drawn = "questions" if self._report.scenarios < FEW else "histories"
         told["95 % interval"] = f"{drawn} drawn again"
         return " ".join(f"*{name}*: {text}." for name, text in told.items() if f" {name} |" in head)
 
-    def _drawn(self) -> str:
+    def _describe_draw(self) -> str:
         """What chance draws: turns; letters; sessions, where each has one place."""
         if self._report.longest_option is not None:
             return "an option"
-        methodology = find(*self._report.protocol.name.split("/", 1))
+        methodology = find_methodology(*self._report.protocol.name.split("/", 1))
         is_distinct = any(ranking.is_distinct for ranking in methodology.rankings)
         return "as many sessions or turns" if is_distinct else "as many turns"
 
-    def _below_chance(self) -> str:
+    def _warn_below_chance(self) -> str:
         """A warning of figures that a blind draw beats: they say nothing of a search."""
         found = [self._figures[name] for name in self._report.headline if name in self._figures]
         beaten = [
@@ -123,35 +123,35 @@ class _Page:
         return f"**A blind draw does better at {', '.join(beaten)}: quote other figures here.**"
 
     @staticmethod
-    def _floor(control: ControlReport, name: str) -> str:
+    def _format_floor(control: ControlReport, name: str) -> str:
         """Who returns nothing, and who returns only what it was told, says nothing of a search."""
         if control.name != KEYWORDS and _RANKING.fullmatch(name):
             return _DASH
-        return _mean(_figures(control.groups, ALL), name)
+        return _format_mean(_find_figures(control.groups, ALL), name)
 
-    def _ranking(self, level: str) -> Iterator[str]:
+    def _render_ranking(self, level: str) -> Iterator[str]:
         names = {
-            name: _Ranked(found[1], found[2], int(found[3]), found[4] is not None)
+            name: _RankingFigure(found[1], found[2], int(found[3]), found[4] is not None)
             for name in self._figures
             if (found := _RANKING.fullmatch(name)) and found[1] == level
         }
         if not names:
             return
         yield f"## What was found: {level}s"
-        yield self._by_place(names, is_tokens=False)
+        yield self._render_by_place(names, is_tokens=False)
         whole = [name for name, part in names.items() if part.family in ("mrr", "map")]
         if whole:
-            yield ", ".join(map(self._in_words, whole)) + "."
-        budgeted = self._by_place(names, is_tokens=True)
+            yield ", ".join(map(self._describe_figure, whole)) + "."
+        budgeted = self._render_by_place(names, is_tokens=True)
         if budgeted:
             yield f"Within so many tokens, and {self._report.asked['top_k']} passages:"
             yield budgeted
 
-    def _in_words(self, name: str) -> str:
+    def _describe_figure(self, name: str) -> str:
         found = self._figures[name]
-        return f"{name} {_number(found.mean)} (random {_number(found.chance)})"
+        return f"{name} {_format_number(found.mean)} (random {_format_number(found.chance)})"
 
-    def _by_place(self, names: Mapping[str, _Ranked], *, is_tokens: bool) -> str:
+    def _render_by_place(self, names: Mapping[str, _RankingFigure], *, is_tokens: bool) -> str:
         """A row for each family, with its floors below it, and a column for each cutoff."""
         parts = [
             part
@@ -166,24 +166,27 @@ class _Page:
         rows = [
             row
             for family in families
-            for row in self._between(family, [f"{level} {family}@{k}{suffix}" for k in places])
+            for row in self._render_rows(family, [f"{level} {family}@{k}{suffix}" for k in places])
         ]
-        return _table(["", *(f"{k:,}" if is_tokens else f"@{k}" for k in places)], rows)
+        return _render_table(["", *(f"{k:,}" if is_tokens else f"@{k}" for k in places)], rows)
 
-    def _between(self, family: str, names: Sequence[str]) -> Iterator[_Row]:
+    def _render_rows(self, family: str, names: Sequence[str]) -> Iterator[_Row]:
         """One family's figures, and what there is below and above them."""
         found = [self._figures.get(name) for name in names]
-        yield [f"**{family}**", *(f"**{_number(each.mean if each else None)}**" for each in found)]
-        yield ["random", *(_number(each.chance if each else None) for each in found)]
+        yield [
+            f"**{family}**",
+            *(f"**{_format_number(each.mean if each else None)}**" for each in found),
+        ]
+        yield ["random", *(_format_number(each.chance if each else None) for each in found)]
         for control in self._controls:
-            figures = _figures(control.groups, ALL)
+            figures = _find_figures(control.groups, ALL)
             if control.name == KEYWORDS and any(name in figures for name in names):
-                yield [control.name, *(_mean(figures, name) for name in names)]
+                yield [control.name, *(_format_mean(figures, name) for name in names)]
         best = [each.ceiling if each else None for each in found]
         if any(value is not None and value < 1 for value in best):
-            yield ["best possible", *map(_number, best)]
+            yield ["best possible", *map(_format_number, best)]
 
-    def _layers(self) -> Iterator[str]:
+    def _render_layers(self) -> Iterator[str]:
         found = [parts for name in self._figures if (parts := _LAYERED.fullmatch(name))]
         if not found:
             return
@@ -192,19 +195,19 @@ class _Page:
         for layer in ("snippet_r", "document_r"):
             names = [f"{layer}@{k}" for k in places]
             means = [self._figures[name].mean if name in self._figures else None for name in names]
-            rows.append([f"**{layer}**", *(f"**{_number(mean)}**" for mean in means)])
+            rows.append([f"**{layer}**", *(f"**{_format_number(mean)}**" for mean in means)])
             chances = [
                 self._figures[name].chance if name in self._figures else None for name in names
             ]
-            rows.append(["random", *map(_number, chances)])
+            rows.append(["random", *map(_format_number, chances)])
             for each in self._controls:
-                figures = _figures(each.groups, ALL)
-                rows.append([each.name, *(_mean(figures, name) for name in names)])
+                figures = _find_figures(each.groups, ALL)
+                rows.append([each.name, *(_format_mean(figures, name) for name in names)])
         yield "## What was found: wordings of the answer"
-        yield _table(["", *(f"@{k}" for k in places)], rows)
+        yield _render_table(["", *(f"@{k}" for k in places)], rows)
 
-    def _answers(self) -> Iterator[str]:
-        names = [name for name in self._figures if not _is_found(name)]
+    def _render_answers(self) -> Iterator[str]:
+        names = [name for name in self._figures if not _is_retrieval(name)]
         if not names:
             return
         yield "## What was said"
@@ -216,19 +219,21 @@ class _Page:
             if not any(name in group.figures for name in names):
                 continue
             row = [f"{group.name} ({group.questions:,})"]
-            row += [f"**{_mean(group.figures, name)}**" for name in names]
+            row += [f"**{_format_mean(group.figures, name)}**" for name in names]
             for each in self._controls:
-                row += [_mean(_figures(each.groups, group.name), name) for name in names]
+                row += [
+                    _format_mean(_find_figures(each.groups, group.name), name) for name in names
+                ]
             rows.append(row)
-        yield _table(*_without_blanks(head, rows))
+        yield _render_table(*_drop_blank_columns(head, rows))
         if self._report.longest_option is not None:
             yield (
                 "Naming the longest option, unread, gets "
-                f"{_number(self._report.longest_option)} of these questions: less than that "
+                f"{_format_number(self._report.longest_option)} of these questions: less than that "
                 "says nothing of a memory."
             )
 
-    def _abstentions(self) -> Iterator[str]:
+    def _render_abstentions(self) -> Iterator[str]:
         having = {self._report.system.name: self._report.abstention}
         having |= {each.name: each.abstention for each in self._controls}
         known = {name: each for name, each in having.items() if each is not None}
@@ -236,11 +241,13 @@ class _Page:
             return
         yield "## Knowing what is not known"
         head = ["", "unanswerable: abstained", "answerable: abstained", "fell for the trap"]
-        yield _table(head, [[name, *_abstained(each)] for name, each in known.items()])
+        yield _render_table(
+            head, [[name, *_format_abstention(each)] for name, each in known.items()]
+        )
 
-    def _categories(self) -> Iterator[str]:
+    def _render_categories(self) -> Iterator[str]:
         names = [name for name in self._report.headline if name in self._figures]
-        names = [name for name in names if _is_found(name)]
+        names = [name for name in names if _is_retrieval(name)]
         if not names or len(self._report.groups) < 4:
             return
         yield "## By category"
@@ -249,12 +256,12 @@ class _Page:
             row = [f"{group.name} ({group.questions:,})"]
             for name in names:
                 found = group.figures.get(name)
-                row.append(_DASH if found is None else _over(found, group.questions))
+                row.append(_DASH if found is None else _format_over_chance(found, group.questions))
             rows.append(row)
-        yield _table(["", *names], rows)
+        yield _render_table(["", *names], rows)
         yield "In brackets: what a blind draw or a guess gets on the same questions."
 
-    def _counted(self) -> Iterator[str]:
+    def _render_protocol(self) -> Iterator[str]:
         report = self._report
         yield COUNTED
         yield report.protocol.about
@@ -262,7 +269,7 @@ class _Page:
             f", corrected by {', '.join(report.dataset.layers)}" if report.dataset.layers else ""
         )
         yield f"Dataset `{report.dataset.name}`{layers}:"
-        yield _table(
+        yield _render_table(
             ["file", "bytes", "sha-256"],
             [
                 [each.name, f"{each.bytes:,}", f"`{each.sha256}`"]
@@ -280,36 +287,39 @@ class _Page:
             if control.reason:
                 yield f"`{control.name}` has no figures: {control.reason}."
 
-    def _ran(self) -> Iterator[str]:
+    def _render_run(self) -> Iterator[str]:
         report, service = self._report, self._report.service
         yield "## What ran"
         rows: list[_Row] = [
             ["system", f"{report.system.name} {report.system.version}"],
-            ["its settings", _settings(report.system.config)],
-            ["reader", _DASH if report.reader is None else _who(report.reader)],
-            ["judge", _DASH if report.judge is None else _who(report.judge)],
-            ["asked for", _settings(report.asked)],
+            ["its settings", _format_settings(report.system.config)],
+            ["reader", _DASH if report.reader is None else _format_card(report.reader)],
+            ["judge", _DASH if report.judge is None else _format_card(report.judge)],
+            ["asked for", _format_settings(report.asked)],
             ["took in everything in", f"{service.ingest_s:,.1f} s"],
-            ["answered in", f"{_ms(service.p50_ms)} (half), {_ms(service.p95_ms)} (95 %)"],
-            ["delivered a question", _delivered(report)],
+            [
+                "answered in",
+                f"{_format_ms(service.p50_ms)} (half), {_format_ms(service.p95_ms)} (95 %)",
+            ],
+            ["delivered a question", _format_delivery(report)],
             ["machine", ", ".join(f"{k} {v}" for k, v in report.environment.items())],
             ["harness", ", ".join(report.code)],
             ["plan", f"`{report.plan_digest[:12]}`"],
         ]
-        yield _table(["", ""], rows)
+        yield _render_table(["", ""], rows)
 
 
-def _corrected(report: Report) -> str:
+def _describe_errata(report: EvalReport) -> str:
     layers = report.dataset.layers
     return f", gold corrected by {', '.join(layers)}" if layers else ""
 
 
-def _is_found(name: str) -> bool:
+def _is_retrieval(name: str) -> bool:
     """Whether a figure is of what was found, and not of what was said."""
     return bool(_RANKING.fullmatch(name) or _LAYERED.fullmatch(name)) or name == EVIDENCE_TEXT
 
 
-def _without_blanks(head: Sequence[str], rows: Sequence[_Row]) -> tuple[list[str], list[_Row]]:
+def _drop_blank_columns(head: Sequence[str], rows: Sequence[_Row]) -> tuple[list[str], list[_Row]]:
     """The table without the columns that have nothing to say."""
     kept = [
         place for place in range(len(head)) if any(row[place] not in (_DASH, "") for row in rows)
@@ -317,58 +327,58 @@ def _without_blanks(head: Sequence[str], rows: Sequence[_Row]) -> tuple[list[str
     return [head[place] for place in kept], [[row[place] for place in kept] for row in rows]
 
 
-def _figures(groups: Sequence[Group], name: str) -> Mapping[str, Estimate]:
+def _find_figures(groups: Sequence[EvalGroup], name: str) -> Mapping[str, EvalEstimate]:
     return next((each.figures for each in groups if each.name == name), {})
 
 
-def _mean(figures: Mapping[str, Estimate], name: str) -> str:
+def _format_mean(figures: Mapping[str, EvalEstimate], name: str) -> str:
     found = figures.get(name)
-    return _number(None if found is None else found.mean)
+    return _format_number(None if found is None else found.mean)
 
 
-def _over(found: Estimate, questions: int) -> str:
-    chance = "" if found.chance is None else f" ({_number(found.chance)})"
+def _format_over_chance(found: EvalEstimate, questions: int) -> str:
+    chance = "" if found.chance is None else f" ({_format_number(found.chance)})"
     part = "" if found.counted == questions else f", n={found.counted:,}"
-    return f"{_number(found.mean)}{chance}{part}"
+    return f"{_format_number(found.mean)}{chance}{part}"
 
 
-def _abstained(each: Abstention) -> _Row:
+def _format_abstention(each: AbstentionCounts) -> _Row:
     return [
-        _share(each.abstained, each.unanswerable),
-        _share(each.wrongly_abstained, each.answerable),
-        _share(each.fell_for_trap, each.traps),
+        _format_share(each.abstained, each.unanswerable),
+        _format_share(each.wrongly_abstained, each.answerable),
+        _format_share(each.fell_for_trap, each.traps),
     ]
 
 
-def _share(part: int, whole: int) -> str:
+def _format_share(part: int, whole: int) -> str:
     return f"{part / whole:.1%} of {whole:,}" if whole else _DASH
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     return _DASH if value is None else f"{value:.3f}"
 
 
-def _interval(found: Estimate) -> str:
+def _format_interval(found: EvalEstimate) -> str:
     if found.interval is None:
         return _DASH
     low, high = found.interval
     return f"{low:.3f} to {high:.3f}"
 
 
-def _who(card: ReaderCard | JudgeCard) -> str:
+def _format_card(card: ReaderCard | JudgeCard) -> str:
     return f"{card.name} {card.version}" + (f" ({card.model})" if card.model else "")
 
 
-def _settings(settings: Mapping[str, object]) -> str:
+def _format_settings(settings: Mapping[str, object]) -> str:
     said = {key: value for key, value in settings.items() if value is not None and value != []}
     return ", ".join(f"{key}={value}" for key, value in said.items()) or _DASH
 
 
-def _ms(value: float | None) -> str:
+def _format_ms(value: float | None) -> str:
     return _DASH if value is None else f"{value:,.1f} ms"
 
 
-def _delivered(report: Report) -> str:
+def _format_delivery(report: EvalReport) -> str:
     service = report.service
     if service.passages is None or service.tokens is None:
         return _DASH
@@ -378,13 +388,13 @@ def _delivered(report: Report) -> str:
     return f"{service.passages:.1f} passages, about {service.tokens:,.0f} tokens{traced}"
 
 
-def _table(head: Sequence[str], rows: Sequence[_Row]) -> str:
+def _render_table(head: Sequence[str], rows: Sequence[_Row]) -> str:
     if not rows:
         return ""
     lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
+    return "\n".join(f"| {' | '.join(map(_escape_cell, line))} |" for line in lines)
 
 
-def _cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     """What neither a bar nor a new line in a name or a setting can tear."""
     return " ".join(text.replace("|", "\\|").split())

@@ -9,14 +9,14 @@ import re
 from recall_bench.core.question import Expects, Item
 from recall_bench.errors import UsageError
 from recall_bench.evaluation.methodology import (
+    AnswerCheck,
     Gold,
-    Judging,
     Level,
     Methodology,
     Ranking,
-    answerable,
-    cited_units,
-    unit,
+    match_cited,
+    name_unit,
+    restrict_to_answerable,
 )
 
 STRICT = "strict"
@@ -25,14 +25,14 @@ _PLACE = re.compile(r"D(\d+):(\d+)")
 _BARE_PLACE = re.compile(r"D([1-9]\d*):([1-9]\d*)")
 
 
-def _has_answer(item: Item) -> bool:
+def _is_answerable(item: Item) -> bool:
     return item.truth.expects is Expects.ANSWER
 
 
-def _as_spelt(level: Level) -> Gold:
+def _match_spelling(level: Level) -> Gold:
     """LoCoMo's evidence string by string; one that names no turn can be found by nobody."""
 
-    def gold(scenario: str, item: Item) -> frozenset[str]:
+    def find_gold(scenario: str, item: Item) -> frozenset[str]:
         if level is Level.SESSION:
             # What the script does: all before the first colon, but for its first letter.
             return frozenset(f"{scenario}/{each.split(':')[0][1:]}" for each in item.truth.cited)
@@ -42,33 +42,37 @@ def _as_spelt(level: Level) -> Gold:
             for place in [_BARE_PLACE.fullmatch(each)]
         )
 
-    return gold
+    return find_gold
 
 
-def _one_place_a_string(scenario: str, item: Item) -> frozenset[str]:
+def _find_wellformed(scenario: str, item: Item) -> frozenset[str]:
     """The sessions of LoCoMo's evidence that is one well-formed place."""
     places = (_PLACE.fullmatch(each) for each in item.truth.cited)
     return frozenset(f"{scenario}/{int(place[1])}" for place in places if place)
 
 
-def _said_by_user(level: Level) -> Gold:
+def _match_user_turns(level: Level) -> Gold:
     """What LongMemEval's user said that holds the answer."""
 
-    def gold(scenario: str, item: Item) -> frozenset[str]:
+    def find_gold(scenario: str, item: Item) -> frozenset[str]:
         units = (
-            unit(level, scenario, each.day, each.turn)
+            name_unit(level, scenario, each.day, each.turn)
             for each in item.truth.evidence
             if each.turn is not None and each.speaker == "user"
         )
         return frozenset(each for each in units if each is not None)
 
-    return answerable(gold)
+    return restrict_to_answerable(find_gold)
 
 
 _SESSIONS = Ranking(
-    level=Level.SESSION, gold=answerable(cited_units(Level.SESSION)), states="sessions cited"
+    level=Level.SESSION,
+    gold=restrict_to_answerable(match_cited(Level.SESSION)),
+    states="sessions cited",
 )
-_TURNS = Ranking(level=Level.TURN, gold=answerable(cited_units(Level.TURN)), states="turns cited")
+_TURNS = Ranking(
+    level=Level.TURN, gold=restrict_to_answerable(match_cited(Level.TURN)), states="turns cited"
+)
 
 LOCOMO = (
     Methodology(
@@ -82,8 +86,8 @@ LOCOMO = (
             "they are listed apart, and answers to them count by abstaining and by the trap."
         ),
         rankings=(
-            Ranking(level=Level.SESSION, gold=cited_units(Level.SESSION), states="sessions cited"),
-            Ranking(level=Level.TURN, gold=cited_units(Level.TURN), states="turns cited"),
+            Ranking(level=Level.SESSION, gold=match_cited(Level.SESSION), states="sessions cited"),
+            Ranking(level=Level.TURN, gold=match_cited(Level.TURN), states="turns cited"),
         ),
         answers=("locomo/official",),
         headline=("turn recall@10", "session recall@10", "turn recall@1", "judged right"),
@@ -102,21 +106,21 @@ LOCOMO = (
         rankings=(
             Ranking(
                 level=Level.TURN,
-                gold=_as_spelt(Level.TURN),
+                gold=_match_spelling(Level.TURN),
                 families=("recall",),
                 empty=1.0,
                 states="evidence strings",
             ),
             Ranking(
                 level=Level.SESSION,
-                gold=_as_spelt(Level.SESSION),
+                gold=_match_spelling(Level.SESSION),
                 families=("recall",),
                 empty=1.0,
                 states="sessions of evidence strings",
             ),
         ),
         answers=("locomo/official",),
-        judging=Judging.NOBODY,
+        judging=AnswerCheck.NOBODY,
         headline=("locomo/official", "turn recall@10", "session recall@10"),
     ),
     Methodology(
@@ -129,7 +133,7 @@ LOCOMO = (
         ),
         rankings=(_SESSIONS, _TURNS),
         answers=("locomo/official",),
-        asked=_has_answer,
+        asked=_is_answerable,
         headline=("judged right", "locomo/official", "turn recall@10"),
     ),
     Methodology(
@@ -145,12 +149,12 @@ LOCOMO = (
         rankings=(
             Ranking(
                 level=Level.SESSION,
-                gold=_one_place_a_string,
+                gold=_find_wellformed,
                 families=("hit", "recall"),
                 states="sessions of well-formed references",
             ),
         ),
-        judging=Judging.NOBODY,
+        judging=AnswerCheck.NOBODY,
         headline=("session hit@10", "session recall@10"),
     ),
 )
@@ -184,20 +188,20 @@ LONGMEMEVAL = (
         rankings=(
             Ranking(
                 level=Level.SESSION,
-                gold=_said_by_user(Level.SESSION),
+                gold=_match_user_turns(Level.SESSION),
                 families=("hit", "recall_all", "ndcg_lme"),
                 is_distinct=True,
                 states="sessions in which the user says it",
             ),
             Ranking(
                 level=Level.TURN,
-                gold=_said_by_user(Level.TURN),
+                gold=_match_user_turns(Level.TURN),
                 families=("hit", "recall_all", "ndcg_lme"),
                 is_distinct=True,
                 states="turns in which the user says it",
             ),
         ),
-        judging=Judging.MODEL,
+        judging=AnswerCheck.MODEL,
         asks="longmemeval/official-rules",
         headline=("judged right", "session recall_all@10", "session ndcg_lme@10"),
     ),
@@ -213,13 +217,13 @@ LONGMEMEVAL = (
         rankings=(
             Ranking(
                 level=Level.SESSION,
-                gold=cited_units(Level.SESSION),
+                gold=match_cited(Level.SESSION),
                 families=("hit", "recall", "ndcg"),
                 is_distinct=True,
                 states="sessions cited, abstentions included",
             ),
         ),
-        judging=Judging.NOBODY,
+        judging=AnswerCheck.NOBODY,
         headline=("session hit@10", "session recall@10", "session ndcg@10"),
     ),
 )
@@ -245,7 +249,7 @@ CONVOMEM = (
             "passage stands, letter case aside; as other harnesses publish it, short passages "
             "that stand in anything included. A question without evidence counts as found."
         ),
-        judging=Judging.NOBODY,
+        judging=AnswerCheck.NOBODY,
         has_evidence_text=True,
         headline=("evidence text",),
     ),
@@ -262,7 +266,7 @@ MEMBENCH = (
         ),
         rankings=(_TURNS,),
         answers=("choice/letter",),
-        judging=Judging.NOBODY,
+        judging=AnswerCheck.NOBODY,
         headline=("choice/letter", "turn hit@5", "turn recall@10"),
     ),
 )
@@ -278,7 +282,7 @@ PERSONAMEM = (
             "is said about retrieval. Guessing gets a quarter."
         ),
         answers=("choice/letter",),
-        judging=Judging.NOBODY,
+        judging=AnswerCheck.NOBODY,
         headline=("choice/letter",),
     ),
     Methodology(
@@ -287,7 +291,7 @@ PERSONAMEM = (
         version="1",
         about="Multiple choice as the authors' script reads letters, articles included.",
         answers=("personamem/official",),
-        judging=Judging.NOBODY,
+        judging=AnswerCheck.NOBODY,
         headline=("personamem/official",),
     ),
 )
@@ -319,7 +323,7 @@ PERSONA_JSON = (
         ),
         rankings=(_SESSIONS,),
         answers=("match/substring",),
-        judging=Judging.NOBODY,
+        judging=AnswerCheck.NOBODY,
         has_layers=True,
         headline=("snippet_r@1", "snippet_r@5", "document_r@1", "document_r@5"),
     ),
@@ -336,14 +340,14 @@ _ALL = (
 )
 
 
-def methodologies(family: str) -> tuple[Methodology, ...]:
+def list_methodologies(family: str) -> tuple[Methodology, ...]:
     """Those that measure a family of datasets, ours first."""
     return tuple(each for each in _ALL if each.family == family)
 
 
-def find(family: str, name: str) -> Methodology:
+def find_methodology(family: str, name: str) -> Methodology:
     """The family's methodology of this name, with or without the family before it."""
-    known = {each.name: each for each in methodologies(family)}
+    known = {each.name: each for each in list_methodologies(family)}
     wanted = name.removeprefix(f"{family}/")
     if wanted not in known:
         raise UsageError(

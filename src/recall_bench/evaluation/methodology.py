@@ -15,7 +15,7 @@ class Level(StrEnum):
     TURN = "turn"
 
 
-def unit(level: Level, scenario: str, day: int, turn: int | None) -> str | None:
+def name_unit(level: Level, scenario: str, day: int, turn: int | None) -> str | None:
     """The globally scoped name of a session or a turn; None where there is no such turn."""
     if level is Level.SESSION:
         return f"{scenario}/{day}"
@@ -42,7 +42,7 @@ class Ranking:
     """What counts, in a few words, for the report."""
 
 
-class Judging(StrEnum):
+class AnswerCheck(StrEnum):
     """Who says whether an answer is right."""
 
     JUDGE = "judge"
@@ -65,7 +65,7 @@ class Methodology:
     rankings: tuple[Ranking, ...] = ()
     answers: tuple[str, ...] = ()
     """Answer protocols that compute, by name; each is printed beside the others."""
-    judging: Judging = Judging.JUDGE
+    judging: AnswerCheck = AnswerCheck.JUDGE
     asks: str | None = None
     """The answer protocol that a model follows, where `judging` says so."""
     has_layers: bool = False
@@ -99,22 +99,22 @@ class Methodology:
         return sha256("\0".join(stated).encode()).hexdigest()
 
 
-def cited_units(level: Level) -> Gold:
+def match_cited(level: Level) -> Gold:
     """Everything the dataset cites, at this level."""
 
-    def gold(scenario: str, item: Item) -> frozenset[str]:
-        units = (unit(level, scenario, each.day, each.turn) for each in item.truth.evidence)
+    def find_gold(scenario: str, item: Item) -> frozenset[str]:
+        units = (name_unit(level, scenario, each.day, each.turn) for each in item.truth.evidence)
         return frozenset(each for each in units if each is not None)
 
-    return gold
+    return find_gold
 
 
-def answerable(gold: Gold) -> Gold:
+def restrict_to_answerable(gold: Gold) -> Gold:
     """The same, for questions that have an answer; the others count elsewhere."""
 
-    def found(scenario: str, item: Item) -> frozenset[str]:
+    def find_gold(scenario: str, item: Item) -> frozenset[str]:
         if item.truth.expects is not Expects.ANSWER:
             return frozenset()
         return gold(scenario, item)
 
-    return found
+    return find_gold

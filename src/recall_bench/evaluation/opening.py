@@ -8,22 +8,22 @@ from hashlib import file_digest
 from pathlib import Path
 
 from recall_bench.core.event import Declared
-from recall_bench.core.fingerprint import card_of
+from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.plan import DatasetCard, FileCard, ScenarioCard
 from recall_bench.core.question import Scenario
-from recall_bench.datasets.catalogue import find as find_dataset
+from recall_bench.datasets.catalogue import find_dataset as find_dataset
 from recall_bench.datasets.public import PublicDataset
-from recall_bench.datasets.sources import source_of
-from recall_bench.downloading import is_pinned, layer_file, located
+from recall_bench.datasets.sources import find_source
+from recall_bench.downloading import check_pin, find_download, find_layer_file
 from recall_bench.errors import DataError, UsageError
-from recall_bench.evaluation.methodologies import find as find_methodology
+from recall_bench.evaluation.methodologies import find_methodology as find_methodology
 from recall_bench.evaluation.methodology import Methodology
-from recall_bench.evaluation.request import Request
+from recall_bench.evaluation.request import EvalRequest
 from recall_bench.outputs import RUNS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class OpenedDataset:
     """A dataset that can be asked."""
 
     dataset: PublicDataset
@@ -36,21 +36,21 @@ class Opened:
     places: Mapping[str, int]
     """Where in the dataset each scenario stands."""
     source: Sequence[Scenario]
-    narrowed: "Narrowing"
+    narrowed: "QuestionFilter"
 
     def load(self, scenario: str) -> Scenario:
         """One scenario, built anew, with the questions that are asked."""
-        return self.narrowed.of(self.source[self.places[scenario]])
+        return self.narrowed.apply(self.source[self.places[scenario]])
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowing:
+class QuestionFilter:
     """Which questions of a scenario are asked, and what its sessions are called."""
 
     methodology: Methodology
     categories: frozenset[str]
 
-    def of(self, scenario: Scenario) -> Scenario:
+    def apply(self, scenario: Scenario) -> Scenario:
         """The scenario with these questions alone.
 
         Its sessions are named after it too: a system that mixes two histories up and gives the
@@ -62,19 +62,19 @@ class Narrowing:
             if self.methodology.asked(item)
             and (not self.categories or item.truth.category in self.categories)
         )
-        named = (each.but(id=f"{scenario.id}-{each.id}") for each in scenario.episodes)
-        return scenario.but(items=items, episodes=tuple(named))
+        named = (each.replace(id=f"{scenario.id}-{each.id}") for each in scenario.episodes)
+        return scenario.replace(items=items, episodes=tuple(named))
 
 
-def open_dataset(request: Request) -> Opened:
+def open_dataset(request: EvalRequest) -> OpenedDataset:
     """The dataset that a request names, read once from end to end.
 
     UsageError if it, its file, its protocol or one of the categories is not there.
     """
     dataset = find_dataset(request.dataset)
     methodology = find_methodology(dataset.family, request.protocol)
-    data = _data(dataset, request)
-    layers = dict(_layers(dataset, request, data))
+    data = _find_data(dataset, request)
+    layers = dict(_find_layers(dataset, request, data))
     source = dataset.load(data, layers)
     if not source:
         raise DataError(f"{data}: there is no scenario in it; name the file that was published")
@@ -85,16 +85,16 @@ def open_dataset(request: Request) -> Opened:
             f"--scenario-offset: {dataset.name} has {len(source)} scenarios and none after "
             f"{request.scenario_offset}"
         )
-    narrowing = Narrowing(methodology, frozenset(request.categories))
-    read = _Reading(narrowing)
-    read.all(source, places)
+    narrowing = QuestionFilter(methodology, frozenset(request.categories))
+    read = _DatasetScan(narrowing)
+    read.scan(source, places)
     read.refuse_unknown(request.categories)
-    return Opened(
+    return OpenedDataset(
         dataset=dataset,
         methodology=methodology,
         card=DatasetCard(
             name=dataset.name,
-            files=tuple(_files(data, layers, _ours(request))),
+            files=tuple(_describe_files(data, layers, _list_own_folders(request))),
             protocol=methodology.label,
             eval_version=methodology.eval_version,
             layers=tuple(layers),
@@ -102,17 +102,17 @@ def open_dataset(request: Request) -> Opened:
         scenarios=tuple(read.cards),
         questions=read.questions,
         has_choices=read.has_choices,
-        notes=tuple(_notes(dataset, data)),
+        notes=tuple(_describe_data(dataset, data)),
         places=read.places,
         source=source,
         narrowed=narrowing,
     )
 
 
-class _Reading:
+class _DatasetScan:
     """What one pass over a dataset tells."""
 
-    def __init__(self, narrowing: Narrowing) -> None:
+    def __init__(self, narrowing: QuestionFilter) -> None:
         self._narrowing = narrowing
         self._seen: dict[str, None] = {}
         self.cards: list[ScenarioCard] = []
@@ -120,17 +120,17 @@ class _Reading:
         self.places: dict[str, int] = {}
         self.has_choices = False
 
-    def all(self, source: Sequence[Scenario], places: range) -> None:
+    def scan(self, source: Sequence[Scenario], places: range) -> None:
         """Look at the scenarios at these places, one at a time."""
         for place in places:
             whole = source[place]
             self._seen |= dict.fromkeys(item.truth.category for item in whole.items)
-            scenario = self._narrowing.of(whole)
+            scenario = self._narrowing.apply(whole)
             if not scenario.items:
                 continue
             if scenario.id in self.places:
                 raise DataError(f"two scenarios are called {scenario.id}; mend the loader")
-            self.cards.append(card_of(scenario))
+            self.cards.append(build_scenario_card(scenario))
             self.places[scenario.id] = place
             self.has_choices = self.has_choices or any(item.choices for item in scenario.items)
             self.questions[scenario.id] = Declared(
@@ -154,15 +154,15 @@ class _Reading:
             raise UsageError("nothing is left to ask; name other --categories")
 
 
-def _data(dataset: PublicDataset, request: Request) -> Path:
+def _find_data(dataset: PublicDataset, request: EvalRequest) -> Path:
     given = request.settings.data
     if given is not None:
         if not given.exists():
             raise UsageError(f"--data: there is no file or folder {given}")
         return given
-    if not source_of(dataset.name).is_published:
+    if not find_source(dataset.name).is_published:
         raise UsageError(f"{dataset.name} is of your own making; name its file with --data")
-    found = located(dataset.name)
+    found = find_download(dataset.name)
     if found is None:
         raise UsageError(
             f"{dataset.name} is not downloaded; `recall-bench datasets download {dataset.name}` "
@@ -171,7 +171,9 @@ def _data(dataset: PublicDataset, request: Request) -> Path:
     return found
 
 
-def _layers(dataset: PublicDataset, request: Request, data: Path) -> Iterator[tuple[str, Path]]:
+def _find_layers(
+    dataset: PublicDataset, request: EvalRequest, data: Path
+) -> Iterator[tuple[str, Path]]:
     known = [layer.name for layer in dataset.layers]
     for word in request.errata:
         name, _, path = word.partition("=")
@@ -180,14 +182,14 @@ def _layers(dataset: PublicDataset, request: Request, data: Path) -> Iterator[tu
                 f"--errata: {dataset.name} has no corrections called {name!r}; "
                 f"there are {', '.join(known) or 'none'}"
             )
-        yield name, Path(path) if path else _layer(dataset, name, data)
+        yield name, Path(path) if path else _find_layer(dataset, name, data)
 
 
-def _layer(dataset: PublicDataset, name: str, data: Path) -> Path:
+def _find_layer(dataset: PublicDataset, name: str, data: Path) -> Path:
     folder = data if data.is_dir() else data.parent
-    names = [file.name for file in source_of(dataset.name).files if file.layer == name]
+    names = [file.name for file in find_source(dataset.name).files if file.layer == name]
     beside = [folder / each for each in names if (folder / each).is_file()]
-    found = beside[0] if beside else layer_file(dataset.name, name)
+    found = beside[0] if beside else find_layer_file(dataset.name, name)
     if found is None:
         raise UsageError(
             f"--errata: the corrections {name!r} are not here; `recall-bench datasets download "
@@ -196,14 +198,16 @@ def _layer(dataset: PublicDataset, name: str, data: Path) -> Path:
     return found
 
 
-def _ours(request: Request) -> tuple[Path, ...]:
+def _list_own_folders(request: EvalRequest) -> tuple[Path, ...]:
     """Where runs and reports go, which may be below the data."""
     places = (RUNS, request.reports, request.settings.into)
     return tuple(path.resolve() for path in places if path is not None)
 
 
-def _files(data: Path, layers: Mapping[str, Path], ours: Sequence[Path]) -> Iterator[FileCard]:
-    parts = sorted(_below(data, ours)) if data.is_dir() else [data]
+def _describe_files(
+    data: Path, layers: Mapping[str, Path], ours: Sequence[Path]
+) -> Iterator[FileCard]:
+    parts = sorted(_list_files(data, ours)) if data.is_dir() else [data]
     for path in [*parts, *(layer for layer in layers.values() if layer not in parts)]:
         with path.open("rb") as file:
             digest = file_digest(file, "sha256").hexdigest()
@@ -211,7 +215,7 @@ def _files(data: Path, layers: Mapping[str, Path], ours: Sequence[Path]) -> Iter
         yield FileCard(name=name, sha256=digest, bytes=path.stat().st_size)
 
 
-def _below(data: Path, ours: Sequence[Path]) -> Iterator[Path]:
+def _list_files(data: Path, ours: Sequence[Path]) -> Iterator[Path]:
     """The files in a folder, but for our own: with those no two runs would have one plan."""
     folder = data.resolve()
     apart = [each for each in ours if folder in each.parents]
@@ -221,8 +225,8 @@ def _below(data: Path, ours: Sequence[Path]) -> Iterator[Path]:
             yield path
 
 
-def _notes(dataset: PublicDataset, data: Path) -> Iterator[str]:
-    pinned = is_pinned(dataset.name, data)
+def _describe_data(dataset: PublicDataset, data: Path) -> Iterator[str]:
+    pinned = check_pin(dataset.name, data)
     if pinned:
         yield f"The data is, to the byte, {dataset.name} as it was published."
     if pinned is False:

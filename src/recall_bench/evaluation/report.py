@@ -20,20 +20,20 @@ from recall_bench.core.reader import ReaderCard
 from recall_bench.core.record import Record
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.ending import Finished
-from recall_bench.evaluation.assembly import Assembled
-from recall_bench.evaluation.controls import ABOUT, Control
+from recall_bench.evaluation.assembly import AssembledEval
+from recall_bench.evaluation.controls import ABOUT, ControlRun
 from recall_bench.evaluation.estimates import (
-    Abstention,
-    Counts,
-    Group,
-    abstention_of,
-    averaged,
-    counts_of,
-    groups_of,
+    AbstentionCounts,
+    EvalCounts,
+    EvalGroup,
+    average_categories,
+    count_abstentions,
+    count_outcomes,
+    group_scores,
 )
 from recall_bench.evaluation.methodology import Level
-from recall_bench.evaluation.opening import Opened
-from recall_bench.evaluation.scoring import Hit, Scored, Scorer
+from recall_bench.evaluation.opening import OpenedDataset
+from recall_bench.evaluation.scoring import EvalHit, QuestionScorer, ScoredQuestion
 from recall_bench.metrics.retrieval import BUDGETS
 from recall_bench.reporting.folder import RunFolder
 
@@ -54,7 +54,7 @@ class ProtocolReport(Record, frozen=True, kw_only=True):
     about: str
 
 
-class Service(Record, frozen=True, kw_only=True, omit_defaults=True):
+class ServiceReport(Record, frozen=True, kw_only=True, omit_defaults=True):
     """How the system served."""
 
     ingest_s: float
@@ -75,13 +75,13 @@ class ControlReport(Record, frozen=True, kw_only=True, omit_defaults=True):
 
     name: str
     about: str
-    groups: tuple[Group, ...] = ()
-    abstention: Abstention | None = None
+    groups: tuple[EvalGroup, ...] = ()
+    abstention: AbstentionCounts | None = None
     reason: str | None = None
     """Why it has no figures: it was not run, or its run is not valid."""
 
 
-class Report(Record, frozen=True, kw_only=True, omit_defaults=True):
+class EvalReport(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One system on one dataset by one protocol."""
 
     format: str
@@ -103,12 +103,12 @@ class Report(Record, frozen=True, kw_only=True, omit_defaults=True):
     validity: str
     reason: str | None = None
     scenarios: int
-    counts: Counts
-    groups: tuple[Group, ...]
-    abstention: Abstention | None = None
+    counts: EvalCounts
+    groups: tuple[EvalGroup, ...]
+    abstention: AbstentionCounts | None = None
     longest_option: float | None = None
     """What naming the longest option gets, unread: the floor that options give away themselves."""
-    service: Service
+    service: ServiceReport
     controls: tuple[ControlReport, ...] = ()
     notes: tuple[str, ...] = ()
     """What one should know of the dataset before quoting a number."""
@@ -117,32 +117,34 @@ class Report(Record, frozen=True, kw_only=True, omit_defaults=True):
     histories: dict[str, tuple[tuple[int, int], ...]] = msgspec.field(default_factory=dict)
     """Of each scenario, the number of every session and how many turns it has: what a blind draw
     draws from."""
-    questions: tuple[Scored, ...] = ()
+    questions: tuple[ScoredQuestion, ...] = ()
     """Without figures of rankings that do not come first: hits and gold tell them again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
+class ScoredQuestions:
     """All questions of a run, scored."""
 
-    scored: tuple[Scored, ...]
+    scored: tuple[ScoredQuestion, ...]
     depth: int
 
     @classmethod
-    def of(cls, folder: RunFolder, opened: Opened, *, with_answers: bool) -> "Questions":
+    def score_run(
+        cls, folder: RunFolder, opened: OpenedDataset, *, with_answers: bool
+    ) -> "ScoredQuestions":
         """Measure every trial of a run against its dataset, one scenario in memory at a time."""
-        return cls(tuple(_scored(folder, opened, with_answers)), folder.plan.top_k)
+        return cls(tuple(_score_trials(folder, opened, with_answers)), folder.plan.top_k)
 
-    def groups(self, headline: Sequence[str], *, with_intervals: bool) -> tuple[Group, ...]:
+    def group(self, headline: Sequence[str], *, with_intervals: bool) -> tuple[EvalGroup, ...]:
         """The figures of all of them, and of their parts."""
-        found = groups_of(self.scored, headline, with_intervals=with_intervals)
+        found = group_scores(self.scored, headline, with_intervals=with_intervals)
         filled = {budget for budget in BUDGETS if self._is_filled(budget)}
-        return tuple(_within(each, filled) for each in (*found, averaged(found)))
+        return tuple(_drop_unfilled(each, filled) for each in (*found, average_categories(found)))
 
-    def told(self, headline: Sequence[str]) -> tuple[Scored, ...]:
+    def drop_rankings(self, headline: Sequence[str]) -> tuple[ScoredQuestion, ...]:
         """The questions as a report holds them."""
         return tuple(
-            each.but(
+            each.replace(
                 chance={},
                 ceiling={},
                 figures={
@@ -162,19 +164,21 @@ class Questions:
         return filled >= _FILLED * len(self.scored)
 
 
-def _within(group: Group, filled: Collection[int]) -> Group:
+def _drop_unfilled(group: EvalGroup, filled: Collection[int]) -> EvalGroup:
     """Without budgets that the passages asked for do not fill: they would be cut by count."""
     figures = {
         name: each
         for name, each in group.figures.items()
         if (budget := _BUDGET.search(name)) is None or int(budget[1]) in filled
     }
-    return group.but(figures=figures)
+    return group.replace(figures=figures)
 
 
-def _scored(folder: RunFolder, opened: Opened, with_answers: bool) -> Iterator[Scored]:
+def _score_trials(
+    folder: RunFolder, opened: OpenedDataset, with_answers: bool
+) -> Iterator[ScoredQuestion]:
     for name in folder.scenarios:
-        scorer = Scorer(
+        scorer = QuestionScorer(
             opened.methodology,
             opened.load(name),
             depth=folder.plan.top_k,
@@ -184,13 +188,15 @@ def _scored(folder: RunFolder, opened: Opened, with_answers: bool) -> Iterator[S
             yield scorer.score(result)
 
 
-def report_of(assembled: Assembled, finished: Finished, controls: Sequence[Control]) -> Report:
+def build_eval_report(
+    assembled: AssembledEval, finished: Finished, controls: Sequence[ControlRun]
+) -> EvalReport:
     """The whole report of a run that came to its end."""
     opened, folder, plan = assembled.opened, finished.folder, finished.folder.plan
     methodology = opened.methodology
-    questions = Questions.of(folder, opened, with_answers=assembled.with_answers)
+    questions = ScoredQuestions.score_run(folder, opened, with_answers=assembled.with_answers)
     validity = finished.summary.validity
-    return Report(
+    return EvalReport(
         format=FORMAT,
         title=opened.dataset.title,
         dataset=opened.card,
@@ -203,58 +209,62 @@ def report_of(assembled: Assembled, finished: Finished, controls: Sequence[Contr
         system=plan.system,
         reader=plan.reader,
         judge=None if plan.unjudged else plan.judge,
-        asked=_asked(assembled),
+        asked=_describe_request(assembled),
         plan_digest=plan.digest,
         code=folder.codes,
         at=folder.ended,
         active_s=round(folder.active_s, 3),
-        environment=_environment(),
+        environment=_describe_environment(),
         validity=str(validity.status),
         reason=validity.reason,
         scenarios=len(plan.scenarios),
-        counts=counts_of(questions.scored),
-        groups=questions.groups(methodology.headline, with_intervals=True),
-        abstention=abstention_of(questions.scored),
-        longest_option=_longest(questions.scored),
-        service=_service(folder, questions.scored),
-        controls=tuple(_control(each, opened) for each in controls),
+        counts=count_outcomes(questions.scored),
+        groups=questions.group(methodology.headline, with_intervals=True),
+        abstention=count_abstentions(questions.scored),
+        longest_option=_average_longest_option(questions.scored),
+        service=_measure_service(folder, questions.scored),
+        controls=tuple(_report_control(each, opened) for each in controls),
         notes=(*opened.dataset.notes, *opened.notes),
         errata={each.name: each.concerns for each in opened.dataset.errata},
         headline=methodology.headline,
-        histories=_histories(folder, opened),
-        questions=questions.told(methodology.headline),
+        histories=_list_histories(folder, opened),
+        questions=questions.drop_rankings(methodology.headline),
     )
 
 
-def _longest(scored: Sequence[Scored]) -> float | None:
+def _average_longest_option(scored: Sequence[ScoredQuestion]) -> float | None:
     offered = [each.longest_option for each in scored if each.longest_option is not None]
     return sum(offered) / len(offered) if offered else None
 
 
-def _histories(folder: RunFolder, opened: Opened) -> dict[str, tuple[tuple[int, int], ...]]:
+def _list_histories(
+    folder: RunFolder, opened: OpenedDataset
+) -> dict[str, tuple[tuple[int, int], ...]]:
     return {
         name: tuple((each.day, len(each.turns)) for each in opened.load(name).episodes)
         for name in folder.scenarios
     }
 
 
-def _control(control: Control, opened: Opened) -> ControlReport:
+def _report_control(control: ControlRun, opened: OpenedDataset) -> ControlReport:
     about = ABOUT[control.name]
     if control.finished is None:
         return ControlReport(name=control.name, about=about, reason=control.reason)
     if not control.finished.is_valid:
         reason = control.finished.summary.validity.reason or "it did not come to its end"
         return ControlReport(name=control.name, about=about, reason=reason)
-    questions = Questions.of(control.finished.folder, opened, with_answers=control.with_answers)
+    questions = ScoredQuestions.score_run(
+        control.finished.folder, opened, with_answers=control.with_answers
+    )
     return ControlReport(
         name=control.name,
         about=about,
-        groups=questions.groups((), with_intervals=False),
-        abstention=abstention_of(questions.scored),
+        groups=questions.group((), with_intervals=False),
+        abstention=count_abstentions(questions.scored),
     )
 
 
-def _asked(assembled: Assembled) -> dict[str, object]:
+def _describe_request(assembled: AssembledEval) -> dict[str, object]:
     request, plan = assembled.request, assembled.job.plan
     return {
         "mode": str(request.mode),
@@ -272,38 +282,36 @@ def _asked(assembled: Assembled) -> dict[str, object]:
     }
 
 
-def _service(folder: RunFolder, scored: Sequence[Scored]) -> Service:
-    clocks = [
-        clock for name in folder.scenarios for clock in folder.standings.scenarios[name].clocks
-    ]
+def _measure_service(folder: RunFolder, scored: Sequence[ScoredQuestion]) -> ServiceReport:
+    clocks = [clock for name in folder.scenarios for clock in folder.states.scenarios[name].times]
     found, deliveries = folder.service, folder.service.deliveries
     hits = [hit for each in scored for hit in each.hits]
-    p50, p95 = found.latency_s(0.5), found.latency_s(0.95)
-    return Service(
+    p50, p95 = found.compute_latency(0.5), found.compute_latency(0.95)
+    return ServiceReport(
         ingest_s=round(sum(clock.ingest_s + clock.settle_s for clock in clocks), 3),
         p50_ms=None if p50 is None else round(1000 * p50, 3),
         p95_ms=None if p95 is None else round(1000 * p95, 3),
         passages=deliveries.kept / deliveries.answers if deliveries.answers else None,
         tokens=deliveries.tokens / deliveries.answers if deliveries.answers else None,
         traced=sum(hit.session is not None for hit in hits) / len(hits) if hits else None,
-        traced_to_turn=sum(map(_has_turns, hits)) / len(hits) if hits else None,
+        traced_to_turn=sum(map(_is_traced_to_turn, hits)) / len(hits) if hits else None,
     )
 
 
-def _has_turns(hit: Hit) -> bool:
+def _is_traced_to_turn(hit: EvalHit) -> bool:
     return hit.turn is not None or bool(hit.turns)
 
 
-def _environment() -> dict[str, str]:
+def _describe_environment() -> dict[str, str]:
     return {
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
         "cores": str(os.cpu_count() or "unknown"),
-        **{part: _version(part) for part in _PARTS},
+        **{part: _find_version(part) for part in _PARTS},
     }
 
 
-def _version(part: str) -> str:
+def _find_version(part: str) -> str:
     try:
         return version(part)
     except PackageNotFoundError:

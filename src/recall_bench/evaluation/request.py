@@ -12,7 +12,7 @@ REPORTS = Path("reports")
 """Where reports go that were not given a folder."""
 
 
-class Mode(StrEnum):
+class EvalMode(StrEnum):
     """What of a history is kept to be searched."""
 
     RAW = "raw"
@@ -21,13 +21,13 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class EvalRequest:
     """A dataset, how it is measured, and how much of it."""
 
     dataset: str
     settings: Settings = field(default_factory=Settings)
     protocol: str = STRICT
-    mode: Mode = Mode.RAW
+    mode: EvalMode = EvalMode.RAW
     errata: tuple[str, ...] = ()
     """Optional corrections to lay over the gold: `audit`, or `audit=FILE`."""
     categories: tuple[str, ...] = ()

@@ -18,20 +18,20 @@ from recall_bench.errors import (
     SystemGone,
     UsageError,
 )
-from recall_bench.staff import Hiring
+from recall_bench.staff import ComponentFactory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
+class RunSpec:
     """A run as a worker has to know it: sent once, before the first assignment."""
 
     run: str
     """Names the run among those that share a crew."""
     plan: Plan
-    hire: Hiring
+    hire: ComponentFactory
 
 
-class PaperLeft(Record, frozen=True, kw_only=True):
+class TrialBatch(Record, frozen=True, kw_only=True):
     """Questions of one checkpoint and repeat that are still to be put."""
 
     checkpoint: str
@@ -40,16 +40,16 @@ class PaperLeft(Record, frozen=True, kw_only=True):
     """As indexes into the scenario's items, in asked order."""
 
 
-class Ask(Record, frozen=True, kw_only=True):
+class AskTask(Record, frozen=True, kw_only=True):
     """Put these questions of a scenario, by the plan's lifecycle."""
 
     scenario: str
-    papers: tuple[PaperLeft, ...]
+    papers: tuple[TrialBatch, ...]
     saved: str | None = None
     """The folder of a packed snapshot to ask copies of; None feeds a memory."""
 
 
-class Feed(Record, frozen=True, kw_only=True):
+class FeedTask(Record, frozen=True, kw_only=True):
     """Feed one memory, and pack a snapshot of it at each of these checkpoints."""
 
     scenario: str
@@ -60,24 +60,24 @@ class Feed(Record, frozen=True, kw_only=True):
     """So many snapshots may wait there before feeding pauses."""
 
 
-class Grade(Record, frozen=True, kw_only=True):
+class GradeTask(Record, frozen=True, kw_only=True):
     """Judge these answers."""
 
     scenario: str
     answers: tuple[Answered, ...]
 
 
-class Reviews(Record, frozen=True, kw_only=True):
+class ReviewTask(Record, frozen=True, kw_only=True):
     """Put these verdicts before the appellate judge."""
 
     scenario: str
     verdicts: tuple[tuple[Answered, Verdict], ...]
 
 
-Assignment = Ask | Feed | Grade | Reviews
+Task = AskTask | FeedTask | GradeTask | ReviewTask
 
 
-class Terms(Record, frozen=True, kw_only=True):
+class TaskLimits(Record, frozen=True, kw_only=True):
     """Within what an assignment has to keep."""
 
     at_once: int = 1
@@ -91,18 +91,18 @@ class Terms(Record, frozen=True, kw_only=True):
     allowed_tokens: int | None = None
 
 
-class Begun(Record, frozen=True):
+class TaskStarted(Record, frozen=True):
     """The worker has heard of the assignment and is at it."""
 
 
-class Saved(Record, frozen=True, kw_only=True):
+class SnapshotReady(Record, frozen=True, kw_only=True):
     """A snapshot lies ready."""
 
     checkpoint: str
     place: str
 
 
-class Raised(Record, frozen=True, kw_only=True):
+class TaskFailure(Record, frozen=True, kw_only=True):
     """Why an assignment ended early."""
 
     kind: str
@@ -111,11 +111,11 @@ class Raised(Record, frozen=True, kw_only=True):
     """None if it was no failure we raise on purpose: the message is its traceback."""
 
     @classmethod
-    def of(cls, error: BenchError) -> "Raised":
+    def from_error(cls, error: BenchError) -> "TaskFailure":
         """What can be sent of an error of ours."""
         return cls(kind=type(error).__name__, message=str(error), exit_code=error.exit_code)
 
-    def error(self) -> Exception:
+    def to_error(self) -> Exception:
         """It once more, to be raised here."""
         if self.exit_code is None:
             return WorkerBug(self.message)
@@ -157,7 +157,7 @@ _KINDS: dict[str, type[BenchError]] = {
     )
 }
 
-Message = Begun | bytes | Saved | Raised
+WorkerMessage = TaskStarted | bytes | SnapshotReady | TaskFailure
 """The start, journal lines with their ends, a snapshot that lies ready, or why it ended early."""
 
-Told = Callable[[bytes | Saved], None]
+OnMessage = Callable[[bytes | SnapshotReady], None]

@@ -15,36 +15,36 @@ from anyio.abc import TaskGroup
 
 from recall_bench.errors import SystemGone
 from recall_bench.executors.assignments import (
-    Ask,
-    Assignment,
-    Brief,
-    Feed,
-    Raised,
-    Saved,
-    Terms,
-    Told,
+    AskTask,
+    FeedTask,
+    OnMessage,
+    RunSpec,
+    SnapshotReady,
+    Task,
+    TaskFailure,
+    TaskLimits,
     WorkerLost,
 )
 
-_HIRED_IN_VAIN = 3
+_MAX_FAILED_STARTS = 3
 """After so many workers in a row that died before they did anything, no other is tried."""
 
 
-class Colleague(Protocol):
+class WorkerHandle(Protocol):
     """A worker as its driver sees it. Several assignments may be under way at once."""
 
-    async def brief(self, brief: Brief) -> None:
+    async def prepare(self, brief: RunSpec) -> None:
         """Tell it of a run."""
         ...
 
-    async def perform(self, run: str, assignment: Assignment, terms: Terms, told: Told) -> None:
+    async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
         """Have it carry out an assignment.
 
         Returns when it has; raises what the worker raised, or WorkerLost.
         """
         ...
 
-    async def adjourn(self, run: str, reason: Raised) -> None:
+    async def stop(self, run: str, reason: TaskFailure) -> None:
         """Have it begin nothing new for a run."""
         ...
 
@@ -53,7 +53,7 @@ class Colleague(Protocol):
         ...
 
 
-Hire = Callable[[int], Awaitable[Colleague]]
+StartWorker = Callable[[int], Awaitable[WorkerHandle]]
 """Starts the worker with this number, which is never given again; WorkerLost if it cannot."""
 
 
@@ -69,18 +69,18 @@ class Lane(StrEnum):
     GRADE = "grade"
 
     @classmethod
-    def of(cls, assignment: Assignment) -> Self:
+    def pick(cls, assignment: Task) -> Self:
         """The lane an assignment belongs in."""
         match assignment:
-            case Feed():
+            case FeedTask():
                 return cls("feed")
-            case Ask():
+            case AskTask():
                 return cls("ask")
         return cls("grade")
 
 
 @dataclass(slots=True, kw_only=True)
-class Doing:
+class RunningTask:
     """An assignment under way."""
 
     what: str
@@ -91,11 +91,11 @@ class Doing:
 
 
 @dataclass(slots=True)
-class _Hand:
+class _PoolSlot:
     """A worker and what the crew knows of it."""
 
     number: int
-    colleague: Colleague
+    colleague: WorkerHandle
     briefed: set[str] = field(default_factory=set)
     briefing: anyio.Lock = field(default_factory=anyio.Lock)
     last: dict[Lane, tuple[str, str]] = field(default_factory=dict)
@@ -104,34 +104,34 @@ class _Hand:
 
 
 @dataclass(slots=True, eq=False)
-class _Waiting:
+class _LaneRequest:
     wanted: tuple[str, str]
     given: anyio.Event = field(default_factory=anyio.Event)
-    hand: _Hand | None = None
+    hand: _PoolSlot | None = None
 
 
-class Crew:
+class WorkerPool:
     """So many workers, hired when the block is entered and let go when it is left.
 
     One that dies is replaced. Runs may share a crew: each assignment goes to the next worker
     that is free, rather to one that knows its scenario.
     """
 
-    def __init__(self, hire: Hire, size: int) -> None:
+    def __init__(self, hire: StartWorker, size: int) -> None:
         self.size = size
         self.why_fewer: Exception | None = None
         """Why not so many could be hired, where they could not."""
         self.lost = 0
         """How many workers died."""
-        self.doing: dict[int, Doing] = {}
+        self.doing: dict[int, RunningTask] = {}
         self.took: dict[Lane, deque[float]] = {lane: deque(maxlen=200) for lane in Lane}
         """How long the last assignments of each lane took, in seconds."""
         self._hire = hire
         self._numbers = itertools.count(1)
         self._tickets = itertools.count(1)
-        self._hands: dict[int, _Hand] = {}
-        self._free: dict[Lane, list[_Hand]] = {lane: [] for lane in Lane}
-        self._waiting: dict[Lane, deque[_Waiting]] = {lane: deque() for lane in Lane}
+        self._hands: dict[int, _PoolSlot] = {}
+        self._free: dict[Lane, list[_PoolSlot]] = {lane: [] for lane in Lane}
+        self._waiting: dict[Lane, deque[_LaneRequest]] = {lane: deque() for lane in Lane}
         self._group: TaskGroup | None = None
         self._broken: Exception | None = None
         self._in_vain = 0
@@ -145,7 +145,7 @@ class Crew:
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
         for _ in range(self.size):
-            self._group.start_soon(self._engage)
+            self._group.start_soon(self._start_worker)
         return self
 
     async def __aexit__(
@@ -163,10 +163,10 @@ class Crew:
             with anyio.CancelScope(shield=True):
                 async with anyio.create_task_group() as leaving:
                     for hand in self._hands.values():
-                        leaving.start_soon(_let_go, hand.colleague)
+                        leaving.start_soon(_close_worker, hand.colleague)
 
     async def perform(
-        self, brief: Brief, assignment: Assignment, terms: Callable[[], Terms], told: Told
+        self, brief: RunSpec, assignment: Task, terms: Callable[[], TaskLimits], told: OnMessage
     ) -> None:
         """Have the next free worker carry it out, on the terms of that moment.
 
@@ -174,40 +174,40 @@ class Crew:
         raised, and what keeps the crew from having any worker at all.
         """
 
-        def heard(message: bytes | Saved) -> None:
+        def note_message(message: bytes | SnapshotReady) -> None:
             self._in_vain = 0
             told(message)
 
-        lane = Lane.of(assignment)
-        hand = await self._taken(lane, (brief.run, assignment.scenario))
+        lane = Lane.pick(assignment)
+        hand = await self._take_slot(lane, (brief.run, assignment.scenario))
         ticket, started = next(self._tickets), time.monotonic()
-        self.doing[ticket] = Doing(
-            what=described(assignment), lane=lane, worker=hand.number, since=started
+        self.doing[ticket] = RunningTask(
+            what=describe_task(assignment), lane=lane, worker=hand.number, since=started
         )
         try:
             async with hand.briefing:
                 if brief.run not in hand.briefed:
-                    await hand.colleague.brief(brief)
+                    await hand.colleague.prepare(brief)
                     hand.briefed.add(brief.run)
-            await hand.colleague.perform(brief.run, assignment, terms(), heard)
+            await hand.colleague.perform(brief.run, assignment, terms(), note_message)
             self._in_vain = 0
             self.took[lane].append(time.monotonic() - started)
         except WorkerLost:
-            self._mourn(hand)
+            self._replace_dead(hand)
             raise
         finally:
             del self.doing[ticket]
             hand.last[lane] = (brief.run, assignment.scenario)
             self._release(hand, lane)
 
-    async def adjourn(self, run: str, reason: Raised) -> None:
+    async def stop(self, run: str, reason: TaskFailure) -> None:
         """Have every worker begin nothing new for a run."""
         async with anyio.create_task_group() as group:
             for hand in self._hands.values():
                 if run in hand.briefed:
-                    group.start_soon(hand.colleague.adjourn, run, reason)
+                    group.start_soon(hand.colleague.stop, run, reason)
 
-    def stragglers(self, times: float = 3.0, least_s: float = 10.0) -> list[Doing]:
+    def find_stragglers(self, times: float = 3.0, least_s: float = 10.0) -> list[RunningTask]:
         """What takes several times as long as such assignments usually do, longest first."""
         now, found = time.monotonic(), []
         for doing in list(self.doing.values()):
@@ -217,13 +217,13 @@ class Crew:
                 found.append(doing)
         return sorted(found, key=lambda doing: doing.since)
 
-    async def _taken(self, lane: Lane, wanted: tuple[str, str]) -> _Hand:
-        while (hand := await self._next(lane, wanted)).is_lost:
+    async def _take_slot(self, lane: Lane, wanted: tuple[str, str]) -> _PoolSlot:
+        while (hand := await self._wait_for_slot(lane, wanted)).is_lost:
             # It died between being handed over and being taken.
             continue
         return hand
 
-    async def _next(self, lane: Lane, wanted: tuple[str, str]) -> _Hand:
+    async def _wait_for_slot(self, lane: Lane, wanted: tuple[str, str]) -> _PoolSlot:
         free = self._free[lane]
         if free:
             chosen = next((hand for hand in free if hand.last.get(lane) == wanted), free[0])
@@ -231,7 +231,7 @@ class Crew:
             return chosen
         if self._broken is not None:
             raise self._broken
-        waiting = _Waiting(wanted)
+        waiting = _LaneRequest(wanted)
         self._waiting[lane].append(waiting)
         try:
             await waiting.given.wait()
@@ -245,7 +245,7 @@ class Crew:
             raise self._broken or SystemGone("there is no worker left")
         return waiting.hand
 
-    def _release(self, hand: _Hand, lane: Lane) -> None:
+    def _release(self, hand: _PoolSlot, lane: Lane) -> None:
         """Hand a worker to who has waited longest, or to one of the first who wants it most."""
         if hand.is_lost:
             return
@@ -259,26 +259,26 @@ class Crew:
         chosen.hand = hand
         chosen.given.set()
 
-    async def _engage(self) -> None:
+    async def _start_worker(self) -> None:
         """Hire one worker; tell those who wait if there will be none."""
         number = next(self._numbers)
         try:
             colleague = await self._hire(number)
         except WorkerLost as lost:
             self._in_vain += 1
-            if self._in_vain >= _HIRED_IN_VAIN * max(self.size, 2):
-                self._break(SystemGone(f"workers die as soon as they start: {lost}"))
+            if self._in_vain >= _MAX_FAILED_STARTS * max(self.size, 2):
+                self._fail_waiting(SystemGone(f"workers die as soon as they start: {lost}"))
             elif self._group is not None:
-                self._group.start_soon(self._engage)
+                self._group.start_soon(self._start_worker)
             return
         except Exception as error:  # noqa: BLE001 - raised by whoever waits for a worker
-            self._break(error)
+            self._fail_waiting(error)
             return
-        hand = self._hands[number] = _Hand(number, colleague)
+        hand = self._hands[number] = _PoolSlot(number, colleague)
         for lane in Lane:
             self._release(hand, lane)
 
-    def _mourn(self, hand: _Hand) -> None:
+    def _replace_dead(self, hand: _PoolSlot) -> None:
         """Count a dead worker once, and hire another."""
         if hand.is_lost:
             return
@@ -290,18 +290,18 @@ class Crew:
             if hand in free:
                 free.remove(hand)
         if self._group is not None:
-            self._group.start_soon(_let_go, hand.colleague)
-        if self._in_vain >= _HIRED_IN_VAIN * max(self.size, 2):
-            self._break(
+            self._group.start_soon(_close_worker, hand.colleague)
+        if self._in_vain >= _MAX_FAILED_STARTS * max(self.size, 2):
+            self._fail_waiting(
                 SystemGone(
                     f"{self._in_vain} workers died one after another, and none of them had "
                     "anything to show; the same command tries again"
                 )
             )
         elif self._group is not None:
-            self._group.start_soon(self._engage)
+            self._group.start_soon(self._start_worker)
 
-    def _break(self, error: Exception) -> None:
+    def _fail_waiting(self, error: Exception) -> None:
         """Nobody can be hired: whoever waits, or comes later, is told why."""
         if self._hands and not isinstance(error, SystemGone):
             # Some are at work, so it is one worker's trouble: the others go on.
@@ -313,20 +313,20 @@ class Crew:
                 queue.popleft().given.set()
 
 
-async def _let_go(colleague: Colleague) -> None:
+async def _close_worker(colleague: WorkerHandle) -> None:
     with anyio.CancelScope(shield=True):
         await colleague.close()
 
 
-def described(assignment: Assignment) -> str:
+def describe_task(assignment: Task) -> str:
     """An assignment in a word or two, for people who watch."""
     match assignment:
-        case Ask(papers=papers):
+        case AskTask(papers=papers):
             first = papers[0]
             place = f"@{first.checkpoint}#{first.repeat}"
             more = f" and {len(papers) - 1} more" if len(papers) > 1 else ""
             return f"{assignment.scenario}{place}{more}"
-        case Feed():
+        case FeedTask():
             return f"{assignment.scenario}, feeding"
         case _:
             return f"{assignment.scenario}, judging"

@@ -6,48 +6,48 @@ from functools import partial
 
 import anyio
 
-from recall_bench.core.event import Answered, Event, Judged, NotJudged, Paid, RunEnded, decode
+from recall_bench.core.event import Answered, Event, Judged, NotJudged, Paid, RunEnded, decode_event
 from recall_bench.core.plan import Plan
-from recall_bench.core.standing import Standings
+from recall_bench.core.standing import TrialStates
 from recall_bench.core.usage import Usage
 from recall_bench.errors import BenchError, BudgetSpent, JudgeGone, SystemGone
 from recall_bench.executors.assignments import (
-    Ask,
-    Assignment,
-    Brief,
-    Feed,
-    Grade,
-    Raised,
-    Saved,
-    Terms,
+    AskTask,
+    FeedTask,
+    GradeTask,
+    RunSpec,
+    SnapshotReady,
+    Task,
+    TaskFailure,
+    TaskLimits,
     WorkerLost,
 )
-from recall_bench.executors.crew import Crew
-from recall_bench.executors.limits import Limits
-from recall_bench.running.company import Company
-from recall_bench.running.owing import Owing
+from recall_bench.executors.crew import WorkerPool
+from recall_bench.executors.limits import CallLimits
+from recall_bench.running.company import RunContext
+from recall_bench.running.owing import Backlog
 
 ATTEMPTS = 3
 """So often may a worker die over an assignment, with nothing to show for it."""
 
 
-class Office:
+class Driver:
     """Sends assignments to a crew, keeps the books, and knows when to begin nothing new."""
 
     def __init__(
         self,
-        crew: Crew,
-        limits: Limits,
-        brief: Brief,
+        crew: WorkerPool,
+        limits: CallLimits,
+        brief: RunSpec,
         *,
-        standings: Standings,
-        company: Company,
+        standings: TrialStates,
+        company: RunContext,
     ) -> None:
         self.crew = crew
         self.plan: Plan = brief.plan
         self.standings = standings
         self.company = company
-        self.owing = Owing(brief.plan, standings, company)
+        self.owing = Backlog(brief.plan, standings, company)
         self.court = self.owing.court
         self.lost: BenchError | None = None
         """Why nothing more is asked."""
@@ -60,16 +60,16 @@ class Office:
     @property
     def may_ask(self) -> bool:
         """Whether anything new may be fed or asked."""
-        return self.lost is None and self.court.adjourned is None
+        return self.lost is None and self.court.stop_reason is None
 
     async def perform(
         self,
-        assignment: Assignment,
+        assignment: Task,
         *,
         whom: Sequence[str],
         at_once: int,
         heard: Callable[[Event], None] | None = None,
-        ready: Callable[[Saved], None] | None = None,
+        ready: Callable[[SnapshotReady], None] | None = None,
     ) -> None:
         """Have an assignment carried out, with at most so many calls at a time to each of `whom`.
 
@@ -77,31 +77,31 @@ class Office:
         any more when its turn comes, the reason for that is raised.
         """
 
-        def told(message: bytes | Saved) -> None:
-            if isinstance(message, Saved):
+        def handle_message(message: bytes | SnapshotReady) -> None:
+            if isinstance(message, SnapshotReady):
                 if ready is not None:
                     ready(message)
                 return
             for line in message.splitlines():
-                event = decode(line)
+                event = decode_event(line)
                 self._record(event)
                 if heard is not None:
                     heard(event)
 
-        async with self.limits.calling(whom, at_once) as granted:
-            terms = partial(self._terms, assignment, granted)
-            await self.crew.perform(self._brief, assignment, terms, told)
+        async with self.limits.allow_calls(whom, at_once) as granted:
+            terms = partial(self._make_limits, assignment, granted)
+            await self.crew.perform(self._brief, assignment, terms, handle_message)
 
-    def _terms(self, assignment: Assignment, granted: int) -> Terms:
+    def _make_limits(self, assignment: Task, granted: int) -> TaskLimits:
         """What holds now that a worker is there; raises why it is not to begin."""
-        why: BenchError | None = self.court.adjourned
-        if isinstance(assignment, Ask | Feed):
+        why: BenchError | None = self.court.stop_reason
+        if isinstance(assignment, AskTask | FeedTask):
             why = self.lost or why
-        elif isinstance(assignment, Grade) and self.company.bench.judge.card.computes:
+        elif isinstance(assignment, GradeTask) and self.company.bench.judge.card.computes:
             why = None
         if why is not None:
             raise why
-        return Terms(
+        return TaskLimits(
             at_once=granted,
             max_calls=None if self.limits.max_calls is None else granted,
             spent=self.court.total,
@@ -109,21 +109,21 @@ class Office:
             allowed_tokens=self.company.max_tokens,
         )
 
-    async def guarded(self, call: Callable[[], Awaitable[None]]) -> None:
+    async def run_guarded(self, call: Callable[[], Awaitable[None]]) -> None:
         """What goes wrong in one task ends the asking, or all that costs money; not the others."""
         try:
             await call()
         except (BudgetSpent, JudgeGone) as reason:
-            self.adjourn(reason)
+            self.stop(reason)
         except BenchError as error:
             self.lost = self.lost or error
 
-    def adjourn(self, reason: BudgetSpent | JudgeGone) -> None:
+    def stop(self, reason: BudgetSpent | JudgeGone) -> None:
         """Begin nothing new that costs money, and have the crew told."""
-        self.court.adjourn(reason)
+        self.court.stop(reason)
         self._bell.set()
 
-    def gives_up(self, deaths: int, where: str, lost: WorkerLost) -> bool:
+    def give_up(self, deaths: int, where: str, lost: WorkerLost) -> bool:
         """Whether so many workers died over some work that it is left alone; the rest goes on."""
         if deaths < ATTEMPTS:
             return False
@@ -133,15 +133,15 @@ class Office:
         )
         return True
 
-    async def herald(self) -> None:
+    async def broadcast(self) -> None:
         """Once nothing new is to be begun, tell the crew. To be run beside everything else."""
         await self._bell.wait()
-        if self.court.adjourned is not None:
-            await self.crew.adjourn(self._brief.run, Raised.of(self.court.adjourned))
+        if self.court.stop_reason is not None:
+            await self.crew.stop(self._brief.run, TaskFailure.from_error(self.court.stop_reason))
 
-    def conclude(self) -> None:
+    def finish(self) -> None:
         """Say that the run has ended; or raise why it has not."""
-        lost = self.lost or self.court.adjourned or self.given_up
+        lost = self.lost or self.court.stop_reason or self.given_up
         if lost is not None and not (isinstance(lost, BudgetSpent) and self._is_done):
             raise lost
         if self.owing.is_all_done:
@@ -150,23 +150,25 @@ class Office:
     @property
     def _is_done(self) -> bool:
         """Whether there is nothing left to pay for: a limit that was just reached ended nothing."""
-        return not any(self.owing.owes(card.id) for card in self.plan.scenarios)
+        return not any(self.owing.is_anything_left(card.id) for card in self.plan.scenarios)
 
     def _record(self, event: Event) -> None:
         self.company.record(event)
-        usage = _cost(event)
+        usage = _find_cost(event)
         if usage is None:
             return
-        self.court.pay(usage, "the reader's" if isinstance(event, Answered) else "the judge's")
+        self.court.record_usage(
+            usage, "the reader's" if isinstance(event, Answered) else "the judge's"
+        )
         try:
             self.court.refuse_if_spent()
         except BudgetSpent as spent:
-            self.adjourn(spent)
-        if self.court.adjourned is not None:
+            self.stop(spent)
+        if self.court.stop_reason is not None:
             self._bell.set()
 
 
-def _cost(event: Event) -> Usage | None:
+def _find_cost(event: Event) -> Usage | None:
     """What an event says was paid by us."""
     match event:
         case Judged(usage=usage) | NotJudged(usage=usage) | Paid(usage=usage):

@@ -8,28 +8,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall_bench.core.plan import Plan
-from recall_bench.core.standing import Standings
+from recall_bench.core.standing import TrialStates
 from recall_bench.errors import UsageError
-from recall_bench.executors.crew import Crew
-from recall_bench.executors.limits import Limits
-from recall_bench.executors.spread import Spread
-from recall_bench.job import Conduct, Job
-from recall_bench.running.company import Company
-from recall_bench.running.conduct import conduct
-from recall_bench.running.owing import WITHOUT_VERDICT, Owing
+from recall_bench.executors.crew import WorkerPool
+from recall_bench.executors.limits import CallLimits
+from recall_bench.executors.spread import PoolRunner
+from recall_bench.job import Job, PlanRunner
+from recall_bench.running.company import RunContext
+from recall_bench.running.conduct import run_plan
+from recall_bench.running.owing import WITHOUT_VERDICT, Backlog
 from recall_bench.settings import Executor, Settings
-from recall_bench.staff import Hiring
+from recall_bench.staff import ComponentFactory
 
 _EXCHANGE = ".exchange"
-_PASSED_ON = "RECALL_BENCH_"
+_VARIABLE_PREFIX = "RECALL_BENCH_"
 """Variables that begin so are known to every worker."""
 
 
-Joined = Callable[[Crew], None]
+OnPool = Callable[[WorkerPool], None]
 """Hears of the crew once there is one."""
 
 
-def conduct_of(job: Job, joined: Joined = lambda _: None) -> Conduct:
+def choose_runner(job: Job, joined: OnPool = lambda _: None) -> PlanRunner:
     """Who carries out a job: this process, or a crew that is hired once there is work.
 
     UsageError at once, before anything is written, if its executor cannot be had.
@@ -37,38 +37,38 @@ def conduct_of(job: Job, joined: Joined = lambda _: None) -> Conduct:
     settings = job.settings
     refuse_impossible(job)
 
-    async def alone(plan: Plan, standings: Standings, company: Company) -> None:
+    async def run_here(plan: Plan, standings: TrialStates, company: RunContext) -> None:
         # A driver that was killed here left what its workers exchanged.
-        shutil.rmtree(_exchange(job), ignore_errors=True)
-        await conduct(plan, standings, company)
+        shutil.rmtree(_find_exchange(job), ignore_errors=True)
+        await run_plan(plan, standings, company)
 
     if settings.executor is Executor.LOCAL:
-        return alone
+        return run_here
 
-    async def spread(plan: Plan, standings: Standings, company: Company) -> None:
-        most = _at_a_time(plan, standings, company)
-        async with team(settings, most) as hired:
+    async def run_on_pool(plan: Plan, standings: TrialStates, company: RunContext) -> None:
+        most = _count_useful_workers(plan, standings, company)
+        async with open_pool(settings, most) as hired:
             joined(hired.crew)
-            await hired.conduct(job)(plan, standings, company)
+            await hired.make_runner(job)(plan, standings, company)
 
-    return spread
+    return run_on_pool
 
 
 @dataclass(frozen=True, slots=True)
-class Team:
+class SharedPool:
     """A crew and its limits, for one run or several."""
 
-    crew: Crew
-    limits: Limits
+    crew: WorkerPool
+    limits: CallLimits
 
-    def conduct(self, job: Job) -> Conduct:
+    def make_runner(self, job: Job) -> PlanRunner:
         """Who carries out a job."""
-        return Spread(
+        return PoolRunner(
             crew=self.crew,
             limits=self.limits,
-            hire=_hiring(job),
+            hire=_require_factory(job),
             run=str(job.folder),
-            exchange=_exchange(job),
+            exchange=_find_exchange(job),
         )
 
 
@@ -77,21 +77,21 @@ def refuse_impossible(job: Job) -> None:
     settings = job.settings
     if settings.executor is Executor.LOCAL:
         return
-    _hiring(job)
+    _require_factory(job)
     if settings.skip_catchup_ingest:
         raise UsageError(
             "--skip-catchup-ingest: a memory that was kept is reached by one process; "
             "leave it out, or say --executor local"
         )
     if settings.executor is Executor.RAY:
-        from recall_bench.executors.ray_cluster import ray_module, refuse_client
+        from recall_bench.executors.ray_cluster import load_ray, refuse_client
 
-        passed_on(settings)
+        collect_environment(settings)
         refuse_client(settings.ray_address)
-        ray_module()
+        load_ray()
 
 
-def _hiring(job: Job) -> Hiring:
+def _require_factory(job: Job) -> ComponentFactory:
     if job.hire is None:
         raise UsageError(
             f"--executor {job.settings.executor}: {job.plan.system.name} is an object of this "
@@ -100,54 +100,56 @@ def _hiring(job: Job) -> Hiring:
     return job.hire
 
 
-def _exchange(job: Job) -> Path:
+def _find_exchange(job: Job) -> Path:
     return Path(job.folder).resolve() / _EXCHANGE
 
 
 @asynccontextmanager
-async def team(settings: Settings, most: int | None = None) -> AsyncIterator[Team]:
+async def open_pool(settings: Settings, most: int | None = None) -> AsyncIterator[SharedPool]:
     """Others who carry out runs with these settings: hired now, let go when the block is left.
 
     No more are hired than can have something to do at a time, where that is known.
     """
-    limits = Limits(settings.max_calls)
+    limits = CallLimits(settings.max_calls)
     if settings.executor is Executor.PROCESSES:
-        from recall_bench.executors.processes import hire_process
+        from recall_bench.executors.processes import start_process
 
-        async with Crew(hire_process, _bounded(settings.workers or cores(), most)) as crew:
-            yield Team(crew, limits)
+        async with WorkerPool(
+            start_process, _limit_workers(settings.workers or count_cores(), most)
+        ) as crew:
+            yield SharedPool(crew, limits)
     else:
-        async with _on_ray(settings, most) as crew:
-            yield Team(crew, limits)
+        async with _open_ray_pool(settings, most) as crew:
+            yield SharedPool(crew, limits)
 
 
 @asynccontextmanager
-async def _on_ray(settings: Settings, most: int | None) -> AsyncIterator[Crew]:
-    from recall_bench.executors.ray_cluster import hiring, ray_cluster
+async def _open_ray_pool(settings: Settings, most: int | None) -> AsyncIterator[WorkerPool]:
+    from recall_bench.executors.ray_cluster import connect_cluster, make_starter
 
-    with ray_cluster(settings.ray_address) as cpus:
-        workers = _bounded(settings.workers or cpus, most)
+    with connect_cluster(settings.ray_address) as cpus:
+        workers = _limit_workers(settings.workers or cpus, most)
         share = min(1.0, cpus / workers) if settings.worker_cpus is None else settings.worker_cpus
-        hire = hiring(cpus=share, environ=passed_on(settings))
-        async with Crew(hire, workers) as crew:
+        hire = make_starter(cpus=share, environ=collect_environment(settings))
+        async with WorkerPool(hire, workers) as crew:
             yield crew
 
 
-def _bounded(workers: int, most: int | None) -> int:
+def _limit_workers(workers: int, most: int | None) -> int:
     return workers if most is None else max(1, min(workers, most))
 
 
-def _at_a_time(plan: Plan, standings: Standings, company: Company) -> int:
+def _count_useful_workers(plan: Plan, standings: TrialStates, company: RunContext) -> int:
     """About how many workers could have something to do: a shard, or a verdict, each."""
-    owing = Owing(plan, standings, company)
-    asked = sum(len(owing.papers(scenario)) for scenario in standings.scenarios)
-    left = sum(each.count(*WITHOUT_VERDICT) for each in standings.scenarios.values())
+    owing = Backlog(plan, standings, company)
+    asked = sum(len(owing.list_open_trials(scenario)) for scenario in standings.scenarios)
+    left = sum(each.count_states(*WITHOUT_VERDICT) for each in standings.scenarios.values())
     return (asked if company.asks else 0) + left
 
 
-def passed_on(settings: Settings) -> dict[str, str]:
+def collect_environment(settings: Settings) -> dict[str, str]:
     """The variables that workers on other machines are given; UsageError if one is not set."""
-    found = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
+    found = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLE_PREFIX)}
     for name in settings.worker_env:
         if name not in os.environ:
             raise UsageError(f"--worker-env: {name} is not set here")
@@ -155,7 +157,7 @@ def passed_on(settings: Settings) -> dict[str, str]:
     return found
 
 
-def cores() -> int:
+def count_cores() -> int:
     """How many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -16,18 +16,18 @@ import anyio
 
 from recall_bench.errors import SystemGone, UsageError
 from recall_bench.executors.assignments import (
-    Assignment,
-    Begun,
-    Brief,
-    Message,
-    Raised,
-    Terms,
-    Told,
+    OnMessage,
+    RunSpec,
+    Task,
+    TaskFailure,
+    TaskLimits,
+    TaskStarted,
     WorkerLost,
+    WorkerMessage,
 )
-from recall_bench.executors.crew import Hire
+from recall_bench.executors.crew import StartWorker
 from recall_bench.executors.worker import Worker
-from recall_bench.interruption import ALL
+from recall_bench.interruption import STOP_SIGNALS
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -37,11 +37,11 @@ _GATHER_S = 0.1
 
 What was gathered is lost with the worker, and asked again.
 """
-_KNOCKING_S = 10.0
+_CONNECT_TIMEOUT_S = 10.0
 """How long the machine at an address may take to accept a connection."""
-_STARTING_S = 300.0
+_START_TIMEOUT_S = 300.0
 """How long a worker may take to come up: a cluster may have to find a machine for it first."""
-_STOPPING_S = 20.0
+_STOP_TIMEOUT_S = 20.0
 _AT_ONCE = 100
 """So many calls to an actor may be under way; a worker has three lanes and little else."""
 _CALM = {
@@ -54,7 +54,7 @@ _LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """Set to 0, Ray takes the loopback address for this machine's own on every platform."""
 
 
-def ray_module() -> "ModuleType":
+def load_ray() -> "ModuleType":
     """Ray; UsageError if it is not installed."""
     for name, value in _CALM.items():
         os.environ.setdefault(name, value)
@@ -76,7 +76,7 @@ def refuse_client(address: str | None) -> None:
 
 
 @contextmanager
-def ray_cluster(address: str | None) -> Iterator[int]:
+def connect_cluster(address: str | None) -> Iterator[int]:
     """Connected to the cluster at an address, or to one started here; yields its CPUs.
 
     One that was started here ends with the block, and listens on the loopback address alone.
@@ -84,14 +84,14 @@ def ray_cluster(address: str | None) -> Iterator[int]:
     is_own = address is None
     if is_own:
         os.environ.setdefault(_LOOPBACK, "0")
-    ray = ray_module()
+    ray = load_ray()
     settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
     if is_own:
         settings |= {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
     try:
         if address is not None:
-            _knock(address)
-        with _own_signals():
+            _check_port(address)
+        with _keep_signals():
             # Without an address Ray would take any cluster that was started on this machine.
             ray.init(address=address or "local", ignore_reinit_error=False, **settings)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
@@ -104,7 +104,7 @@ def ray_cluster(address: str | None) -> Iterator[int]:
         ray.shutdown()
 
 
-def _current() -> str | None:
+def _find_current_address() -> str | None:
     """The cluster of this machine, as Ray left word of it; None if it did not.
 
     The word stays when the cluster is gone.
@@ -114,22 +114,22 @@ def _current() -> str | None:
     return told or (place.read_text().strip() if place.is_file() else None)
 
 
-def _knock(address: str) -> None:
+def _check_port(address: str) -> None:
     """Raise OSError if nobody listens there: Ray itself would keep trying for minutes."""
     if address == "auto":
-        address = _current() or address
+        address = _find_current_address() or address
     host, _, port = address.rpartition(":")
     if host and port.isdecimal() and "/" not in host:
-        socket.create_connection((host.strip("[]"), int(port)), _KNOCKING_S).close()
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_TIMEOUT_S).close()
 
 
 @contextmanager
-def _own_signals() -> Iterator[None]:
+def _keep_signals() -> Iterator[None]:
     """Who hears a signal to stop stays who heard it: Ray would end the process there and then."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in ALL}
+    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
     try:
         yield
     finally:
@@ -137,93 +137,96 @@ def _own_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def hiring(*, cpus: float, environ: Mapping[str, str]) -> Hire:
+def make_starter(*, cpus: float, environ: Mapping[str, str]) -> StartWorker:
     """How a worker with so much of a machine is hired, wherever the cluster has room.
 
     `environ` is set in it before anything else.
     """
-    ray = ray_module()
-    kind = ray.remote(_Actor).options(
+    ray = load_ray()
+    kind = ray.remote(_WorkerActor).options(
         num_cpus=cpus,
         max_concurrency=_AT_ONCE,
         max_restarts=0,
         scheduling_strategy="SPREAD",
     )
 
-    async def hire(number: int) -> RayColleague:
+    async def start_actor(number: int) -> RayWorker:
         actor = kind.remote(dict(environ), list(sys.path), str(Path.cwd()))
-        colleague = RayColleague(actor, number)
+        colleague = RayWorker(actor, number)
         try:
-            with anyio.fail_after(_STARTING_S):
-                await colleague.greet()
+            with anyio.fail_after(_START_TIMEOUT_S):
+                await colleague.wait_ready()
         except TimeoutError as error:
             ray.kill(actor)
             raise UsageError(
-                f"worker {number} found no place on the cluster in {_STARTING_S:g} s; say fewer "
+                f"worker {number} found no place on the cluster in {_START_TIMEOUT_S:g} s; say fewer "
                 "--workers or less --worker-cpus"
             ) from error
         return colleague
 
-    return hire
+    return start_actor
 
 
-class RayColleague:
+class RayWorker:
     """An actor, spoken to through its handle."""
 
     def __init__(self, actor: Any, number: int) -> None:  # noqa: ANN401 - Ray's own
         self._actor = actor
         self._name = f"worker {number}"
 
-    async def greet(self) -> None:
+    async def wait_ready(self) -> None:
         """Wait until it is there."""
-        await self._asked(self._actor.greet)
+        await self._call(self._actor.greet)
 
-    async def brief(self, brief: Brief) -> None:
+    async def prepare(self, brief: RunSpec) -> None:
         """Tell it of a run."""
-        await self._asked(self._actor.brief, brief)
+        await self._call(self._actor.brief, brief)
 
-    async def perform(self, run: str, assignment: Assignment, terms: Terms, told: Told) -> None:
+    async def perform(self, run: str, assignment: Task, terms: TaskLimits, told: OnMessage) -> None:
         """Have it carry out an assignment, and hear all it tells meanwhile."""
-        raised: Raised | None = None
+        raised: TaskFailure | None = None
         has_begun = False
         method = self._actor.perform.options(num_returns="streaming")
         try:
             async for reference in method.remote(run, assignment, terms):
                 for message in await reference:
-                    if isinstance(message, Raised):
+                    if isinstance(message, TaskFailure):
                         raised = message
-                    elif isinstance(message, Begun):
+                    elif isinstance(message, TaskStarted):
                         has_begun = True
                     else:
                         told(message)
-        except _deaths() as death:
+        except _list_death_errors() as death:
             raise WorkerLost(
                 f"{self._name} died or its machine left", has_begun=has_begun
             ) from death
         if raised is not None:
-            raise raised.error()
+            raise raised.to_error()
 
-    async def adjourn(self, run: str, reason: Raised) -> None:
+    async def stop(self, run: str, reason: TaskFailure) -> None:
         """Have it begin nothing new."""
         with suppress(WorkerLost):
-            await self._asked(self._actor.adjourn, run, reason)
+            await self._call(self._actor.adjourn, run, reason)
 
     async def close(self) -> None:
         """Let it close its memories, and end it."""
         with anyio.CancelScope(shield=True):
-            ray = ray_module()
-            with suppress(WorkerLost, ray.exceptions.RayError), anyio.move_on_after(_STOPPING_S):
-                await self._asked(self._actor.close)
+            ray = load_ray()
+            with (
+                suppress(WorkerLost, ray.exceptions.RayError),
+                anyio.move_on_after(_STOP_TIMEOUT_S),
+            ):
+                await self._call(self._actor.close)
             ray.kill(self._actor)
 
-    async def _asked(self, method: Any, *what: object) -> None:  # noqa: ANN401 - Ray's own
+    async def _call(self, method: Any, *what: object) -> None:  # noqa: ANN401 - Ray's own
         try:
             await method.remote(*what)
-        except _deaths() as death:
+        except _list_death_errors() as death:
             raise WorkerLost(f"{self._name} died or its machine left") from death
 
 
-def _deaths() -> tuple[type[Exception], ...]:
+def _list_death_errors() -> tuple[type[Exception], ...]:
     """What Ray raises where an actor is gone."""
     from ray import exceptions
 
@@ -237,7 +240,7 @@ def _deaths() -> tuple[type[Exception], ...]:
     )
 
 
-class _Actor:
+class _WorkerActor:
     """A worker on the cluster."""
 
     def __init__(self, environ: Mapping[str, str], path: list[str], folder: str) -> None:
@@ -252,23 +255,23 @@ class _Actor:
     async def greet(self) -> None:
         """Say that it is there."""
 
-    async def brief(self, brief: Brief) -> None:
+    async def prepare(self, brief: RunSpec) -> None:
         """Hear of a run."""
-        self._worker.brief(brief)
+        self._worker.prepare(brief)
 
     async def perform(
-        self, run: str, assignment: Assignment, terms: Terms
-    ) -> AsyncIterator[list[Message]]:
+        self, run: str, assignment: Task, terms: TaskLimits
+    ) -> AsyncIterator[list[WorkerMessage]]:
         """Carry out an assignment, yielding what is told of it, gathered."""
-        waiting: list[Message] = []
+        waiting: list[WorkerMessage] = []
         news = asyncio.Event()
 
-        def tell(message: Message) -> None:
+        def tell(message: WorkerMessage) -> None:
             waiting.append(message)
             news.set()
 
         # Not gathered: it may die of the assignment before anything else is told.
-        yield [Begun()]
+        yield [TaskStarted()]
         # In a task of its own: scopes of cancellation must not span the turns of a generator.
         task = asyncio.create_task(self._worker.perform(run, assignment, terms, tell))
         self._under_way.add(task)
@@ -280,7 +283,7 @@ class _Actor:
                 news.clear()
                 if waiting:
                     told, waiting = waiting, []
-                    yield _joined(told)
+                    yield _join_lines(told)
                 if task.done():
                     news.set()
             await task
@@ -288,9 +291,9 @@ class _Actor:
             self._under_way.discard(task)
             task.cancel()
 
-    async def adjourn(self, run: str, reason: Raised) -> None:
+    async def stop(self, run: str, reason: TaskFailure) -> None:
         """Begin nothing new for a run."""
-        self._worker.adjourn(run, reason)
+        self._worker.stop(run, reason)
 
     async def close(self) -> None:
         """End what is under way, and let everyone go."""
@@ -301,9 +304,9 @@ class _Actor:
         await self._worker.close()
 
 
-def _joined(messages: list[Message]) -> list[Message]:
+def _join_lines(messages: list[WorkerMessage]) -> list[WorkerMessage]:
     """Journal lines in a row as one piece of bytes, everything else as it is."""
-    joined: list[Message] = []
+    joined: list[WorkerMessage] = []
     for message in messages:
         if isinstance(message, bytes) and joined and isinstance(joined[-1], bytes):
             joined[-1] += message

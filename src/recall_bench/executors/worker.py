@@ -8,42 +8,42 @@ from pathlib import Path
 
 import anyio
 
-from recall_bench.core.event import Event, encode
+from recall_bench.core.event import Event, encode_event
 from recall_bench.core.plan import ScenarioCard
 from recall_bench.core.question import Scenario
-from recall_bench.core.schedule import sheets
-from recall_bench.core.standing import ScenarioStanding
-from recall_bench.core.tracing import Tracer
+from recall_bench.core.schedule import plan_checkpoints
+from recall_bench.core.standing import ScenarioStates
+from recall_bench.core.tracing import PassageTracer
 from recall_bench.errors import BenchError, BudgetSpent, JudgeGone
 from recall_bench.executors.assignments import (
-    Ask,
-    Assignment,
-    Begun,
-    Brief,
-    Feed,
-    Grade,
-    Message,
-    PaperLeft,
-    Raised,
-    Reviews,
-    Saved,
-    Terms,
+    AskTask,
+    FeedTask,
+    GradeTask,
+    ReviewTask,
+    RunSpec,
+    SnapshotReady,
+    Task,
+    TaskFailure,
+    TaskLimits,
+    TaskStarted,
+    TrialBatch,
+    WorkerMessage,
 )
-from recall_bench.executors.snapshots import ask_saved, feed_and_pack
-from recall_bench.running.court import Court
-from recall_bench.running.desk import Desk, is_paid
-from recall_bench.running.docket import Docket
-from recall_bench.running.examination import Examination
-from recall_bench.running.exhibits import Exhibits
-from recall_bench.running.grade import Grading
-from recall_bench.running.lifecycles import Paper, examine
-from recall_bench.staff import Staff
+from recall_bench.executors.snapshots import ask_snapshot, feed_and_pack
+from recall_bench.running.court import Budget
+from recall_bench.running.desk import ReplyFinisher, is_paid
+from recall_bench.running.docket import AnswerQueue
+from recall_bench.running.examination import ScenarioRun
+from recall_bench.running.exhibits import ExhibitFactory
+from recall_bench.running.grade import Grader
+from recall_bench.running.lifecycles import OpenTrials, run_lifecycle
+from recall_bench.staff import Components
 
 _KEPT = 4
 """So many scenarios stay loaded: shards of one tend to come one after another."""
 
 
-class _Relay(Docket):
+class _RelayQueue(AnswerQueue):
     """Takes answers that somebody else will judge, and asks for a turn after each.
 
     Without a turn nothing is sent while a system computes.
@@ -58,25 +58,25 @@ class _Relay(Docket):
 
 
 @dataclass(slots=True, kw_only=True)
-class _Loaded:
+class _LoadedScenario:
     """A scenario, and room for its trials."""
 
     scenario: Scenario
-    standing: ScenarioStanding
-    tracer: Tracer
+    standing: ScenarioStates
+    tracer: PassageTracer
     inspected: set[str] = field(default_factory=set)
     """The checkpoints at which no memory is looked into any more, by label."""
 
 
 @dataclass(slots=True, kw_only=True)
-class _Engagement:
+class _WorkerRun:
     """A run this worker takes part in."""
 
-    brief: Brief
+    brief: RunSpec
     planned: dict[str, ScenarioCard]
-    staff: Staff | None = None
-    courts: list[Court] = field(default_factory=list)
-    loaded: OrderedDict[str, _Loaded] = field(default_factory=OrderedDict)
+    staff: Components | None = None
+    courts: list[Budget] = field(default_factory=list)
+    loaded: OrderedDict[str, _LoadedScenario] = field(default_factory=OrderedDict)
     adjourned: BudgetSpent | JudgeGone | None = None
 
 
@@ -84,39 +84,39 @@ class Worker:
     """Takes part in runs. Each staff is called together when its first assignment comes."""
 
     def __init__(self) -> None:
-        self._engagements: dict[str, _Engagement] = {}
+        self._engagements: dict[str, _WorkerRun] = {}
         self._calling = anyio.Lock()
 
-    def brief(self, brief: Brief) -> None:
+    def prepare(self, brief: RunSpec) -> None:
         """Hear of a run."""
         planned = {card.id: card for card in brief.plan.scenarios}
-        self._engagements[brief.run] = _Engagement(brief=brief, planned=planned)
+        self._engagements[brief.run] = _WorkerRun(brief=brief, planned=planned)
 
     async def perform(
-        self, run: str, assignment: Assignment, terms: Terms, tell: Callable[[Message], None]
+        self, run: str, assignment: Task, terms: TaskLimits, tell: Callable[[WorkerMessage], None]
     ) -> None:
         """Carry out one assignment; `tell` hears of every event at once, and why it ended early.
 
         Nothing but a cancellation is raised.
         """
-        tell(Begun())
+        tell(TaskStarted())
         try:
             await self._perform(self._engagements[run], assignment, terms, tell)
         except BenchError as error:
-            tell(Raised.of(error))
+            tell(TaskFailure.from_error(error))
         except BaseExceptionGroup as group:
-            tell(_told(group))
+            tell(_describe_failure(group))
         except Exception:  # noqa: BLE001 - a bug is told to whoever reports it
-            tell(Raised(kind="bug", message=traceback.format_exc()))
+            tell(TaskFailure(kind="bug", message=traceback.format_exc()))
 
-    def adjourn(self, run: str, reason: Raised) -> None:
+    def stop(self, run: str, reason: TaskFailure) -> None:
         """Begin nothing new for the run; what is under way may finish."""
-        engagement, error = self._engagements.get(run), reason.error()
+        engagement, error = self._engagements.get(run), reason.to_error()
         if engagement is None or not isinstance(error, BudgetSpent | JudgeGone):
             return
         engagement.adjourned = error
         for court in engagement.courts:
-            court.adjourn(error)
+            court.stop(error)
 
     async def close(self) -> None:
         """Let every staff go."""
@@ -127,13 +127,13 @@ class Worker:
 
     async def _perform(
         self,
-        engagement: _Engagement,
-        assignment: Assignment,
-        terms: Terms,
-        tell: Callable[[Message], None],
+        engagement: _WorkerRun,
+        assignment: Task,
+        terms: TaskLimits,
+        tell: Callable[[WorkerMessage], None],
     ) -> None:
-        staff = await self._staff(engagement)
-        court = Court(
+        staff = await self._build_components(engagement)
+        court = Budget(
             terms.at_once,
             spent=terms.spent,
             allowed_usd=terms.allowed_usd,
@@ -142,15 +142,15 @@ class Worker:
             pays_reader=is_paid(staff.reader),
         )
         if engagement.adjourned is not None:
-            court.adjourn(engagement.adjourned)
+            court.stop(engagement.adjourned)
         engagement.courts.append(court)
         try:
-            duty = _Duty(engagement, staff, court, terms, tell)
-            await duty.carry_out(assignment)
+            duty = _TaskRun(engagement, staff, court, terms, tell)
+            await duty.execute(assignment)
         finally:
             engagement.courts.remove(court)
 
-    async def _staff(self, engagement: _Engagement) -> Staff:
+    async def _build_components(self, engagement: _WorkerRun) -> Components:
         async with self._calling:
             if engagement.staff is None:
                 staff = engagement.brief.hire()
@@ -163,16 +163,16 @@ class Worker:
             return engagement.staff
 
 
-class _Duty:
+class _TaskRun:
     """One assignment under way."""
 
     def __init__(
         self,
-        engagement: _Engagement,
-        staff: Staff,
-        court: Court,
-        terms: Terms,
-        tell: Callable[[Message], None],
+        engagement: _WorkerRun,
+        staff: Components,
+        court: Budget,
+        terms: TaskLimits,
+        tell: Callable[[WorkerMessage], None],
     ) -> None:
         self._engagement = engagement
         self._plan = engagement.brief.plan
@@ -181,90 +181,99 @@ class _Duty:
         self._terms = terms
         self._tell = tell
 
-    async def carry_out(self, assignment: Assignment) -> None:
+    async def execute(self, assignment: Task) -> None:
         """Do what is asked."""
-        loaded = self._loaded(assignment.scenario)
+        loaded = self._load_scenario(assignment.scenario)
         match assignment:
-            case Ask():
+            case AskTask():
                 await self._ask(loaded, assignment)
-            case Feed():
+            case FeedTask():
                 rows = loaded.standing.row
-                due = [loaded.standing.sheets[rows[label]] for label in assignment.checkpoints]
-                await feed_and_pack(self._exam(loaded), due, assignment, self._saved)
-            case Grade() | Reviews():
+                due = [
+                    loaded.standing.checkpoint_plans[rows[label]]
+                    for label in assignment.checkpoints
+                ]
+                await feed_and_pack(
+                    self._make_scenario_run(loaded), due, assignment, self._report_snapshot
+                )
+            case GradeTask() | ReviewTask():
                 await self._judge(loaded, assignment)
 
-    async def _ask(self, loaded: _Loaded, assignment: Ask) -> None:
-        papers = [_paper(loaded.standing, left) for left in assignment.papers]
+    async def _ask(self, loaded: _LoadedScenario, assignment: AskTask) -> None:
+        papers = [_find_open_trials(loaded.standing, left) for left in assignment.papers]
         if assignment.saved is None:
-            await examine(self._exam(loaded), papers)
+            await run_lifecycle(self._make_scenario_run(loaded), papers)
         else:
-            await ask_saved(self._exam(loaded), papers, Path(assignment.saved))
+            await ask_snapshot(self._make_scenario_run(loaded), papers, Path(assignment.saved))
 
-    async def _judge(self, loaded: _Loaded, assignment: Grade | Reviews) -> None:
+    async def _judge(self, loaded: _LoadedScenario, assignment: GradeTask | ReviewTask) -> None:
         plan, bench = self._plan, self._staff.bench
-        exhibits = Exhibits(loaded.scenario, loaded.standing, window=plan.judge_memory_window)
-        grading = Grading(exhibits, plan=plan, bench=bench, court=self._court, record=self._record)
-        if isinstance(assignment, Grade):
-            over = Docket()
+        exhibits = ExhibitFactory(loaded.scenario, loaded.standing, window=plan.judge_memory_window)
+        grading = Grader(exhibits, plan=plan, bench=bench, court=self._court, record=self._record)
+        if isinstance(assignment, GradeTask):
+            over = AnswerQueue()
             over.close()
             await grading.run(assignment.answers, over, tuple, self._terms.at_once)
         else:
             await grading.review(assignment.verdicts, self._terms.at_once)
         self._court.check()
 
-    def _exam(self, loaded: _Loaded) -> Examination:
+    def _make_scenario_run(self, loaded: _LoadedScenario) -> ScenarioRun:
         staff = self._staff
-        return Examination(
+        return ScenarioRun(
             plan=self._plan,
             scenario=loaded.scenario,
             standing=loaded.standing,
             system=staff.system,
             record=self._record,
-            docket=_Relay(),
+            docket=_RelayQueue(),
             court=self._court,
-            desk=Desk(loaded.tracer, plan=self._plan, reader=staff.reader, court=self._court),
+            desk=ReplyFinisher(
+                loaded.tracer, plan=self._plan, reader=staff.reader, court=self._court
+            ),
             meter=staff.meter,
             parallelism=self._terms.at_once,
             inspected=loaded.inspected,
         )
 
-    def _loaded(self, scenario: str) -> _Loaded:
+    def _load_scenario(self, scenario: str) -> _LoadedScenario:
         kept = self._engagement.loaded
         found = kept.get(scenario)
         if found is None:
-            loaded = self._staff.loaded(self._engagement.planned[scenario])
+            loaded = self._staff.load_planned(self._engagement.planned[scenario])
             card, plan = self._engagement.planned[scenario], self._plan
-            standing = ScenarioStanding(
-                loaded.items, sheets(loaded.items, card.last_day, plan), plan.repeats
+            standing = ScenarioStates(
+                loaded.items, plan_checkpoints(loaded.items, card.last_day, plan), plan.repeats
             )
             # Before anything is asked: a judge who cannot prepare could grade none of it.
             if not plan.unjudged:
                 self._staff.bench.study(loaded)
-            tracer = Tracer(loaded.fed)
-            found = kept[scenario] = _Loaded(scenario=loaded, standing=standing, tracer=tracer)
+            tracer = PassageTracer(loaded.fed_episodes)
+            found = kept[scenario] = _LoadedScenario(
+                scenario=loaded, standing=standing, tracer=tracer
+            )
             while len(kept) > _KEPT:
                 kept.popitem(last=False)
         kept.move_to_end(scenario)
         return found
 
     def _record(self, event: Event) -> None:
-        self._tell(encode(event) + b"\n")
+        self._tell(encode_event(event) + b"\n")
 
-    def _saved(self, checkpoint: str, place: Path) -> None:
-        self._tell(Saved(checkpoint=checkpoint, place=str(place)))
-
-
-def _paper(standing: ScenarioStanding, left: PaperLeft) -> Paper:
-    return standing.sheets[standing.row[left.checkpoint]], left.repeat, list(left.items)
+    def _report_snapshot(self, checkpoint: str, place: Path) -> None:
+        self._tell(SnapshotReady(checkpoint=checkpoint, place=str(place)))
 
 
-def _told(group: BaseExceptionGroup[BaseException]) -> Raised:
+def _find_open_trials(standing: ScenarioStates, left: TrialBatch) -> OpenTrials:
+    return standing.checkpoint_plans[standing.row[left.checkpoint]], left.repeat, list(left.items)
+
+
+def _describe_failure(group: BaseExceptionGroup[BaseException]) -> TaskFailure:
     """The failure several tasks met together; the whole group's traceback if a bug is there."""
     faults, others = group.split(BenchError)
     leaf: BaseException | None = faults if others is None else None
     while isinstance(leaf, BaseExceptionGroup):
         leaf = leaf.exceptions[0]
     if isinstance(leaf, BenchError):
-        return Raised.of(leaf)
-    return Raised(kind="bug", message="".join(traceback.format_exception(group)))
+        return TaskFailure.from_error(leaf)
+    return TaskFailure(kind="bug", message="".join(traceback.format_exception(group)))

@@ -16,24 +16,30 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
-from recall_bench.executors.assignments import Assignment, Brief, Message, Raised, Terms
-from recall_bench.executors.frames import HEADER_BYTES, READY, content_of, framed, length_of
+from recall_bench.executors.assignments import RunSpec, Task, TaskFailure, TaskLimits, WorkerMessage
+from recall_bench.executors.frames import (
+    HEADER_BYTES,
+    READY,
+    decode_frame,
+    decode_length,
+    encode_frame,
+)
 from recall_bench.executors.worker import Worker
-from recall_bench.interruption import ALL
+from recall_bench.interruption import STOP_SIGNALS
 
-_STOPPING_S = 20.0
+_STOP_TIMEOUT_S = 20.0
 """How long it may take to close memories once the driver is gone."""
 
-Send = Callable[[int, Message | None], None]
+Send = Callable[[int, WorkerMessage | None], None]
 
 
 def main() -> None:
     """Serve the driver at the other end of the pipes."""
-    for number in ALL:
+    for number in STOP_SIGNALS:
         # Who ends a whole group of processes means the driver, which tells its workers. Ignored
         # for good it would be for every program that a system starts, too.
         signal.signal(number, lambda *_: None)
-    orders, replies = _pipes()
+    orders, replies = _take_pipes()
     try:
         anyio.run(_serve, orders, partial(_send, replies))
     except* BrokenPipeError:
@@ -41,7 +47,7 @@ def main() -> None:
         sys.exit(1)
 
 
-def _pipes() -> tuple[BinaryIO, int]:
+def _take_pipes() -> tuple[BinaryIO, int]:
     """Our ends of the pipes, moved out of the way of whatever the system under test prints."""
     orders, replies = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -51,8 +57,8 @@ def _pipes() -> tuple[BinaryIO, int]:
     return os.fdopen(orders, "rb"), replies
 
 
-def _send(replies: int, ticket: int, message: Message | None) -> None:
-    left = memoryview(framed((ticket, message)))
+def _send(replies: int, ticket: int, message: WorkerMessage | None) -> None:
+    left = memoryview(encode_frame((ticket, message)))
     while left:
         left = left[os.write(replies, left) :]
 
@@ -63,63 +69,65 @@ async def _serve(orders: BinaryIO, send: Send) -> None:
     try:
         async with anyio.create_task_group() as group:
             while True:
-                read = partial(_next, orders)
+                read = partial(_read_command, orders)
                 order = await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
                 if order is None or order[0] == "stop":
                     group.cancel_scope.cancel()
                     return
-                _obey(order, worker, group, _Telling(send, scopes))
+                _handle_command(order, worker, group, _TaskChannel(send, scopes))
     finally:
         with anyio.CancelScope(shield=True):
             await worker.close()
 
 
-def _next(orders: BinaryIO) -> tuple[object, ...] | None:
+def _read_command(orders: BinaryIO) -> tuple[object, ...] | None:
     """The next order; None once the driver is gone."""
     header = orders.read(HEADER_BYTES)
-    size = length_of(header) if len(header) == HEADER_BYTES else 0
+    size = decode_length(header) if len(header) == HEADER_BYTES else 0
     content = orders.read(size)
     if size and len(content) == size:
-        return content_of(content)
+        return decode_frame(content)
     # Nobody is there to end a process whose system never lets go of the loop.
-    last_resort = threading.Timer(_STOPPING_S, os._exit, [1])
+    last_resort = threading.Timer(_STOP_TIMEOUT_S, os._exit, [1])
     last_resort.daemon = True
     last_resort.start()
     return None
 
 
-def _obey(order: tuple[object, ...], worker: Worker, group: TaskGroup, to: "_Telling") -> None:
+def _handle_command(
+    order: tuple[object, ...], worker: Worker, group: TaskGroup, to: "_TaskChannel"
+) -> None:
     match order:
         case ("hello", path):
             sys.path[:] = cast("list[str]", path)
             to.send(READY, None)
         case ("brief", brief):
-            worker.brief(cast("Brief", brief))
+            worker.prepare(cast("RunSpec", brief))
         case ("perform", ticket, run, assignment, terms):
             group.start_soon(
-                _perform,
+                _run_task,
                 worker,
                 cast("int", ticket),
-                (cast("str", run), cast("Assignment", assignment), cast("Terms", terms)),
+                (cast("str", run), cast("Task", assignment), cast("TaskLimits", terms)),
                 to,
             )
         case ("cancel", ticket):
             if (scope := to.scopes.get(cast("int", ticket))) is not None:
                 scope.cancel()
         case ("adjourn", run, reason):
-            worker.adjourn(cast("str", run), cast("Raised", reason))
+            worker.stop(cast("str", run), cast("TaskFailure", reason))
 
 
 @dataclass(frozen=True, slots=True)
-class _Telling:
+class _TaskChannel:
     """How the driver is told, and how it breaks off what is under way, by ticket."""
 
     send: Send
     scopes: dict[int, anyio.CancelScope]
 
 
-async def _perform(
-    worker: Worker, ticket: int, what: tuple[str, Assignment, Terms], to: _Telling
+async def _run_task(
+    worker: Worker, ticket: int, what: tuple[str, Task, TaskLimits], to: _TaskChannel
 ) -> None:
     try:
         with anyio.CancelScope() as to.scopes[ticket]:

@@ -11,7 +11,7 @@ from typing import Self
 
 import msgspec
 
-from recall_bench.appending import LineFile, lines
+from recall_bench.appending import AppendLog, read_lines
 from recall_bench.core.history import WallTime
 from recall_bench.core.record import Record
 from recall_bench.core.usage import Usage
@@ -21,7 +21,7 @@ from recall_bench.models.model import Finish, Prompt, Reply
 FOLDER = ".generation"
 
 
-class Call(Record, frozen=True, kw_only=True, omit_defaults=True, tag="call"):
+class ModelCall(Record, frozen=True, kw_only=True, omit_defaults=True, tag="call"):
     """One reply that arrived."""
 
     at: WallTime
@@ -34,26 +34,26 @@ class Call(Record, frozen=True, kw_only=True, omit_defaults=True, tag="call"):
     finish: Finish = Finish.STOP
 
 
-class Overwriting(Record, frozen=True, kw_only=True, tag="overwriting"):
+class CallRoundStart(Record, frozen=True, kw_only=True, tag="overwriting"):
     """From here on everything is asked for anew, and what is there is replaced."""
 
     round: int
 
 
-class Replaced(Record, frozen=True, kw_only=True, tag="replaced"):
+class ReplacedUnit(Record, frozen=True, kw_only=True, tag="replaced"):
     """A unit was written in the round of overwriting that is under way."""
 
     unit: str
 
 
-class Overwritten(Record, frozen=True, kw_only=True, tag="overwritten"):
+class CallRoundEnd(Record, frozen=True, kw_only=True, tag="overwritten"):
     """The round of overwriting came to its end."""
 
 
-Entry = Call | Overwriting | Replaced | Overwritten
+CallLogEntry = ModelCall | CallRoundStart | ReplacedUnit | CallRoundEnd
 
 
-class CallLog(LineFile):
+class CallLog(AppendLog):
     """The replies of a pass. Open it with `with`; one process at a time can."""
 
     def __init__(self, path: Path) -> None:
@@ -65,7 +65,7 @@ class CallLog(LineFile):
         self._is_overwriting = False
         self.spent = Usage()
         """What every call on record cost, of this run and of those before it."""
-        self.dearest: dict[str, float] = {}
+        self.max_call_cost: dict[str, float] = {}
         """The most that one call on record cost, by the model's name; only where it is known."""
         self.unpriced: set[str] = set()
         """The models with a call on record whose price nobody knows."""
@@ -73,33 +73,33 @@ class CallLog(LineFile):
     def __enter__(self) -> Self:
         super().__enter__()
         try:
-            for number, (_, line) in enumerate(lines(self._log), start=1):
-                self._note(_decoded(line, f"{self._log}, line {number}"))
+            for number, (_, line) in enumerate(read_lines(self._log), start=1):
+                self._apply_entry(_decode_entry(line, f"{self._log}, line {number}"))
         except BaseException as error:
             self.__exit__(type(error), error, None)
             raise
         return self
 
-    def begin(self, *, overwrite: bool) -> None:
+    def begin_round(self, *, overwrite: bool) -> None:
         """Say whether what is there is to be replaced. An unfinished round of that goes on."""
         if overwrite and not self._is_overwriting:
-            self._add(Overwriting(round=self._round + 1))
+            self._append_entry(CallRoundStart(round=self._round + 1))
 
-    def end(self) -> None:
+    def end_round(self) -> None:
         """Everything wanted was written: the next overwriting is another round."""
         if self._is_overwriting:
-            self._add(Overwritten())
+            self._append_entry(CallRoundEnd())
 
-    def is_replaced(self, unit: str) -> bool:
+    def is_written_anew(self, unit: str) -> bool:
         """Whether the unit was written in the round of overwriting that is under way."""
         return unit in self._replaced
 
-    def replaced(self, unit: str) -> None:
+    def mark_written(self, unit: str) -> None:
         """The unit was written; matters only while overwriting."""
         if self._is_overwriting:
-            self._add(Replaced(unit=unit))
+            self._append_entry(ReplacedUnit(unit=unit))
 
-    def key_of(self, model: str, prompt: Prompt, attempt: int) -> str:
+    def make_key(self, model: str, prompt: Prompt, attempt: int) -> str:
         """Names a question to a model: the same words put once more are another attempt."""
         parts = (model, prompt.system, prompt.user, str(attempt), str(self._round))
         return sha256("\0".join(parts).encode(errors="replace")).hexdigest()
@@ -108,40 +108,40 @@ class CallLog(LineFile):
         """How many questions have a reply on record."""
         return len(self._replies)
 
-    def reply(self, key: str) -> Reply | None:
+    def find_reply(self, key: str) -> Reply | None:
         """The reply on record to this question."""
         return self._replies.get(key)
 
-    def keep(self, call: Call) -> None:
+    def record_call(self, call: ModelCall) -> None:
         """Put a reply on record: a process that is killed after this has it."""
-        self._add(call)
+        self._append_entry(call)
 
-    def _add(self, entry: Entry) -> None:
+    def _append_entry(self, entry: CallLogEntry) -> None:
         self.append_line(msgspec.json.encode(entry))
-        self._note(entry)
+        self._apply_entry(entry)
 
-    def _note(self, entry: Entry) -> None:
+    def _apply_entry(self, entry: CallLogEntry) -> None:
         match entry:
-            case Call():
+            case ModelCall():
                 self._replies[entry.key] = Reply(
                     text=entry.text, usage=Usage(cached=1), finish=entry.finish
                 )
-                self._count(entry.model, entry.usage)
-            case Overwriting():
+                self._count_usage(entry.model, entry.usage)
+            case CallRoundStart():
                 self._round, self._is_overwriting = entry.round, True
                 self._replaced.clear()
-            case Replaced():
+            case ReplacedUnit():
                 self._replaced.add(entry.unit)
-            case Overwritten():
+            case CallRoundEnd():
                 self._is_overwriting = False
                 self._replaced.clear()
 
-    def _count(self, model: str, usage: Usage) -> None:
+    def _count_usage(self, model: str, usage: Usage) -> None:
         self.spent += usage
         if usage.unpriced:
             self.unpriced.add(model)
         else:
-            self.dearest[model] = max(self.dearest.get(model, 0.0), usage.cost_usd)
+            self.max_call_cost[model] = max(self.max_call_cost.get(model, 0.0), usage.cost_usd)
 
 
 def log_path(persona: Path, what: str, suffix: str) -> Path:
@@ -149,9 +149,9 @@ def log_path(persona: Path, what: str, suffix: str) -> Path:
     return persona / FOLDER / (f"{what}-{suffix}.jsonl" if suffix else f"{what}.jsonl")
 
 
-def _decoded(line: bytes, where: str) -> Entry:
+def _decode_entry(line: bytes, where: str) -> CallLogEntry:
     try:
-        entry: Entry = msgspec.json.decode(line, type=Entry)
+        entry: CallLogEntry = msgspec.json.decode(line, type=CallLogEntry)
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(
             f"{where}: is not a call on record ({error}); remove the file to ask everything anew"

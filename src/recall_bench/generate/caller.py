@@ -7,16 +7,16 @@ import anyio
 
 from recall_bench.core.usage import Usage
 from recall_bench.errors import BudgetSpent, ModelFault, ModelGone
-from recall_bench.generate.call_log import Call, CallLog
+from recall_bench.generate.call_log import CallLog, ModelCall
 from recall_bench.generate.request import PassRequest
 from recall_bench.models.model import Model, Prompt, Reply
-from recall_bench.running.patience import persistently, within
+from recall_bench.running.patience import limit_time, retry
 
-FEWEST_SILENT = 6
+MIN_FAILED_CALLS = 6
 """A model that fails so often in a row, and as often as calls are made at once, has gone."""
 
 
-class Caller:
+class ModelCaller:
     """Asks the model, unless the log holds its reply."""
 
     def __init__(
@@ -37,12 +37,12 @@ class Caller:
         self._came = anyio.Event()
         self._silent = 0
         self._useless = 0
-        self._patience = max(FEWEST_SILENT, 2 * at_once)
+        self._patience = max(MIN_FAILED_CALLS, 2 * at_once)
         self.usage = Usage()
         """What this run has spent, and how many replies it found on record."""
 
     @classmethod
-    def of(cls, request: PassRequest, model: Model, log: CallLog) -> "Caller":
+    def from_request(cls, request: PassRequest, model: Model, log: CallLog) -> "ModelCaller":
         """Within the limits that a request sets."""
         return cls(
             model,
@@ -57,22 +57,22 @@ class Caller:
         """What the pass has spent, earlier runs included."""
         return self._log.spent
 
-    async def reply(self, prompt: Prompt, unit: str, attempt: int = 0) -> tuple[Reply, bool]:
+    async def ask(self, prompt: Prompt, unit: str, attempt: int = 0) -> tuple[Reply, bool]:
         """The model's reply, and whether it had to be asked for it now.
 
         ModelFault if there is none this time; ModelGone if there will be none; BudgetSpent if
         it may not be paid for.
         """
-        key = self._log.key_of(self.model.name, prompt, attempt)
-        known = self._log.reply(key)
+        key = self._log.make_key(self.model.name, prompt, attempt)
+        known = self._log.find_reply(key)
         if known is not None:
             self.usage += known.usage
             return known, False
         async with self._limit:
-            await self._money()
-            reply = await self._asked(prompt)
-            self._log.keep(
-                Call(
+            await self._wait_for_budget()
+            reply = await self._ask_once(prompt)
+            self._log.record_call(
+                ModelCall(
                     at=datetime.now(UTC),
                     unit=unit,
                     key=key,
@@ -85,11 +85,11 @@ class Caller:
         self.usage += reply.usage
         return reply, True
 
-    def was_useful(self) -> None:
+    def note_usable_reply(self) -> None:
         """Something that the model replied was accepted."""
         self._useless = 0
 
-    def was_useless(self, reason: str) -> None:
+    def note_unusable_replies(self, reason: str) -> None:
         """All that it replied to one request was rejected; ModelGone if it always is."""
         self._useless += 1
         if self._useless >= self._patience:
@@ -99,10 +99,10 @@ class Caller:
                 "the same command goes on"
             )
 
-    async def _asked(self, prompt: Prompt) -> Reply:
+    async def _ask_once(self, prompt: Prompt) -> Reply:
         self._under_way += 1
         try:
-            reply = await self._patiently(prompt)
+            reply = await self._ask_with_retry(prompt)
         finally:
             self._under_way -= 1
             self._came.set()
@@ -110,13 +110,13 @@ class Caller:
         # Half of a surrogate pair, which JSON can spell, cannot be put on record.
         return replace(reply, text=reply.text.encode("utf-8", "backslashreplace").decode())
 
-    async def _patiently(self, prompt: Prompt) -> Reply:
+    async def _ask_with_retry(self, prompt: Prompt) -> Reply:
         overrun = ModelFault(
             f"{self.model.name}: no reply within {self._timeout_s:g} s; allow more with --timeout"
         )
         try:
-            reply = await persistently(
-                lambda: within(self._timeout_s, self.model.complete(prompt), overrun)
+            reply = await retry(
+                lambda: limit_time(self._timeout_s, self.model.complete(prompt), overrun)
             )
         except ModelGone:
             raise
@@ -131,18 +131,18 @@ class Caller:
         self._silent = 0
         return reply
 
-    async def _money(self) -> None:
+    async def _wait_for_budget(self) -> None:
         """Return when there is money for one more call; BudgetSpent if there is none.
 
         Calls under way are paid for and may cost less than feared, so what they reply is waited
         for: the end would cut them off, and they would be paid for again.
         """
-        while (why := self._why_not_pay()) is not None:
+        while (why := self._check_budget()) is not None:
             if not self._under_way:
                 raise BudgetSpent(why)
             await self._came.wait()
 
-    def _why_not_pay(self) -> str | None:
+    def _check_budget(self) -> str | None:
         most, name = self._max_cost_usd, self.model.name
         if most is None:
             return None
@@ -152,7 +152,7 @@ class Caller:
                 "cannot be kept; the same command without it goes on"
             )
         spent = self._log.spent.cost_usd
-        dearest = self._log.dearest.get(name)
+        dearest = self._log.max_call_cost.get(name)
         # Each call will cost about as much as the dearest one so far. The first goes alone.
         too_many = (
             bool(self._under_way)

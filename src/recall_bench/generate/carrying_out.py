@@ -14,38 +14,38 @@ from recall_bench.errors import (
     ModelGone,
     UsageError,
 )
-from recall_bench.generate.outcome import Stopped
-from recall_bench.interruption import cancelled_by_signals
+from recall_bench.generate.outcome import PassStop
+from recall_bench.interruption import cancel_on_signals
 
 if TYPE_CHECKING:
     from recall_bench.models.model import Model
 
-_ENDS = (BudgetSpent, Interrupted, JournalLost, ModelGone, UsageError)
+_STOPPING_ERRORS = (BudgetSpent, Interrupted, JournalLost, ModelGone, UsageError)
 """The last is a file that cannot be written: the request was found sound before the work began."""
 
 
-def carried_out(
+def run_pass(
     work: Callable[[], Awaitable[None]], closing: "Model | None" = None
-) -> Stopped | None:
+) -> PassStop | None:
     """Do the work, and close the model, if one is named; why it was stopped early, or None.
 
     A signal, spent money, a model that is gone and a full disk stop a pass in good order: what
     was written stays, and the same command goes on. Anything else is raised.
     """
     try:
-        anyio.run(_to_its_end, work, closing)
+        anyio.run(_run_and_close, work, closing)
     except KeyboardInterrupt:
-        return _stopped(Interrupted(signal.SIGINT))
-    except _ENDS as end:
-        return _stopped(end)
+        return _make_stop(Interrupted(signal.SIGINT))
+    except _STOPPING_ERRORS as end:
+        return _make_stop(end)
     except BaseExceptionGroup as group:
-        return _stopped(_first(group))
+        return _make_stop(_find_stopping_error(group))
     return None
 
 
-async def _to_its_end(work: Callable[[], Awaitable[None]], closing: "Model | None") -> None:
+async def _run_and_close(work: Callable[[], Awaitable[None]], closing: "Model | None") -> None:
     try:
-        with anyio.CancelScope() as scope, cancelled_by_signals(scope) as received:
+        with anyio.CancelScope() as scope, cancel_on_signals(scope) as received:
             await work()
     finally:
         if closing is not None:
@@ -55,13 +55,13 @@ async def _to_its_end(work: Callable[[], Awaitable[None]], closing: "Model | Non
         raise Interrupted(received[0])
 
 
-def _stopped(end: BenchError) -> Stopped:
-    return Stopped(reason=str(end), exit_code=end.exit_code)
+def _make_stop(end: BenchError) -> PassStop:
+    return PassStop(reason=str(end), exit_code=end.exit_code)
 
 
-def _first(group: BaseExceptionGroup[BaseException]) -> BenchError:
+def _find_stopping_error(group: BaseExceptionGroup[BaseException]) -> BenchError:
     """The end that several tasks met together; another failure among them is raised."""
-    ends, others = group.split(_ENDS)
+    ends, others = group.split(_STOPPING_ERRORS)
     if others is not None:
         leaf: BaseException = others
         while isinstance(leaf, BaseExceptionGroup):

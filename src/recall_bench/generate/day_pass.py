@@ -8,35 +8,35 @@ from typing import TYPE_CHECKING, Protocol
 import anyio.lowlevel
 
 from recall_bench.core.usage import Usage
-from recall_bench.datasets.days import DayFile, spelled
+from recall_bench.datasets.days import DayFile, format_days
 from recall_bench.datasets.identity import Persona, read_persona
 from recall_bench.datasets.layout import Layout
 from recall_bench.datasets.story import Story, read_story
 from recall_bench.errors import BenchError, Malformed, ModelFault, ModelGone, Problems
 from recall_bench.generate.call_log import CallLog, log_path
-from recall_bench.generate.caller import Caller
-from recall_bench.generate.carrying_out import carried_out
-from recall_bench.generate.estimate import estimate
-from recall_bench.generate.lanes import side_by_side
+from recall_bench.generate.caller import ModelCaller
+from recall_bench.generate.carrying_out import run_pass
+from recall_bench.generate.estimate import describe_estimate
+from recall_bench.generate.lanes import run_units
 from recall_bench.generate.opening import open_model
-from recall_bench.generate.outcome import Generated, Missing
+from recall_bench.generate.outcome import MissingUnit, PassResult
 from recall_bench.generate.request import PassRequest
-from recall_bench.generate.rounds import Rejected, Unwritten, accepted
-from recall_bench.generate.told_days import ToldDay, coverage, read_day, told_days
-from recall_bench.replacement import replace_file, sweep
+from recall_bench.generate.rounds import NoUsableReply, RejectedReply, ask_until_usable
+from recall_bench.generate.told_days import StoryDay, count_coverage, list_day_files, read_day_log
+from recall_bench.replacement import remove_leftovers, replace_file
 
 if TYPE_CHECKING:
     from recall_bench.models.model import Model, Prompt
 
-Told = Callable[[str], None]
+OnProgress = Callable[[str], None]
 """Hears a sentence about each day."""
 
-_LAST = 10**6
+_UNREACHABLE_DAY = 10**6
 """A day that no story reaches: the days that are told decide where a pass ends."""
 
 
 @dataclass(frozen=True, slots=True)
-class Retold:
+class DayRendition:
     """A day in another form."""
 
     file: str
@@ -45,7 +45,7 @@ class Retold:
     """What a reader of the file takes in, without the file's own syntax."""
 
 
-class Form(Protocol):
+class DayFormat(Protocol):
     """A form that days can be retold in."""
 
     what: str
@@ -53,43 +53,48 @@ class Form(Protocol):
     usual_tokens: int
     usual_temperature: float
 
-    def paths(self, layout: Layout, day: int) -> Sequence[Path]:
+    def list_paths(self, layout: Layout, day: int) -> Sequence[Path]:
         """Where the file of a day may lie; it is written to the first."""
         ...
 
-    def offline(self, persona: Persona, day: ToldDay) -> Retold:
+    def render_offline(self, persona: Persona, day: StoryDay) -> DayRendition:
         """The day, without a model."""
         ...
 
-    def asking(self, persona: Persona, day: ToldDay) -> "Prompt":
+    def build_prompt(self, persona: Persona, day: StoryDay) -> "Prompt":
         """What a model is asked for it."""
         ...
 
-    def read(self, reply: str, persona: Persona, day: ToldDay) -> Retold | Rejected:
+    def parse_reply(
+        self, reply: str, persona: Persona, day: StoryDay
+    ) -> DayRendition | RejectedReply:
         """The day as the model retold it, or what is wrong with that."""
         ...
 
 
-def retell(
-    request: PassRequest, form: Form, told: Told = lambda _: None, model: "Model | None" = None
-) -> Generated:
+def run_day_pass(
+    request: PassRequest,
+    form: DayFormat,
+    told: OnProgress = lambda _: None,
+    model: "Model | None" = None,
+) -> PassResult:
     """Write every day that has a log, and no file of the form yet, in that form.
 
     Each is on disk, whole, the moment it exists, and the same request goes on where an earlier
     one stopped. A model of one's own may take the place of the one the request names.
     """
-    layout = request.layout()
+    layout = request.find_layout()
     persona = read_persona(layout.folder)
     story = read_story(layout.folder, layout.arcs)
-    days = told_days(layout, request.span(_LAST))
+    days = list_day_files(layout, request.select_days(_UNREACHABLE_DAY))
     closing = None
     if model is None and not request.is_offline:
         closing = model = open_model(request, usual_temperature=form.usual_temperature)
     name = form.what.replace(" ", "-")
     with CallLog(log_path(layout.folder, name, layout.suffix)) as log:
-        log.begin(overwrite=request.overwrite)
-        caller = None if model is None else Caller.of(request, model, log)
-        return _Retelling(
+        log.begin_round(overwrite=request.overwrite)
+        caller = None if model is None else ModelCaller.from_request(request, model, log)
+        return _DayPass(
             request=request,
             form=form,
             layout=layout,
@@ -104,68 +109,70 @@ def retell(
 
 
 @dataclass(slots=True, kw_only=True)
-class _Retelling:
+class _DayPass:
     """One pass under way."""
 
     request: PassRequest
-    form: Form
+    form: DayFormat
     layout: Layout
     persona: Persona
     story: Story
     days: Sequence[DayFile]
     log: CallLog
-    caller: Caller | None
+    caller: ModelCaller | None
     closing: "Model | None"
     """A model that was opened here, and not given by somebody who may ask it more."""
-    told: Told
+    told: OnProgress
     written: int = 0
-    missing: list[Missing] = field(default_factory=list)
+    missing: list[MissingUnit] = field(default_factory=list)
     held: int = 0
     stated: int = 0
     """Of the exact values that the days of this run state, so many are in what it wrote."""
 
-    def run(self) -> Generated:
+    def run(self) -> PassResult:
         """Write what is owed. A day that fails costs nothing but itself."""
-        folder = self._paths(1)[0].parent
-        sweep(folder)
+        folder = self._list_paths(1)[0].parent
+        remove_leftovers(folder)
         owed = [file for file in self.days if not self._is_there(file.day)]
         kept = len(self.days) - len(owed)
         _check_readable(owed)
         if owed and self.caller is not None:
-            sample = self.form.asking(self.persona, read_day(owed[0], self.story))
-            self.told(estimate(self.request.model, len(owed), sample, self.form.usual_tokens))
-
-        async def work() -> None:
-            await side_by_side(
-                owed, lambda file: self._one(file, kept), at_once=self.request.parallelism
+            sample = self.form.build_prompt(self.persona, read_day_log(owed[0], self.story))
+            self.told(
+                describe_estimate(self.request.model, len(owed), sample, self.form.usual_tokens)
             )
 
-        stopped = carried_out(work, self.closing)
+        async def write_missing_days() -> None:
+            await run_units(
+                owed, lambda file: self._write_day(file, kept), at_once=self.request.parallelism
+            )
+
+        stopped = run_pass(write_missing_days, self.closing)
         if stopped is None and not self.missing:
-            self.log.end()
-        return Generated(
+            self.log.end_round()
+        return PassResult(
             what=self.form.what,
             folder=str(folder),
             wanted=len(self.days),
             written=self.written,
             kept=kept,
             missing=tuple(sorted(self.missing, key=lambda each: each.day or 0)),
-            notes=tuple(self._notes()),
+            notes=tuple(self._list_notes()),
             fill=self.request.again,
             usage=self.caller.usage if self.caller else Usage(),
             spent=self.log.spent,
             stopped=stopped,
         )
 
-    def _paths(self, day: int) -> Sequence[Path]:
-        return self.form.paths(self.layout, day)
+    def _list_paths(self, day: int) -> Sequence[Path]:
+        return self.form.list_paths(self.layout, day)
 
     def _is_there(self, day: int) -> bool:
-        if self.request.overwrite and not self.log.is_replaced(f"day {day}"):
+        if self.request.overwrite and not self.log.is_written_anew(f"day {day}"):
             return False
-        return any(path.exists() for path in self._paths(day))
+        return any(path.exists() for path in self._list_paths(day))
 
-    def _notes(self) -> Iterator[str]:
+    def _list_notes(self) -> Iterator[str]:
         if self.stated:
             yield (
                 f"{self.held:,} of the {self.stated:,} exact values that these days state are in "
@@ -173,47 +180,49 @@ class _Retelling:
             )
         if older := [file.day for file in self.days if self._is_older(file)]:
             yield (
-                f"the logs of {spelled(older)} were written after these {self.form.what}; "
+                f"the logs of {format_days(older)} were written after these {self.form.what}; "
                 "--overwrite writes them anew"
             )
 
     def _is_older(self, file: DayFile) -> bool:
         """Whether a day was written anew since it was retold."""
-        told = [path.stat().st_mtime for path in self._paths(file.day) if path.exists()]
+        told = [path.stat().st_mtime for path in self._list_paths(file.day) if path.exists()]
         return bool(told) and max(told) < file.path.stat().st_mtime
 
-    async def _one(self, file: DayFile, kept: int) -> None:
+    async def _write_day(self, file: DayFile, kept: int) -> None:
         # Offline nobody is ever waited for: without this nobody could interrupt it.
         await anyio.lowlevel.checkpoint()
         try:
-            day = read_day(file, self.story)
-            retold = await self._retold(day)
+            day = read_day_log(file, self.story)
+            retold = await self._produce_day(day)
         except ModelGone:
             raise
-        except (Malformed, Unwritten, ModelFault) as fault:
-            self.missing.append(Missing(unit=f"day {file.day}", reason=str(fault), day=file.day))
+        except (Malformed, NoUsableReply, ModelFault) as fault:
+            self.missing.append(
+                MissingUnit(unit=f"day {file.day}", reason=str(fault), day=file.day)
+            )
             self.told(f"[{self.form.what}] day={file.day} skipped: {fault}")
             return
-        target, *others = self._paths(file.day)
+        target, *others = self._list_paths(file.day)
         replace_file(target, retold.file.encode())
         for other in others:
             other.unlink(missing_ok=True)
-        self.log.replaced(f"day {file.day}")
+        self.log.mark_written(f"day {file.day}")
         self.written += 1
-        held, stated = coverage(retold.said, day)
+        held, stated = count_coverage(retold.said, day)
         self.held += held
         self.stated += stated
         there = self.written + kept
         self.told(f"Wrote {target.name} of day {file.day} ({there} of {len(self.days)})")
 
-    async def _retold(self, day: ToldDay) -> Retold:
+    async def _produce_day(self, day: StoryDay) -> DayRendition:
         if self.caller is None:
-            return self.form.offline(self.persona, day)
-        return await accepted(
+            return self.form.render_offline(self.persona, day)
+        return await ask_until_usable(
             self.caller,
             f"day {day.number}",
-            self.form.asking(self.persona, day),
-            lambda reply: self.form.read(reply, self.persona, day),
+            self.form.build_prompt(self.persona, day),
+            lambda reply: self.form.parse_reply(reply, self.persona, day),
         )
 
 

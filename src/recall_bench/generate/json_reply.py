@@ -4,17 +4,17 @@ import json
 import re
 from typing import Any, TypeVar
 
-from recall_bench.generate.rounds import Rejected
+from recall_bench.generate.rounds import RejectedReply
 
-T = TypeVar("T", list[Any], dict[str, Any])
+JsonKind = TypeVar("JsonKind", list[Any], dict[str, Any])
 
 _FENCE = re.compile(r"```[\w-]*[ \t]*\r?\n(.*?)\r?\n?```", re.DOTALL)
-_ENDS = {list: ("[", "]", "array"), dict: ("{", "}", "object")}
+_BRACKETS = {list: ("[", "]", "array"), dict: ("{", "}", "object")}
 
 
-def json_in(text: str, kind: type[T]) -> T | Rejected:
+def parse_json_reply(text: str, kind: type[JsonKind]) -> JsonKind | RejectedReply:
     """The JSON array or object of a reply: alone, in a fence, or between other words."""
-    opening, closing, name = _ENDS[kind]
+    opening, closing, name = _BRACKETS[kind]
     fences: list[str] = _FENCE.findall(text)
     inner = text[text.find(opening) : text.rfind(closing) + 1]
     for candidate in (text.strip(), *(fence.strip() for fence in fences), inner):
@@ -24,4 +24,4 @@ def json_in(text: str, kind: type[T]) -> T | Rejected:
             continue
         if isinstance(found, kind):
             return found
-    return Rejected((f"it is not one JSON {name}: {' '.join(text.split())!r:.120}",))
+    return RejectedReply((f"it is not one JSON {name}: {' '.join(text.split())!r:.120}",))

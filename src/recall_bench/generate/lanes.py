@@ -5,12 +5,12 @@ from typing import TypeVar
 
 import anyio
 
-T = TypeVar("T")
+Unit = TypeVar("Unit")
 
 
-async def side_by_side(
-    units: Sequence[T],
-    make: Callable[[T], Awaitable[None]],
+async def run_units(
+    units: Sequence[Unit],
+    make: Callable[[Unit], Awaitable[None]],
     *,
     at_once: int,
     lag: int | None = None,
@@ -24,7 +24,7 @@ async def side_by_side(
     done = [anyio.Event() for _ in units]
     limit = anyio.CapacityLimiter(at_once)
 
-    async def one(index: int) -> None:
+    async def run_one(index: int) -> None:
         try:
             await make(units[index])
         finally:
@@ -36,4 +36,4 @@ async def side_by_side(
             if lag is not None and index >= lag:
                 await done[index - lag].wait()
             await limit.acquire_on_behalf_of(index)
-            tasks.start_soon(one, index)
+            tasks.start_soon(run_one, index)

@@ -2,13 +2,13 @@
 
 from recall_bench.core.record import Record
 from recall_bench.core.usage import Usage
-from recall_bench.datasets.days import spelled
+from recall_bench.datasets.days import format_days
 
 INCOMPLETE = 10
 """Exit code: some units could not be written; the command that is named fills them."""
 
 
-class Missing(Record, frozen=True, kw_only=True):
+class MissingUnit(Record, frozen=True, kw_only=True):
     """A unit that is not there, and why."""
 
     unit: str
@@ -17,14 +17,14 @@ class Missing(Record, frozen=True, kw_only=True):
     day: int | None = None
 
 
-class Stopped(Record, frozen=True, kw_only=True):
+class PassStop(Record, frozen=True, kw_only=True):
     """Why a pass ended before its last unit."""
 
     reason: str
     exit_code: int
 
 
-class Generated(Record, frozen=True, kw_only=True, omit_defaults=True):
+class PassResult(Record, frozen=True, kw_only=True, omit_defaults=True):
     """A pass that came to its end, or was stopped.
 
     Every unit that was wanted was written now, was there already, is missing, or was not come to
@@ -38,7 +38,7 @@ class Generated(Record, frozen=True, kw_only=True, omit_defaults=True):
     written: int
     kept: int
     """Units that were there before."""
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingUnit, ...] = ()
     notes: tuple[str, ...] = ()
     """Sentences the user should read, such as what was rejected and where it is."""
     fill: str | None = None
@@ -47,7 +47,7 @@ class Generated(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What this run spent."""
     spent: Usage = Usage()
     """What all runs of the pass spent."""
-    stopped: Stopped | None = None
+    stopped: PassStop | None = None
 
     @property
     def exit_code(self) -> int:
@@ -67,45 +67,45 @@ class Generated(Record, frozen=True, kw_only=True, omit_defaults=True):
             lines[0] += f" ({self.written} new, {self.kept} there before)"
         lines += self.notes
         if self.missing:
-            lines.append(f"missing: {_listed(self.missing)}")
+            lines.append(f"missing: {_list_missing(self.missing)}")
             lines.append(f"first, {self.missing[0].unit}: {self.missing[0].reason}")
         if self.fill is not None and (self.missing or self.stopped):
             lines.append(f"to fill them: {self.fill}")
         if self.spent.calls:
-            lines.append(_money(self.usage, self.spent))
+            lines.append(_format_usage(self.usage, self.spent))
         return "\n".join(lines)
 
 
-def _listed(missing: tuple[Missing, ...]) -> str:
+def _list_missing(missing: tuple[MissingUnit, ...]) -> str:
     days = [each.day for each in missing if each.day is not None]
     if len(days) == len(missing):
-        return spelled(sorted(days))
+        return format_days(sorted(days))
     return ", ".join(each.unit for each in missing)
 
 
-def _money(usage: Usage, spent: Usage) -> str:
-    told = _spent(usage) if usage.calls else "no calls"
+def _format_usage(usage: Usage, spent: Usage) -> str:
+    told = _format_spending(usage) if usage.calls else "no calls"
     if usage.cached:
-        told += f"; {counted(usage.cached, 'reply', 'replies')} on record"
+        told += f"; {format_count(usage.cached, 'reply', 'replies')} on record"
     if spent.calls > usage.calls:
-        told += f"; with earlier runs {_spent(spent)}"
+        told += f"; with earlier runs {_format_spending(spent)}"
     return told
 
 
-def counted(number: int, one: str, many: str) -> str:
+def format_count(number: int, one: str, many: str) -> str:
     """So many of something, in words."""
     return f"{number:,} {one if number == 1 else many}"
 
 
-def _spent(usage: Usage) -> str:
-    return f"{counted(usage.calls, 'call', 'calls')}, {_tokens(usage)}, {_dollars(usage)}"
+def _format_spending(usage: Usage) -> str:
+    return f"{format_count(usage.calls, 'call', 'calls')}, {_format_tokens(usage)}, {_format_cost(usage)}"
 
 
-def _tokens(usage: Usage) -> str:
+def _format_tokens(usage: Usage) -> str:
     return f"{usage.input_tokens:,} tokens in and {usage.output_tokens:,} out"
 
 
-def _dollars(usage: Usage) -> str:
+def _format_cost(usage: Usage) -> str:
     if usage.unpriced == usage.calls:
         return "price unknown"
     known = f"{usage.cost_usd:.4f} USD"

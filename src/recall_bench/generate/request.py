@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
-from recall_bench.datasets.layout import Layout, persona_ids
+from recall_bench.datasets.layout import Layout, list_persona_ids
 from recall_bench.errors import UsageError
 
 OFFLINE = "offline"
@@ -51,9 +51,9 @@ class PassRequest:
         """Whether the world writes."""
         return self.model == OFFLINE
 
-    def layout(self) -> Layout:
+    def find_layout(self) -> Layout:
         """The files of the story that is meant; UsageError if that is unclear."""
-        from recall_bench.resolve.personas import story_in
+        from recall_bench.resolve.personas import find_story
 
         if not self.persona.is_dir():
             raise UsageError(
@@ -61,14 +61,14 @@ class PassRequest:
                 "makes one"
             )
         if not (self.persona / "persona.yaml").is_file():
-            within = ", ".join(str(self.persona / name) for name in persona_ids(self.persona))
+            within = ", ".join(str(self.persona / name) for name in list_persona_ids(self.persona))
             instead = (
                 f"name one of {within}" if within else "`recall-bench create-persona` makes one"
             )
             raise UsageError(f"--persona: {self.persona} holds no persona.yaml; {instead}")
-        return Layout(self.persona, story_in(self.persona, self.arcs).arcs)
+        return Layout(self.persona, find_story(self.persona, self.arcs).arcs)
 
-    def span(self, last: int) -> range:
+    def select_days(self, last: int) -> range:
         """The story days asked for, of a story that ends on day `last`."""
         first = self.start or 1
         end = min(self.days or self.end or last, last)

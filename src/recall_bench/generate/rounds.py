@@ -5,44 +5,44 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from recall_bench.errors import BenchError, ModelFault, ModelGone
-from recall_bench.generate.caller import Caller
-from recall_bench.models.fencing import fenced
+from recall_bench.generate.caller import ModelCaller
+from recall_bench.models.fencing import fence_blocks
 from recall_bench.models.model import Finish, Prompt, Reply
 
-T = TypeVar("T")
+Reading = TypeVar("Reading")
 
-ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 """How many new calls a run spends on one thing."""
 
-_MOST_SHOWN = 12
-_MOST_QUOTED = 60_000
+_MAX_PROBLEMS = 12
+_MAX_QUOTED = 60_000
 """Characters of a rejected reply that go back; no sound one is longer."""
-_ENDS = {
+_FINISH_PROBLEMS = {
     Finish.LENGTH: "the reply was cut off at the most tokens allowed; write less",
     Finish.FILTERED: "the reply was withheld by the content filter; word it otherwise",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class RejectedReply:
     """Why a reply cannot be used: one sentence for each thing, addressed to its author."""
 
     problems: tuple[str, ...]
 
 
-class Unwritten(BenchError):
+class NoUsableReply(BenchError):
     """A model was asked as often as allowed, and nothing it replied could be used."""
 
 
-async def accepted(
-    caller: Caller,
+async def ask_until_usable(
+    caller: ModelCaller,
     unit: str,
     prompt: Prompt,
-    read: Callable[[str], T | Rejected],
+    read: Callable[[str], Reading | RejectedReply],
     *,
-    attempts: int = ATTEMPTS,
+    attempts: int = MAX_ATTEMPTS,
     reads_cut: bool = False,
-) -> T:
+) -> Reading:
     """What `read` makes of the first reply that it does not reject.
 
     A rejected reply goes back with its problems. Replies on record are read first and cost no
@@ -55,7 +55,7 @@ async def accepted(
     last: Reply | None = None
     while spent < attempts:
         try:
-            reply, is_new = await caller.reply(asking, unit, number)
+            reply, is_new = await caller.ask(asking, unit, number)
         except ModelGone:
             raise
         except ModelFault as fault:
@@ -64,17 +64,17 @@ async def accepted(
             continue
         spent += is_new
         number += 1
-        found = _read(reply, read, reads_cut=reads_cut)
-        if not isinstance(found, Rejected):
-            caller.was_useful()
+        found = _read_reply(reply, read, reads_cut=reads_cut)
+        if not isinstance(found, RejectedReply):
+            caller.note_usable_reply()
             return found
         reason, last = "; ".join(found.problems), reply
-        asking = mended(prompt, reply.text, found)
-    caller.was_useless(reason)
-    raise Unwritten(reason if last is None else f"{reason}{_quoted(last)}")
+        asking = build_retry_prompt(prompt, reply.text, found)
+    caller.note_unusable_replies(reason)
+    raise NoUsableReply(reason if last is None else f"{reason}{_quote_reply(last)}")
 
 
-def _quoted(reply: Reply) -> str:
+def _quote_reply(reply: Reply) -> str:
     """How the reply that was rejected last began, for whoever wonders what the model is doing."""
     if reply.finish is Finish.LENGTH:
         return " (a higher --max-tokens allows more)"
@@ -82,17 +82,19 @@ def _quoted(reply: Reply) -> str:
     return f" (it said {text!r:.60})" if text else " (it said nothing)"
 
 
-def _read(reply: Reply, read: Callable[[str], T | Rejected], *, reads_cut: bool) -> T | Rejected:
+def _read_reply(
+    reply: Reply, read: Callable[[str], Reading | RejectedReply], *, reads_cut: bool
+) -> Reading | RejectedReply:
     if reply.finish is Finish.STOP or (reads_cut and reply.finish is Finish.LENGTH):
         return read(reply.text)
-    return Rejected((_ENDS[reply.finish],))
+    return RejectedReply((_FINISH_PROBLEMS[reply.finish],))
 
 
-def mended(prompt: Prompt, reply: str, rejected: Rejected) -> Prompt:
+def build_retry_prompt(prompt: Prompt, reply: str, rejected: RejectedReply) -> Prompt:
     """The same request with the reply that was rejected and what is wrong with it."""
-    blocks = fenced({"rejected reply": reply[:_MOST_QUOTED]})
-    problems = "\n".join(f"- {problem}" for problem in rejected.problems[:_MOST_SHOWN])
-    more = len(rejected.problems) - _MOST_SHOWN
+    blocks = fence_blocks({"rejected reply": reply[:_MAX_QUOTED]})
+    problems = "\n".join(f"- {problem}" for problem in rejected.problems[:_MAX_PROBLEMS])
+    more = len(rejected.problems) - _MAX_PROBLEMS
     if more > 0:
         problems += f"\n- and {more} more of the kind"
     return replace(

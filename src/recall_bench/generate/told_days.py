@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
-from recall_bench.core.history import story_day
+from recall_bench.core.history import compute_story_date
 from recall_bench.datasets.days import DayFile, list_days
 from recall_bench.datasets.layout import Layout
 from recall_bench.datasets.story import Story
 from recall_bench.errors import BenchError, Problems, UsageError
-from recall_bench.lint.atoms import Atom, atoms
-from recall_bench.lint.day import NO_SESSION, Day
+from recall_bench.lint.atoms import TextValue, find_claims
+from recall_bench.lint.day import NO_SESSION, DayLog
 
 _TOPIC = re.compile(r"^###[ \t]+(\S.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class LogTopic:
     """One topic of a session: its heading, if it has one, and its text."""
 
     session: str | None
@@ -28,7 +28,7 @@ class Topic:
 
 
 @dataclass(frozen=True)
-class ToldDay:
+class StoryDay:
     """One day's log."""
 
     number: int
@@ -46,10 +46,12 @@ class ToldDay:
         return f"{self.weekday}, {self.date.day} {self.date:%B %Y}"
 
     @cached_property
-    def topics(self) -> tuple[Topic, ...]:
+    def topics(self) -> tuple[LogTopic, ...]:
         """Everything it tells, in order."""
         return tuple(
-            topic for session, text in self._day.parts() for topic in _topics(session, text)
+            topic
+            for session, text in self._day.split_sessions()
+            for topic in _split_topics(session, text)
         )
 
     @cached_property
@@ -61,15 +63,15 @@ class ToldDay:
     @cached_property
     def values(self) -> frozenset[str]:
         """The exact values it states, by their core."""
-        return frozenset(atom.core for atom in exact(self._day.body))
+        return frozenset(atom.core for atom in find_exact_values(self._day.body))
 
     @cached_property
     def values_by_session(self) -> Mapping[str, frozenset[str]]:
         """Those stated in each of its sessions."""
         found: dict[str, frozenset[str]] = dict.fromkeys(self.sessions, frozenset())
-        for name, text in self._day.parts():
+        for name, text in self._day.split_sessions():
             if name in found:
-                found[name] |= {atom.core for atom in exact(text)}
+                found[name] |= {atom.core for atom in find_exact_values(text)}
         return found
 
     @property
@@ -78,16 +80,16 @@ class ToldDay:
         return self._day.body.strip()
 
     @cached_property
-    def _day(self) -> Day:
-        return Day(self.number, f"day {self.number}", self.text)
+    def _day(self) -> DayLog:
+        return DayLog(self.number, f"day {self.number}", self.text)
 
 
-def exact(text: str) -> tuple[Atom, ...]:
+def find_exact_values(text: str) -> tuple[TextValue, ...]:
     """The values of a text that are right or wrong: amounts, dates, times, codes, no names."""
-    return tuple(atom for atom in atoms(text) if atom.is_exact)
+    return tuple(atom for atom in find_claims(text) if atom.is_exact)
 
 
-def told_days(layout: Layout, wanted: range) -> tuple[DayFile, ...]:
+def list_day_files(layout: Layout, wanted: range) -> tuple[DayFile, ...]:
     """The day files of a story within the days wanted; UsageError if there is none."""
     if not layout.memories.is_dir():
         raise UsageError(
@@ -106,21 +108,21 @@ def told_days(layout: Layout, wanted: range) -> tuple[DayFile, ...]:
     return found
 
 
-def read_day(file: DayFile, story: Story) -> ToldDay:
+def read_day_log(file: DayFile, story: Story) -> StoryDay:
     """One day's log; Malformed if it cannot be read."""
-    return ToldDay(file.day, story_day(story.epoch, file.day).date(), file.read())
+    return StoryDay(file.day, compute_story_date(story.epoch, file.day).date(), file.read())
 
 
-def coverage(retold: str, day: ToldDay) -> tuple[int, int]:
+def count_coverage(retold: str, day: StoryDay) -> tuple[int, int]:
     """How many of the day's exact values a retelling holds, and how many there are."""
-    held = {atom.core for atom in exact(retold)}
+    held = {atom.core for atom in find_exact_values(retold)}
     return len(day.values & held), len(day.values)
 
 
-def _topics(session: str, text: str) -> list[Topic]:
+def _split_topics(session: str, text: str) -> list[LogTopic]:
     name = None if session == NO_SESSION else session
     before, *rest = _TOPIC.split(text)
-    found = [Topic(name, None, before.strip())] if before.strip() else []
+    found = [LogTopic(name, None, before.strip())] if before.strip() else []
     for heading, body in zip(rest[::2], rest[1::2], strict=True):
-        found.append(Topic(name, heading.strip(), body.strip()))
+        found.append(LogTopic(name, heading.strip(), body.strip()))
     return found

@@ -7,7 +7,7 @@ _UNWRITABLE = re.compile(
 )
 
 
-def writable(text: str) -> str:
+def remove_unwritable(text: str) -> str:
     """The text without the blanks around it; what YAML or UTF-8 cannot hold is a blank.
 
     Those are control characters and halves of surrogate pairs, which JSON can spell.

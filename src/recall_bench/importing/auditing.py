@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recall_bench.importing.evaluations import Evaluation, Visit
-from recall_bench.importing.faults import Faults
+from recall_bench.importing.evaluations import CheckpointVisit, Evaluation
+from recall_bench.importing.faults import FaultCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ImportScope:
     """What of the evaluations goes into the journal."""
 
     passages: bool
@@ -18,7 +18,9 @@ class Told:
     """Whether the mark of a failed query counts as one, and not as it was graded."""
 
 
-def told_of(visits: Sequence[Visit], faults: Faults, *, as_graded: bool, is_ours: bool) -> Told:
+def audit_evaluations(
+    visits: Sequence[CheckpointVisit], faults: FaultCounts, *, as_graded: bool, is_ours: bool
+) -> ImportScope:
     """Look through all evaluations; what is wrong with them is counted."""
     rows = [each for visit in visits for each in visit.evaluations]
     answered = [each for each in rows if each.answer is not None and not each.is_sentinel]
@@ -27,18 +29,18 @@ def told_of(visits: Sequence[Visit], faults: Faults, *, as_graded: bool, is_ours
     if not has_all:
         faults.note("passages", len(recorded))
     faults.note("untimed", sum(each.latency_ms is None for each in answered))
-    faults.note("composites", sum(each.is_misadded for each in rows))
+    faults.note("composites", sum(each.has_wrong_total for each in rows))
     if not is_ours:
-        _mark_public(rows, answered, faults, as_graded=as_graded)
-    return Told(
+        _note_public_faults(rows, answered, faults, as_graded=as_graded)
+    return ImportScope(
         passages=has_all,
         findings=all(each.findings is not None for each in rows if each.score is not None),
         sentinels=not is_ours and not as_graded,
     )
 
 
-def _mark_public(
-    rows: list[Evaluation], answered: list[Evaluation], faults: Faults, *, as_graded: bool
+def _note_public_faults(
+    rows: list[Evaluation], answered: list[Evaluation], faults: FaultCounts, *, as_graded: bool
 ) -> None:
     sentinels = sum(each.is_sentinel for each in rows)
     faults.note("as-graded" if as_graded else "sentinels", sentinels)
@@ -46,8 +48,8 @@ def _mark_public(
     faults.note("apologies", sum(each.is_apology for each in answered))
     faults.note("askers", sum(each.qa.expected_disclosure is not None for each in rows))
     if any(each.score is not None and each.score.reasoning for each in rows):
-        faults.note("speechless", sum(_is_speechless(each) for each in rows))
+        faults.note("speechless", sum(_lacks_reason(each) for each in rows))
 
 
-def _is_speechless(each: Evaluation) -> bool:
+def _lacks_reason(each: Evaluation) -> bool:
     return each.score is not None and each.score.marks == (0, 0, 1) and not each.score.reasoning

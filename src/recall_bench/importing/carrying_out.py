@@ -6,26 +6,26 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from recall_bench.core.event import Event, encode
+from recall_bench.core.event import Event, encode_event
 from recall_bench.core.plan import ImportCard
 from recall_bench.core.record import Record
 from recall_bench.errors import UsageError
-from recall_bench.importing.auditing import told_of
-from recall_bench.importing.evaluations import Visit, disagreements, graded
-from recall_bench.importing.faults import Faults
-from recall_bench.importing.formats import Header
-from recall_bench.importing.gathering import gather
+from recall_bench.importing.auditing import audit_evaluations
+from recall_bench.importing.evaluations import CheckpointVisit, average_grades, find_disagreements
+from recall_bench.importing.faults import FaultCounts
+from recall_bench.importing.formats import HeaderRecord
+from recall_bench.importing.gathering import gather_visits
 from recall_bench.importing.planning import (
     PUBLIC,
-    asked_digest,
+    build_import_plan,
+    digest_asked_ids,
+    find_setting,
     is_ours,
     is_whole,
-    plan_of,
-    setting_of,
 )
-from recall_bench.importing.questions import Questions, put, questions_of
-from recall_bench.importing.reading import Files, read_files
-from recall_bench.importing.retelling import Retelling, shared
+from recall_bench.importing.questions import ImportedQuestions, collect_questions, list_asked_ids
+from recall_bench.importing.reading import RunFiles, read_files
+from recall_bench.importing.retelling import EventBuilder, count_shared_days
 from recall_bench.journal import JOURNAL
 from recall_bench.outputs import RUNS
 from recall_bench.reporting.folder import RunFolder
@@ -35,7 +35,7 @@ OURS = "recall-bench"
 _SHOWN = 3
 
 
-class Imported(Record, frozen=True, kw_only=True):
+class ImportResult(Record, frozen=True, kw_only=True):
     """What came of an import."""
 
     folder: str
@@ -57,7 +57,7 @@ class Imported(Record, frozen=True, kw_only=True):
 
 def import_run(
     paths: Sequence[Path], into: Path | None = None, *, as_graded: bool = False
-) -> Imported:
+) -> ImportResult:
     """Make a run folder of the files, or raise and leave nothing behind.
 
     Answers that are the mark of a failed query count as not answered, unless they are to stay
@@ -65,22 +65,22 @@ def import_run(
     """
     if into is not None:
         _refuse_taken(into)
-    files, faults = read_files(paths), Faults()
-    visits = gather(files, faults)
-    questions = questions_of(visits, faults)
-    items = {name: own.items() for name, own in questions.items()}
-    told = told_of(visits, faults, as_graded=as_graded, is_ours=is_ours(files))
-    differing = list(disagreements(visits))
+    files, faults = read_files(paths), FaultCounts()
+    visits = gather_visits(files, faults)
+    questions = collect_questions(visits, faults)
+    items = {name: own.build_items() for name, own in questions.items()}
+    told = audit_evaluations(visits, faults, as_graded=as_graded, is_ours=is_ours(files))
+    differing = list(find_disagreements(visits))
     faults.note("means", len(differing))
-    faults.note("shared-times", 0 if is_ours(files) else shared(visits))
-    card = _card(files, visits, questions, faults).but(findings=told.findings)
-    plan = plan_of(files, visits, items, card)
+    faults.note("shared-times", 0 if is_ours(files) else count_shared_days(visits))
+    card = _build_card(files, visits, questions, faults).replace(findings=told.findings)
+    plan = build_import_plan(files, visits, items, card)
     name = re.sub(r"[^\w.-]+", "-", plan.system.name).strip("-.") or "run"
     folder = into or RUNS / f"imported-{name[:60]}-{plan.digest[:8]}"
     _refuse_taken(folder)
-    retelling = Retelling(plan, visits, questions, told)
-    mean = _write(folder, retelling.events(files, items))
-    return Imported(
+    retelling = EventBuilder(plan, visits, questions, told)
+    mean = _write_folder(folder, retelling.build_events(files, items))
+    return ImportResult(
         folder=str(folder),
         system=plan.system.name,
         card=card,
@@ -88,40 +88,43 @@ def import_run(
         checkpoints=len(plan.checkpoints),
         questions=sum(map(len, items.values())),
         evaluations=sum(len(visit.evaluations) for visit in visits),
-        stored_mean=_stored(visits),
-        graded_mean=graded(each for visit in visits for each in visit.evaluations)[0],
+        stored_mean=_compute_stored_mean(visits),
+        graded_mean=average_grades(each for visit in visits for each in visit.evaluations)[0],
         mean=mean,
         disagreeing=tuple(differing[:_SHOWN]),
     )
 
 
-def _card(
-    files: Files, visits: list[Visit], questions: dict[str, Questions], faults: Faults
+def _build_card(
+    files: RunFiles,
+    visits: list[CheckpointVisit],
+    questions: dict[str, ImportedQuestions],
+    faults: FaultCounts,
 ) -> ImportCard:
-    setting, ours = setting_of(files), is_ours(files)
+    setting, ours = find_setting(files), is_ours(files)
     is_reconstructed = getattr(setting, "reconstructed", False)
     faults.note("reconstructed", int(is_reconstructed))
-    faults.note("not-reached", _not_reached(files, visits))
+    faults.note("not-reached", _count_missing_checkpoints(files, visits))
     if setting.appellate_judge_model is not None and not ours:
         _count_reviews(files, visits, faults)
     is_cut = any(faults[name] for name in ("not-reached", "no-rows", "short"))
     is_open = any(each.is_open for visit in visits for each in visit.evaluations)
     asked = {
-        name: {v.place[1]: put(v.evaluations, own) for v in visits if v.place[0] == name}
+        name: {v.place[1]: list_asked_ids(v.evaluations, own) for v in visits if v.place[0] == name}
         for name, own in questions.items()
     }
     return ImportCard(
         written_by=OURS if ours else PUBLIC,
         files=files.cards,
-        repairs=faults.told(),
+        repairs=faults.list_repairs(),
         reconstructed=is_reconstructed,
         complete=is_whole(files) and not is_cut and not is_open,
         dataset=setting.dataset_digest,
-        asked=None if setting.dataset_digest is not None else asked_digest(asked),
+        asked=None if setting.dataset_digest is not None else digest_asked_ids(asked),
     )
 
 
-def _count_reviews(files: Files, visits: Iterable[Visit], faults: Faults) -> None:
+def _count_reviews(files: RunFiles, visits: Iterable[CheckpointVisit], faults: FaultCounts) -> None:
     judged = [
         (each, each.score)
         for visit in visits
@@ -138,9 +141,9 @@ def _count_reviews(files: Files, visits: Iterable[Visit], faults: Faults) -> Non
     )
 
 
-def _not_reached(files: Files, visits: Iterable[Visit]) -> int:
+def _count_missing_checkpoints(files: RunFiles, visits: Iterable[CheckpointVisit]) -> int:
     """How many of the configured checkpoints no persona came to."""
-    headers = [line for line in files.progress if isinstance(line, Header)]
+    headers = [line for line in files.progress if isinstance(line, HeaderRecord)]
     source = files.result or (headers[-1] if headers else None)
     configured = set() if source is None else {span.label for span in source.ranges}
     reached = {visit.place[1] for visit in visits}
@@ -150,7 +153,7 @@ def _not_reached(files: Files, visits: Iterable[Visit]) -> int:
     return len(configured - reached)
 
 
-def _stored(visits: Iterable[Visit]) -> float | None:
+def _compute_stored_mean(visits: Iterable[CheckpointVisit]) -> float | None:
     known = [v.stored for v in visits if v.stored is not None and v.stored.mean is not None]
     count = sum(stored.count for stored in known)
     total = sum((stored.mean or 0.0) * stored.count for stored in known)
@@ -164,14 +167,14 @@ def _refuse_taken(folder: Path) -> None:
         raise UsageError(f"{folder}: exists already and is left as it is; name another with --into")
 
 
-def _write(folder: Path, events: Iterable[Event]) -> float | None:
+def _write_folder(folder: Path, events: Iterable[Event]) -> float | None:
     """Write the journal beside its place, read it as every view does, and put it there."""
     beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:
         beside.mkdir(parents=True)
         with (beside / JOURNAL).open("wb") as file:
             for event in events:
-                file.write(encode(event) + b"\n")
+                file.write(encode_event(event) + b"\n")
             file.flush()
             os.fsync(file.fileno())
         mean = summarise(RunFolder.open(beside)).overall.mean

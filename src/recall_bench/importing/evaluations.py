@@ -7,21 +7,21 @@ from datetime import datetime
 
 from recall_bench.core.verdict import Finding
 from recall_bench.importing.formats import (
-    Asked,
-    CategoryScore,
-    Error,
-    QuestionRow,
-    RangeResult,
-    Reached,
-    ResultRow,
-    Retrieved,
-    Score,
+    CategoryRecord,
+    CheckpointRecord,
+    ErrorRecord,
+    PassageRecord,
+    QuestionLogRecord,
+    QuestionRecord,
+    RangeResultRecord,
+    ResultRecord,
+    ScoreRecord,
 )
 
 Place = tuple[str, str]
 """A persona, and the label of a checkpoint."""
 
-_FAILED = re.compile(
+_SENTINEL = re.compile(
     r"\s*\[\s*(?:timeout|timed out|error|content[\s_-]*filter(?:ed)?)\b[^\]]*\]\s*", re.IGNORECASE
 )
 """Words in brackets and nothing else: what is written where there was no answer."""
@@ -34,17 +34,17 @@ class Evaluation:
     """One question put once. What a later file knows besides is filled in."""
 
     persona: str
-    qa: Asked
+    qa: QuestionRecord
     repeat: int
     answer: str | None
-    score: Score | None
+    score: ScoreRecord | None
     composite: float | None
     latency_ms: float | None
-    primary: Score | None
-    error: Error | None
+    primary: ScoreRecord | None
+    error: ErrorRecord | None
     review_error: str | None
     at: datetime | None = None
-    retrieval: tuple[Retrieved, ...] | None = None
+    retrieval: tuple[PassageRecord, ...] | None = None
     tool_calls: tuple[dict[str, object], ...] = ()
     probabilities: dict[str, float] = field(default_factory=dict)
     findings: tuple[Finding, ...] | None = None
@@ -54,7 +54,7 @@ class Evaluation:
     @property
     def is_sentinel(self) -> bool:
         """Whether the answer is what the harness writes where there was none."""
-        return self.answer is not None and _FAILED.fullmatch(self.answer) is not None
+        return self.answer is not None and _SENTINEL.fullmatch(self.answer) is not None
 
     @property
     def is_apology(self) -> bool:
@@ -74,11 +74,11 @@ class Evaluation:
         return self.score is None and self.error is None
 
     @property
-    def is_misadded(self) -> bool:
+    def has_wrong_total(self) -> bool:
         """Whether the stored total is not the sum of the marks."""
         return None not in (self.composite, self.points) and self.composite != self.points
 
-    def add(self, row: QuestionRow) -> None:
+    def add_log_row(self, row: QuestionLogRecord) -> None:
         """Fill in what a line of the question log knows besides."""
         self.at = row.timestamp
         self.retrieval = row.retrieval
@@ -93,23 +93,23 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class StoredFigures:
     """The figures a file gives for a checkpoint."""
 
     count: int
     mean: float | None
     hallucination: float | None
-    categories: tuple[CategoryScore, ...]
+    categories: tuple[CategoryRecord, ...]
 
 
 @dataclass(slots=True, kw_only=True)
-class Visit:
+class CheckpointVisit:
     """One persona at one checkpoint."""
 
     place: Place
     days: int
     cutoff: int
-    stored: Stored | None = None
+    stored: StoredFigures | None = None
     evaluations: list[Evaluation] = field(default_factory=list)
     doubled: int = 0
     """How many evaluations its file holds twice, alike."""
@@ -122,7 +122,7 @@ class Visit:
         return f"{self.place[0]!r} at {self.place[1]!r}"
 
 
-def from_result(persona: str, row: ResultRow) -> Evaluation:
+def read_result_row(persona: str, row: ResultRecord) -> Evaluation:
     """An evaluation as a result holds it."""
     return Evaluation(
         persona=persona,
@@ -138,7 +138,7 @@ def from_result(persona: str, row: ResultRow) -> Evaluation:
     )
 
 
-def from_log(row: QuestionRow) -> Evaluation:
+def read_log_row(row: QuestionLogRecord) -> Evaluation:
     """An evaluation as the question log holds it."""
     found = Evaluation(
         persona=row.persona_id,
@@ -152,17 +152,17 @@ def from_log(row: QuestionRow) -> Evaluation:
         error=row.error,
         review_error=row.review_error,
     )
-    found.add(row)
+    found.add_log_row(row)
     return found
 
 
-def visit_of(persona: str, part: RangeResult | Reached) -> Visit:
+def make_visit(persona: str, part: RangeResultRecord | CheckpointRecord) -> CheckpointVisit:
     """A checkpoint with its stored figures, and no evaluation yet."""
-    return Visit(
+    return CheckpointVisit(
         place=(persona, part.range.label),
         days=part.range.days,
         cutoff=part.days_ingested,
-        stored=Stored(
+        stored=StoredFigures(
             count=part.questions_evaluated,
             mean=part.overall_score,
             hallucination=part.hallucination_rate,
@@ -171,20 +171,20 @@ def visit_of(persona: str, part: RangeResult | Reached) -> Visit:
     )
 
 
-def graded(evaluations: Iterable[Evaluation]) -> tuple[float | None, int]:
+def average_grades(evaluations: Iterable[Evaluation]) -> tuple[float | None, int]:
     """The mean as graded, and of how many."""
     points = [each.points for each in evaluations if each.points is not None]
     return (sum(points) / len(points) if points else None), len(points)
 
 
-def disagreements(visits: Sequence[Visit]) -> Iterator[str]:
+def find_disagreements(visits: Sequence[CheckpointVisit]) -> Iterator[str]:
     """Every stored figure that is not that of its rows, in words."""
     for visit in visits:
         stored = visit.stored
         if stored is None:
             continue
         where = str(visit)
-        yield from _differs(f"{where}, overall", stored.mean, stored.count, visit.evaluations)
+        yield from _compare_mean(f"{where}, overall", stored.mean, stored.count, visit.evaluations)
         scores = [each.score for each in visit.evaluations if each.score is not None]
         rate = 100 * sum(not score.hallucination for score in scores) / max(1, len(scores))
         if stored.hallucination is not None and abs(stored.hallucination - rate) > _ROUNDING:
@@ -192,13 +192,13 @@ def disagreements(visits: Sequence[Visit]) -> Iterator[str]:
         for each in stored.categories:
             own = [e for e in visit.evaluations if e.qa.category == each.category]
             name = f"{where}, {each.category}"
-            yield from _differs(name, each.mean_score, each.question_count, own)
+            yield from _compare_mean(name, each.mean_score, each.question_count, own)
 
 
-def _differs(
+def _compare_mean(
     where: str, mean: float | None, count: int, evaluations: Iterable[Evaluation]
 ) -> Iterator[str]:
-    found, own = graded(evaluations)
+    found, own = average_grades(evaluations)
     if count == 0 and own == 0:
         return
     if own != count or mean is None or found is None or abs(found - mean) > _ROUNDING:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from recall_bench.core.plan import Repair
+from recall_bench.core.plan import ImportRepair
 
 REPAIRED = {
     "unlabeled": ("evaluation", "without a checkpoint, placed by its time"),
@@ -72,7 +72,7 @@ MARKED = {
 """Each fault that stays in the numbers: what is counted, and what is the matter with it."""
 
 
-class Faults:
+class FaultCounts:
     """Counts faults by name."""
 
     def __init__(self) -> None:
@@ -88,14 +88,19 @@ class Faults:
     def __getitem__(self, name: str) -> int:
         return self._counts[name]
 
-    def told(self) -> tuple[Repair, ...]:
+    def list_repairs(self) -> tuple[ImportRepair, ...]:
         """Everything that was met, what is repaired first."""
         return tuple(
-            Repair(name=name, count=count, is_repaired=name in REPAIRED, said=_said(count, *words))
+            ImportRepair(
+                name=name,
+                count=count,
+                is_repaired=name in REPAIRED,
+                said=_describe_fault(count, *words),
+            )
             for name, words in (REPAIRED | MARKED).items()
             if (count := self._counts[name])
         )
 
 
-def _said(count: int, noun: str, matter: str) -> str:
+def _describe_fault(count: int, noun: str, matter: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}: {matter}"

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from recall_bench.core.history import WallTime
-from recall_bench.core.plan import Lifecycle, Review
+from recall_bench.core.plan import Lifecycle, ReviewMode
 from recall_bench.core.question import Disclosure
 from recall_bench.core.ranges import FULL
 from recall_bench.core.verdict import FULL_MARKS, SCALES, Finding, RubricCard, Verdict
@@ -33,11 +33,11 @@ Milliseconds = Annotated[float, Meta(ge=0)]
 Name = Annotated[str, Meta(min_length=1)]
 
 
-class _Read(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class _ImportRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     pass
 
 
-class Score(_Read, frozen=True, kw_only=True):
+class ScoreRecord(_ImportRecord, frozen=True, kw_only=True):
     """Three marks."""
 
     correctness: Annotated[int, Meta(ge=0, le=SCALES["correctness"])]
@@ -61,7 +61,7 @@ class Score(_Read, frozen=True, kw_only=True):
         return Verdict.of(*self.marks, self.reasoning or "")
 
 
-class Asked(_Read, frozen=True, kw_only=True):
+class QuestionRecord(_ImportRecord, frozen=True, kw_only=True):
     """A question with its truth."""
 
     id: Name
@@ -88,14 +88,14 @@ class Asked(_Read, frozen=True, kw_only=True):
         return self.answer or self.reference_answer or ""
 
 
-class Error(_Read, frozen=True, kw_only=True):
+class ErrorRecord(_ImportRecord, frozen=True, kw_only=True):
     """Why there is no verdict, in our files."""
 
     kind: str
     message: str = ""
 
 
-class Retrieved(_Read, frozen=True, kw_only=True):
+class PassageRecord(_ImportRecord, frozen=True, kw_only=True):
     """Something the system looked at."""
 
     path: str | None = None
@@ -104,36 +104,36 @@ class Retrieved(_Read, frozen=True, kw_only=True):
     day: Day | None = None
 
 
-class _Evaluated(_Read, frozen=True, kw_only=True):
-    qa: Asked
+class _EvaluationRecord(_ImportRecord, frozen=True, kw_only=True):
+    qa: QuestionRecord
     system_answer: str | None = None
     latency_ms: Milliseconds | None = None
-    primary_score: Score | None = None
+    primary_score: ScoreRecord | None = None
     repeat: Repeats = 0
-    error: Error | None = None
+    error: ErrorRecord | None = None
     review_error: str | None = None
 
 
-class ResultRow(_Evaluated, frozen=True, kw_only=True):
+class ResultRecord(_EvaluationRecord, frozen=True, kw_only=True):
     """One evaluation in a result."""
 
-    score: Score | None = None
+    score: ScoreRecord | None = None
     composite_score: float | None = None
 
 
-class _Logged(_Evaluated, frozen=True, kw_only=True):
+class _LogRecord(_EvaluationRecord, frozen=True, kw_only=True):
     timestamp: WallTime
     persona_id: Name
-    retrieval: tuple[Retrieved, ...] | None = None
+    retrieval: tuple[PassageRecord, ...] | None = None
     tool_calls: tuple[dict[str, object], ...] | None = None
     checkpoint: str | None = None
     """Only in ours."""
 
 
-class QuestionRow(_Logged, frozen=True, kw_only=True):
+class QuestionLogRecord(_LogRecord, frozen=True, kw_only=True):
     """One line of the question log."""
 
-    score: Score | None = None
+    score: ScoreRecord | None = None
     composite: float | None = None
     plan: str | None = None
     probabilities: dict[str, float] | None = None
@@ -141,25 +141,25 @@ class QuestionRow(_Logged, frozen=True, kw_only=True):
     rubric: str | None = None
 
 
-class FailureRow(_Logged, frozen=True, kw_only=True):
+class FailureLogRecord(_LogRecord, frozen=True, kw_only=True):
     """One line of the failure log, which in the public harness is a log of reviews."""
 
-    appellate_score: Score | None = None
+    appellate_score: ScoreRecord | None = None
 
     @property
-    def score(self) -> Score | None:
+    def score(self) -> ScoreRecord | None:
         """The final one."""
         return self.primary_score if self.appellate_score is None else self.appellate_score
 
 
-class Range(_Read, frozen=True, kw_only=True):
+class RangeRecord(_ImportRecord, frozen=True, kw_only=True):
     """A checkpoint."""
 
     label: Name
     days: Annotated[int, Meta(ge=0, le=FULL)]
 
 
-class CategoryScore(_Read, frozen=True, kw_only=True):
+class CategoryRecord(_ImportRecord, frozen=True, kw_only=True):
     """A stored mean."""
 
     category: str
@@ -167,30 +167,30 @@ class CategoryScore(_Read, frozen=True, kw_only=True):
     question_count: Count
 
 
-class _Aggregate(_Read, frozen=True, kw_only=True):
-    range: Range
+class _AggregateRecord(_ImportRecord, frozen=True, kw_only=True):
+    range: RangeRecord
     days_ingested: Fed
     questions_evaluated: Count
     overall_score: Mean | None = None
     hallucination_rate: Percent | None = None
-    category_scores: tuple[CategoryScore, ...] = ()
+    category_scores: tuple[CategoryRecord, ...] = ()
 
 
-class RangeResult(_Aggregate, frozen=True, kw_only=True):
+class RangeResultRecord(_AggregateRecord, frozen=True, kw_only=True):
     """One checkpoint of one persona in a result."""
 
-    question_results: tuple[ResultRow, ...] = ()
+    question_results: tuple[ResultRecord, ...] = ()
     complete: bool = True
 
 
-class PersonaResult(_Read, frozen=True, kw_only=True):
+class PersonaRecord(_ImportRecord, frozen=True, kw_only=True):
     """One persona in a result."""
 
     persona_id: Name
-    range_results: tuple[RangeResult, ...]
+    range_results: tuple[RangeResultRecord, ...]
 
 
-class Card(_Read, frozen=True, kw_only=True):
+class CardRecord(_ImportRecord, frozen=True, kw_only=True):
     """A system or a judge, as our files describe them."""
 
     name: str
@@ -202,7 +202,7 @@ class Card(_Read, frozen=True, kw_only=True):
     asker: str | None = None
 
 
-class Setting(_Read, frozen=True, kw_only=True):
+class SettingRecord(_ImportRecord, frozen=True, kw_only=True):
     """What headers and metadata have in common: how the run was carried out."""
 
     sample: Count | None = None
@@ -216,10 +216,10 @@ class Setting(_Read, frozen=True, kw_only=True):
     plan_digest: str | None = None
     dataset_digest: str | None = None
     code: tuple[str, ...] = ()
-    system: Card | None = None
-    judge: Card | None = None
-    appellate_judge: Card | None = None
-    review: Review | None = None
+    system: CardRecord | None = None
+    judge: CardRecord | None = None
+    appellate_judge: CardRecord | None = None
+    review: ReviewMode | None = None
     top_k: int | None = None
     max_context_tokens: int | None = None
     seed: int | None = None
@@ -232,7 +232,7 @@ class Setting(_Read, frozen=True, kw_only=True):
         return self.plan_digest is not None
 
 
-class Metadata(Setting, frozen=True, kw_only=True):
+class MetadataRecord(SettingRecord, frozen=True, kw_only=True):
     """How a result came to be."""
 
     duration_ms: Milliseconds | None = None
@@ -243,25 +243,27 @@ class Metadata(Setting, frozen=True, kw_only=True):
     not_started: tuple[str, ...] = ()
 
 
-class ResultFile(_Read, frozen=True, kw_only=True):
+class ResultDocument(_ImportRecord, frozen=True, kw_only=True):
     """A `result.json`."""
 
     timestamp: WallTime
     adapter_name: str
-    ranges: tuple[Range, ...] = ()
-    personas: tuple[PersonaResult, ...]
-    metadata: Metadata = Metadata()
+    ranges: tuple[RangeRecord, ...] = ()
+    personas: tuple[PersonaRecord, ...]
+    metadata: MetadataRecord = MetadataRecord()
 
 
-class Header(Setting, frozen=True, kw_only=True, tag_field="type", tag="header"):
+class HeaderRecord(SettingRecord, frozen=True, kw_only=True, tag_field="type", tag="header"):
     """The first line of a `progress.jsonl`, and the first of each continuation."""
 
     timestamp: WallTime
     adapter_name: str
-    ranges: tuple[Range, ...] = ()
+    ranges: tuple[RangeRecord, ...] = ()
 
 
-class Reached(_Aggregate, frozen=True, kw_only=True, tag_field="type", tag="checkpoint"):
+class CheckpointRecord(
+    _AggregateRecord, frozen=True, kw_only=True, tag_field="type", tag="checkpoint"
+):
     """A finished checkpoint in a `progress.jsonl`."""
 
     timestamp: WallTime | None = None
@@ -270,10 +272,10 @@ class Reached(_Aggregate, frozen=True, kw_only=True, tag_field="type", tag="chec
     new_days_ingested: Fed | None = None
 
 
-class Closing(_Read, frozen=True, kw_only=True, tag_field="type", tag="summary"):
+class ClosingRecord(_ImportRecord, frozen=True, kw_only=True, tag_field="type", tag="summary"):
     """The last line of a `progress.jsonl` whose run came to its end."""
 
     timestamp: WallTime
 
 
-ProgressLine = Header | Reached | Closing
+ProgressLine = HeaderRecord | CheckpointRecord | ClosingRecord

@@ -6,61 +6,68 @@ from pathlib import Path
 from recall_bench.core.ranges import parse_range
 from recall_bench.errors import DataError, UsageError
 from recall_bench.importing.evaluations import (
+    CheckpointVisit,
     Evaluation,
     Place,
-    Visit,
-    from_log,
-    from_result,
-    visit_of,
+    make_visit,
+    read_log_row,
+    read_result_row,
 )
-from recall_bench.importing.faults import Faults
-from recall_bench.importing.formats import Asked, QuestionRow, Reached, ResultFile
+from recall_bench.importing.faults import FaultCounts
+from recall_bench.importing.formats import (
+    CheckpointRecord,
+    QuestionLogRecord,
+    QuestionRecord,
+    ResultDocument,
+)
 from recall_bench.importing.matching import add_log, add_reviews
-from recall_bench.importing.placing import last_words, placed
-from recall_bench.importing.reading import Files, Kind
+from recall_bench.importing.placing import find_last_records, place_rows
+from recall_bench.importing.reading import RunFileKind, RunFiles
 
 
-def gather(files: Files, faults: Faults) -> list[Visit]:
+def gather_visits(files: RunFiles, faults: FaultCounts) -> list[CheckpointVisit]:
     """Every checkpoint of every persona that has evaluations, by days."""
-    reached = last_words(files.progress, faults)
+    reached = find_last_records(files.progress, faults)
     if files.result is None:
-        visits = _from_logs(files, reached, faults)
+        visits = _read_log_visits(files, reached, faults)
     else:
-        visits = _from_result(files.result, files.paths[Kind.RESULT], faults)
+        visits = _read_result_visits(files.result, files.paths[RunFileKind.RESULT], faults)
         _add_logs(visits, files, faults)
-    _time(visits, reached)
+    _add_times(visits, reached)
     if files.failures:
         add_reviews(visits.values(), files.failures, faults)
     held = [visit for visit in visits.values() if visit.evaluations]
     if not held:
-        raise UsageError(_nothing(files))
-    source = files.paths.get(Kind.RESULT) or files.paths[Kind.QUESTIONS]
+        raise UsageError(_explain_empty(files))
+    source = files.paths.get(RunFileKind.RESULT) or files.paths[RunFileKind.QUESTIONS]
     for visit in visits.values():
-        _count(visit, source, faults)
+        _check_count(visit, source, faults)
     _check_days(held, source)
     return sorted(held, key=lambda visit: visit.days)
 
 
-def _from_result(result: ResultFile, source: Path, faults: Faults) -> dict[Place, Visit]:
-    visits: dict[Place, Visit] = {}
+def _read_result_visits(
+    result: ResultDocument, source: Path, faults: FaultCounts
+) -> dict[Place, CheckpointVisit]:
+    visits: dict[Place, CheckpointVisit] = {}
     for persona in result.personas:
         for part in persona.range_results:
-            visit = visit_of(persona.persona_id, part)
+            visit = make_visit(persona.persona_id, part)
             if visit.place in visits:
                 raise DataError(
                     f"{source}: {persona.persona_id!r} has two results at "
                     f"{part.range.label!r}; remove one of them"
                 )
-            rows = [from_result(persona.persona_id, row) for row in part.question_results]
-            visit.evaluations = _once(rows, f"{source}, {visit}", faults)
+            rows = [read_result_row(persona.persona_id, row) for row in part.question_results]
+            visit.evaluations = _drop_doubles(rows, f"{source}, {visit}", faults)
             visit.doubled = len(rows) - len(visit.evaluations)
             visits[visit.place] = visit
     return visits
 
 
-def _once(rows: Iterable[Evaluation], where: str, faults: Faults) -> list[Evaluation]:
+def _drop_doubles(rows: Iterable[Evaluation], where: str, faults: FaultCounts) -> list[Evaluation]:
     """Each question once; DataError where two rows on it differ."""
-    found: dict[tuple[Asked, int], Evaluation] = {}
+    found: dict[tuple[QuestionRecord, int], Evaluation] = {}
     for row in rows:
         first = found.setdefault((row.qa, row.repeat), row)
         if first is row:
@@ -74,56 +81,60 @@ def _once(rows: Iterable[Evaluation], where: str, faults: Faults) -> list[Evalua
     return list(found.values())
 
 
-def _add_logs(visits: dict[Place, Visit], files: Files, faults: Faults) -> None:
+def _add_logs(visits: dict[Place, CheckpointVisit], files: RunFiles, faults: FaultCounts) -> None:
     """A continued run's result has no rows for what an earlier process asked; its log does."""
     if not files.questions:
         return
     bare = {place for place, visit in visits.items() if not visit.evaluations}
     is_placed = bool(files.progress) or all(row.checkpoint for row in files.questions)
-    told: list[QuestionRow] = list(files.questions)
+    told: list[QuestionLogRecord] = list(files.questions)
     if bare and is_placed:
-        rows = placed(files.questions, files.progress, faults)
+        rows = place_rows(files.questions, files.progress, faults)
         for place in bare & rows.keys():
-            visits[place].evaluations = _latest(rows[place], faults)
+            visits[place].evaluations = _keep_latest(rows[place], faults)
         told = [row for place, own in rows.items() if place not in bare for row in own]
     add_log([visit for place, visit in visits.items() if place not in bare], told, faults)
 
 
-def _from_logs(files: Files, reached: dict[Place, Reached], faults: Faults) -> dict[Place, Visit]:
-    visits = {place: visit_of(place[0], line) for place, line in reached.items()}
+def _read_log_visits(
+    files: RunFiles, reached: dict[Place, CheckpointRecord], faults: FaultCounts
+) -> dict[Place, CheckpointVisit]:
+    visits = {place: make_visit(place[0], line) for place, line in reached.items()}
     if not files.questions:
-        raise UsageError(_nothing(files))
+        raise UsageError(_explain_empty(files))
     if not files.progress and not all(row.checkpoint for row in files.questions):
         raise UsageError(
-            f"{files.paths[Kind.QUESTIONS]}: does not say at which checkpoint a question was put; "
+            f"{files.paths[RunFileKind.QUESTIONS]}: does not say at which checkpoint a question was put; "
             "name the progress.jsonl of the run as well, which tells by time, or its result.json"
         )
-    for place, rows in placed(files.questions, files.progress, faults).items():
+    for place, rows in place_rows(files.questions, files.progress, faults).items():
         if place not in visits:
             days = parse_range(place[1]).days
-            visits[place] = Visit(place=place, days=days, cutoff=days)
-        visits[place].evaluations = _latest(rows, faults)
+            visits[place] = CheckpointVisit(place=place, days=days, cutoff=days)
+        visits[place].evaluations = _keep_latest(rows, faults)
     return visits
 
 
-def _latest(rows: Sequence[QuestionRow], faults: Faults) -> list[Evaluation]:
+def _keep_latest(rows: Sequence[QuestionLogRecord], faults: FaultCounts) -> list[Evaluation]:
     """The last row on each question, in the order they were put."""
-    found: dict[tuple[Asked, int], QuestionRow] = {}
+    found: dict[tuple[QuestionRecord, int], QuestionLogRecord] = {}
     for row in rows:
         if found.pop((row.qa, row.repeat), None) is not None:
             faults.note("superseded")
         found[row.qa, row.repeat] = row
-    return [from_log(row) for row in found.values()]
+    return [read_log_row(row) for row in found.values()]
 
 
-def _time(visits: dict[Place, Visit], reached: dict[Place, Reached]) -> None:
+def _add_times(
+    visits: dict[Place, CheckpointVisit], reached: dict[Place, CheckpointRecord]
+) -> None:
     for place, visit in visits.items():
         if (line := reached.get(place)) is not None:
             visit.at, visit.ingest_ms = line.timestamp, line.ingest_ms
             visit.new_days = line.new_days_ingested
 
 
-def _count(visit: Visit, source: Path, faults: Faults) -> None:
+def _check_count(visit: CheckpointVisit, source: Path, faults: FaultCounts) -> None:
     """Hold what a checkpoint says it asked against what is here."""
     if visit.stored is None:
         return
@@ -140,7 +151,7 @@ def _count(visit: Visit, source: Path, faults: Faults) -> None:
         )
 
 
-def _check_days(visits: Sequence[Visit], source: Path) -> None:
+def _check_days(visits: Sequence[CheckpointVisit], source: Path) -> None:
     days: dict[str, int] = {}
     for visit in visits:
         label = visit.place[1]
@@ -151,16 +162,16 @@ def _check_days(visits: Sequence[Visit], source: Path) -> None:
             )
 
 
-def _nothing(files: Files) -> str:
+def _explain_empty(files: RunFiles) -> str:
     """What can be done with files that hold no answers."""
-    if Kind.PROGRESS in files.paths or Kind.RESULT in files.paths:
-        path = files.paths.get(Kind.RESULT) or files.paths[Kind.PROGRESS]
+    if RunFileKind.PROGRESS in files.paths or RunFileKind.RESULT in files.paths:
+        path = files.paths.get(RunFileKind.RESULT) or files.paths[RunFileKind.PROGRESS]
         return (
             f"{path}: holds means and no answers, so no run can be made of it; name the "
             f"questions.jsonl of the run as well, or draw what there is with "
             f"'recall-bench heatmap {path}'"
         )
-    path = files.paths[Kind.FAILURES]
+    path = files.paths[RunFileKind.FAILURES]
     return (
         f"{path}: holds only answers that were reviewed, so no mean can be made of it; name the "
         "result.json of the run as well"

@@ -12,21 +12,28 @@ from itertools import pairwise
 
 from recall_bench.errors import DataError
 from recall_bench.importing.evaluations import Place
-from recall_bench.importing.faults import Faults
-from recall_bench.importing.formats import Header, ProgressLine, QuestionRow, Reached
+from recall_bench.importing.faults import FaultCounts
+from recall_bench.importing.formats import (
+    CheckpointRecord,
+    HeaderRecord,
+    ProgressLine,
+    QuestionLogRecord,
+)
 
 
-def last_words(progress: Iterable[ProgressLine], faults: Faults) -> dict[Place, Reached]:
+def find_last_records(
+    progress: Iterable[ProgressLine], faults: FaultCounts
+) -> dict[Place, CheckpointRecord]:
     """The last record of each checkpoint: a continued run may write some again."""
-    found: dict[Place, Reached] = {}
+    found: dict[Place, CheckpointRecord] = {}
     headers, repeated, too_full = 0, set(), set()
     before: dict[str, int] = {}
     for line in progress:
         match line:
-            case Header():
+            case HeaderRecord():
                 headers += 1
-                before = _furthest(found)
-            case Reached():
+                before = _find_furthest_days(found)
+            case CheckpointRecord():
                 place = line.persona_id, line.range.label
                 if place in found:
                     repeated.add(place)
@@ -39,7 +46,7 @@ def last_words(progress: Iterable[ProgressLine], faults: Faults) -> dict[Place, 
     return found
 
 
-def _furthest(found: dict[Place, Reached]) -> dict[str, int]:
+def _find_furthest_days(found: dict[Place, CheckpointRecord]) -> dict[str, int]:
     """The last day that each persona has come to."""
     days: dict[str, int] = {}
     for (persona, _), line in found.items():
@@ -47,19 +54,21 @@ def _furthest(found: dict[Place, Reached]) -> dict[str, int]:
     return days
 
 
-def placed(
-    rows: Sequence[QuestionRow], progress: Sequence[ProgressLine], faults: Faults
-) -> dict[Place, list[QuestionRow]]:
+def place_rows(
+    rows: Sequence[QuestionLogRecord], progress: Sequence[ProgressLine], faults: FaultCounts
+) -> dict[Place, list[QuestionLogRecord]]:
     """The rows of each checkpoint as it was last put; what belongs to none is counted."""
-    found: dict[Place, list[QuestionRow]] = {}
-    courses = {persona: _Course(persona, progress) for persona in {r.persona_id for r in rows}}
+    found: dict[Place, list[QuestionLogRecord]] = {}
+    courses = {
+        persona: _PersonaProgress(persona, progress) for persona in {r.persona_id for r in rows}
+    }
     for earlier, later in pairwise(rows):
         faults.note("clocks", int(later.timestamp < earlier.timestamp))
     for row in rows:
         if row.checkpoint is not None:
             found.setdefault((row.persona_id, row.checkpoint), []).append(row)
             continue
-        reached = courses[row.persona_id].at(row)
+        reached = courses[row.persona_id].find_checkpoint(row)
         if reached is None:
             faults.note("unfinished")
         elif not courses[row.persona_id].is_last(reached):
@@ -70,18 +79,22 @@ def placed(
     return found
 
 
-class _Course:
+class _PersonaProgress:
     """When one persona's checkpoints ended, and when the harness started."""
 
     def __init__(self, persona: str, progress: Iterable[ProgressLine]) -> None:
         self._stops = [
             line
             for line in progress
-            if isinstance(line, Header)
-            or (isinstance(line, Reached) and line.persona_id == persona and line.timestamp)
+            if isinstance(line, HeaderRecord)
+            or (
+                isinstance(line, CheckpointRecord) and line.persona_id == persona and line.timestamp
+            )
         ]
         self._times = [line.timestamp for line in self._stops if line.timestamp is not None]
-        self._last = {line.range.label: line for line in self._stops if isinstance(line, Reached)}
+        self._last = {
+            line.range.label: line for line in self._stops if isinstance(line, CheckpointRecord)
+        }
         for earlier, later in pairwise(self._times):
             if later < earlier:
                 raise DataError(
@@ -90,12 +103,12 @@ class _Course:
                     "the result.json alone"
                 )
 
-    def at(self, row: QuestionRow) -> Reached | None:
+    def find_checkpoint(self, row: QuestionLogRecord) -> CheckpointRecord | None:
         """The checkpoint that lasted then; None if it was never finished."""
         place = bisect_left(self._times, row.timestamp)
         found = self._stops[place] if place < len(self._stops) else None
-        return found if isinstance(found, Reached) else None
+        return found if isinstance(found, CheckpointRecord) else None
 
-    def is_last(self, reached: Reached) -> bool:
+    def is_last(self, reached: CheckpointRecord) -> bool:
         """Whether its checkpoint was not put again later."""
         return self._last[reached.range.label] is reached

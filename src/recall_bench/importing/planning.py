@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import msgspec
 
-from recall_bench.core.fingerprint import questions_digest
+from recall_bench.core.fingerprint import digest_questions
 from recall_bench.core.memory import Asker, SystemCard
 from recall_bench.core.plan import (
     UNRECORDED,
@@ -14,55 +14,61 @@ from recall_bench.core.plan import (
     ImportCard,
     Lifecycle,
     Plan,
-    Review,
+    ReviewMode,
     ScenarioCard,
 )
 from recall_bench.core.question import BOUNDARY, GROUP_CATEGORIES, Item
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.importing.evaluations import Visit
-from recall_bench.importing.formats import Card, Closing, Header, Metadata, Setting
-from recall_bench.importing.reading import Files
+from recall_bench.importing.evaluations import CheckpointVisit
+from recall_bench.importing.formats import (
+    CardRecord,
+    ClosingRecord,
+    HeaderRecord,
+    MetadataRecord,
+    SettingRecord,
+)
+from recall_bench.importing.reading import RunFiles
 from recall_bench.reporting.summary import STUB
 
 PUBLIC = "public harness"
 """Who judged and asked, where the files are the public harness's."""
 
 
-def setting_of(files: Files) -> Setting:
+def find_setting(files: RunFiles) -> SettingRecord:
     """How the run was carried out, by its result or else by the last header."""
     if files.result is not None:
         return files.result.metadata
-    headers = [line for line in files.progress if isinstance(line, Header)]
-    return headers[-1] if headers else Setting()
+    headers = [line for line in files.progress if isinstance(line, HeaderRecord)]
+    return headers[-1] if headers else SettingRecord()
 
 
-def is_ours(files: Files) -> bool:
+def is_ours(files: RunFiles) -> bool:
     """Whether a run of ours wrote the files."""
-    return setting_of(files).is_ours or any(row.plan for row in files.questions)
+    return find_setting(files).is_ours or any(row.plan for row in files.questions)
 
 
-def plan_of(
-    files: Files,
-    visits: list[Visit],
+def build_import_plan(
+    files: RunFiles,
+    visits: list[CheckpointVisit],
     items: Mapping[str, tuple[Item, ...]],
     card: ImportCard,
 ) -> Plan:
     """What was done, resolved as far as the files go."""
-    setting = setting_of(files)
+    setting = find_setting(files)
     categories = {item.truth.category for own in items.values() for item in own}
     days = {visit.place[1]: visit.days for visit in visits}
     rows = [each for visit in visits for each in visit.evaluations]
     is_stub = not any(each.points for each in rows)
     plan = Plan(
-        scenarios=tuple(_scenario(name, own, visits) for name, own in items.items()),
+        scenarios=tuple(_build_scenario_card(name, own, visits) for name, own in items.items()),
         checkpoints=tuple(
             Checkpoint(label=label, days=days[label])
             for label in sorted(days, key=days.__getitem__)
         ),
-        system=_system(files, setting, categories),
-        judge=_judge(setting.judge, setting.judge_model, is_stub=is_stub),
-        appellate=_appellate(setting),
-        review=setting.review or Review.FAILURES,
+        system=_build_system_card(files, setting, categories),
+        judge=_build_judge_card(setting.judge, setting.judge_model, is_stub=is_stub),
+        appellate=_build_appellate_card(setting),
+        review=setting.review or ReviewMode.FAILURES,
         lifecycle=setting.lifecycle or Lifecycle.GROWING,
         repeats=max([setting.repeats, *(each.repeat + 1 for each in rows)]),
         sample=setting.sample,
@@ -73,25 +79,27 @@ def plan_of(
         imported=card,
     )
     known = {"seed": setting.seed, "top_k": setting.top_k}
-    return plan.but(**{name: value for name, value in known.items() if value is not None})
+    return plan.replace(**{name: value for name, value in known.items() if value is not None})
 
 
-def asked_digest(asked: Mapping[str, Mapping[str, Iterable[str]]]) -> str:
+def digest_asked_ids(asked: Mapping[str, Mapping[str, Iterable[str]]]) -> str:
     """Names what was put at each checkpoint, in whatever order."""
     sets = {name: {label: sorted(ids) for label, ids in own.items()} for name, own in asked.items()}
     return sha256(msgspec.json.encode(sets, order="deterministic")).hexdigest()
 
 
-def is_whole(files: Files) -> bool:
+def is_whole(files: RunFiles) -> bool:
     """Whether the files say that their run came to its end."""
-    setting = setting_of(files)
-    if isinstance(setting, Metadata):
+    setting = find_setting(files)
+    if isinstance(setting, MetadataRecord):
         is_cut = setting.reconstructed and not setting.reconstructed_complete
         return not (is_cut or setting.unfinished or setting.not_started)
-    return bool(files.progress) and isinstance(files.progress[-1], Closing)
+    return bool(files.progress) and isinstance(files.progress[-1], ClosingRecord)
 
 
-def _scenario(name: str, items: tuple[Item, ...], visits: Iterable[Visit]) -> ScenarioCard:
+def _build_scenario_card(
+    name: str, items: tuple[Item, ...], visits: Iterable[CheckpointVisit]
+) -> ScenarioCard:
     last_day = max(visit.cutoff for visit in visits if visit.place[0] == name)
     return ScenarioCard(
         id=name,
@@ -101,11 +109,11 @@ def _scenario(name: str, items: tuple[Item, ...], visits: Iterable[Visit]) -> Sc
         last_day=last_day,
         items=len(items),
         history_digest=UNRECORDED,
-        questions_digest=questions_digest(items),
+        questions_digest=digest_questions(items),
     )
 
 
-def _system(files: Files, setting: Setting, categories: set[str]) -> SystemCard:
+def _build_system_card(files: RunFiles, setting: SettingRecord, categories: set[str]) -> SystemCard:
     if (card := setting.system) is not None:
         asker = Asker(card.asker) if card.asker in set(Asker) else Asker.TOLD
         return SystemCard(name=card.name, version=card.version, config=card.config, asker=asker)
@@ -115,7 +123,7 @@ def _system(files: Files, setting: Setting, categories: set[str]) -> SystemCard:
         "embedding_model": setting.embedding_model,
     }
     name = files.result.adapter_name if files.result is not None else None
-    if isinstance(setting, Header):
+    if isinstance(setting, HeaderRecord):
         name = setting.adapter_name
     return SystemCard(
         name=name or UNRECORDED,
@@ -126,14 +134,14 @@ def _system(files: Files, setting: Setting, categories: set[str]) -> SystemCard:
     )
 
 
-def _appellate(setting: Setting) -> JudgeCard | None:
+def _build_appellate_card(setting: SettingRecord) -> JudgeCard | None:
     if setting.appellate_judge is None and setting.appellate_judge_model is None:
         return None
     model = setting.appellate_judge_model
-    return _judge(setting.appellate_judge, model, is_stub=False)
+    return _build_judge_card(setting.appellate_judge, model, is_stub=False)
 
 
-def _judge(card: Card | None, model: str | None, *, is_stub: bool) -> JudgeCard:
+def _build_judge_card(card: CardRecord | None, model: str | None, *, is_stub: bool) -> JudgeCard:
     if card is None:
         is_stub = is_stub and model is None
         return JudgeCard(name=STUB if is_stub else PUBLIC, version=UNRECORDED, model=model)

@@ -3,15 +3,15 @@
 import re
 
 from recall_bench.core.question import CATEGORIES, Evidence, Item, Truth
-from recall_bench.datasets.questions import expected
-from recall_bench.importing.evaluations import Evaluation, Visit
-from recall_bench.importing.faults import Faults
-from recall_bench.importing.formats import Asked
+from recall_bench.datasets.questions import infer_expectation
+from recall_bench.importing.evaluations import CheckpointVisit, Evaluation
+from recall_bench.importing.faults import FaultCounts
+from recall_bench.importing.formats import QuestionRecord
 
 _NUMBER = r"[0-9]{1,18}"
 
 
-class Questions:
+class ImportedQuestions:
     """Gives every wording of one persona's questions an id of its own.
 
     A question that was corrected between two attempts kept its id, and two questions of a dataset
@@ -19,14 +19,14 @@ class Questions:
     """
 
     def __init__(self) -> None:
-        self._ids: dict[Asked, str] = {}
-        self._asked: dict[str, Asked] = {}
+        self._ids: dict[QuestionRecord, str] = {}
+        self._asked: dict[str, QuestionRecord] = {}
 
-    def add(self, qa: Asked) -> None:
+    def add(self, qa: QuestionRecord) -> None:
         """Take a question in."""
-        wording = _wording(qa)
+        wording = _reduce_question(qa)
         if (known := self._ids.get(wording)) is not None:
-            self._asked[known] = _together(self._asked[known], qa)
+            self._asked[known] = _merge_questions(self._asked[known], qa)
             return
         name, number = qa.id, 1
         while name in self._asked:
@@ -35,40 +35,44 @@ class Questions:
         self._ids[wording] = name
         self._asked[name] = qa
 
-    def id_of(self, qa: Asked) -> str:
+    def find_id(self, qa: QuestionRecord) -> str:
         """The id that this wording goes by."""
-        return self._ids[_wording(qa)]
+        return self._ids[_reduce_question(qa)]
 
     @property
-    def reworded(self) -> int:
+    def reworded_count(self) -> int:
         """How many wordings have an id that is not theirs in the files."""
         return sum(name != qa.id for name, qa in self._asked.items())
 
-    def items(self) -> tuple[Item, ...]:
+    def build_items(self) -> tuple[Item, ...]:
         """Every question, by id, so that two runs list the same ones alike."""
-        return tuple(_item(name, self._asked[name]) for name in sorted(self._asked, key=_counting))
+        return tuple(
+            _build_item(name, self._asked[name]) for name in sorted(self._asked, key=_make_sort_key)
+        )
 
 
-def questions_of(visits: list[Visit], faults: Faults) -> dict[str, Questions]:
+def collect_questions(
+    visits: list[CheckpointVisit], faults: FaultCounts
+) -> dict[str, ImportedQuestions]:
     """By persona, in the order the files name them."""
-    found: dict[str, Questions] = {}
+    found: dict[str, ImportedQuestions] = {}
     for visit in visits:
         for each in visit.evaluations:
-            found.setdefault(each.persona, Questions()).add(each.qa)
+            found.setdefault(each.persona, ImportedQuestions()).add(each.qa)
             faults.note("unlisted", int(each.qa.category not in CATEGORIES))
             faults.note("too-early", int(max(each.qa.relevant_days, default=0) > visit.days))
-    faults.note("reworded", sum(each.reworded for each in found.values()))
+    faults.note("reworded", sum(each.reworded_count for each in found.values()))
     return found
 
 
-def put(evaluations: list[Evaluation], questions: Questions) -> tuple[str, ...]:
+def list_asked_ids(evaluations: list[Evaluation], questions: ImportedQuestions) -> tuple[str, ...]:
     """The ids of what was put at a checkpoint, each once, in that order."""
-    return tuple(dict.fromkeys(questions.id_of(each.qa) for each in evaluations))
+    return tuple(dict.fromkeys(questions.find_id(each.qa) for each in evaluations))
 
 
-def _wording(qa: Asked) -> Asked:
+def _reduce_question(qa: QuestionRecord) -> QuestionRecord:
     """A question without what only some of the files tell of it."""
-    return Asked(
+    return QuestionRecord(
         id=qa.id,
         question=qa.question,
         answer=qa.reference,
@@ -81,14 +85,14 @@ def _wording(qa: Asked) -> Asked:
     )
 
 
-def _together(first: Asked, other: Asked) -> Asked:
+def _merge_questions(first: QuestionRecord, other: QuestionRecord) -> QuestionRecord:
     """All that is known of one question."""
     if first.irrelevant_after is None and other.irrelevant_after is not None:
         return other
     return other if first.requires_synthesis is None else first
 
 
-def _item(name: str, qa: Asked) -> Item:
+def _build_item(name: str, qa: QuestionRecord) -> Item:
     days = dict.fromkeys(qa.relevant_days)
     reference = qa.reference
     return Item(
@@ -98,7 +102,7 @@ def _item(name: str, qa: Asked) -> Item:
             reference=reference,
             category=qa.category,
             difficulty=qa.difficulty,
-            expects=expected(reference, qa.category, qa.expected_disclosure),
+            expects=infer_expectation(reference, qa.category, qa.expected_disclosure),
             evidence=tuple(Evidence(day=day) for day in days),
             requires_synthesis=bool(qa.requires_synthesis),
             forbidden_sessions=qa.forbidden_sessions,
@@ -111,7 +115,7 @@ def _item(name: str, qa: Asked) -> Item:
     )
 
 
-def _counting(name: str) -> list[tuple[int, str]]:
+def _make_sort_key(name: str) -> list[tuple[int, str]]:
     """Sorts q9 before q10."""
     return [
         (int(part), "") if re.fullmatch(_NUMBER, part) else (-1, part)

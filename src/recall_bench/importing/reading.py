@@ -11,14 +11,19 @@ import msgspec
 
 from recall_bench.core.plan import FileCard
 from recall_bench.errors import DataError, UsageError
-from recall_bench.importing.formats import FailureRow, ProgressLine, QuestionRow, ResultFile
+from recall_bench.importing.formats import (
+    FailureLogRecord,
+    ProgressLine,
+    QuestionLogRecord,
+    ResultDocument,
+)
 from recall_bench.journal import JOURNAL
-from recall_bench.reporting.lines import plain
+from recall_bench.reporting.lines import clean_text
 
 T = TypeVar("T")
 
 
-class Kind(StrEnum):
+class RunFileKind(StrEnum):
     """What a file holds."""
 
     RESULT = "result"
@@ -27,62 +32,62 @@ class Kind(StrEnum):
     PROGRESS = "progress file"
 
 
-USUAL = {
-    "result.json": Kind.RESULT,
-    "questions.jsonl": Kind.QUESTIONS,
-    "failures.jsonl": Kind.FAILURES,
-    "progress.jsonl": Kind.PROGRESS,
+USUAL_NAMES = {
+    "result.json": RunFileKind.RESULT,
+    "questions.jsonl": RunFileKind.QUESTIONS,
+    "failures.jsonl": RunFileKind.FAILURES,
+    "progress.jsonl": RunFileKind.PROGRESS,
 }
 """The names these files are given unless somebody says otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
+class RunFiles:
     """One run's files, read."""
 
-    paths: dict[Kind, Path]
+    paths: dict[RunFileKind, Path]
     cards: tuple[FileCard, ...]
-    result: ResultFile | None = None
-    questions: Sequence[QuestionRow] = field(default=())
-    failures: Sequence[FailureRow] = field(default=())
+    result: ResultDocument | None = None
+    questions: Sequence[QuestionLogRecord] = field(default=())
+    failures: Sequence[FailureLogRecord] = field(default=())
     progress: Sequence[ProgressLine] = field(default=())
 
 
-def read_files(paths: Iterable[Path]) -> Files:
+def read_files(paths: Iterable[Path]) -> RunFiles:
     """The files of one run; UsageError if there are none, or those of several runs."""
-    found: dict[Kind, tuple[Path, bytes]] = {}
-    for path, content, kind in _recognised(paths):
+    found: dict[RunFileKind, tuple[Path, bytes]] = {}
+    for path, content, kind in _recognise_files(paths):
         if kind in found:
             raise UsageError(
                 f"{found[kind][0]} and {path}: each is a {kind.value}; import one run at a time"
             )
         found[kind] = path, content
-    return Files(
+    return RunFiles(
         paths={kind: path for kind, (path, _) in found.items()},
-        cards=tuple(_card(*found[kind]) for kind in Kind if kind in found),
-        result=_result(*found[Kind.RESULT]) if Kind.RESULT in found else None,
-        questions=_rows(found.get(Kind.QUESTIONS), _QUESTIONS),
-        failures=_rows(found.get(Kind.FAILURES), _FAILURES),
-        progress=_rows(found.get(Kind.PROGRESS), _PROGRESS),
+        cards=tuple(_make_file_card(*found[kind]) for kind in RunFileKind if kind in found),
+        result=_decode_result(*found[RunFileKind.RESULT]) if RunFileKind.RESULT in found else None,
+        questions=_decode_rows(found.get(RunFileKind.QUESTIONS), _QUESTIONS),
+        failures=_decode_rows(found.get(RunFileKind.FAILURES), _FAILURES),
+        progress=_decode_rows(found.get(RunFileKind.PROGRESS), _PROGRESS),
     )
 
 
-def _recognised(paths: Iterable[Path]) -> Iterator[tuple[Path, bytes, Kind]]:
+def _recognise_files(paths: Iterable[Path]) -> Iterator[tuple[Path, bytes, RunFileKind]]:
     for path in paths:
         if path.is_dir():
-            yield from _in_folder(path)
+            yield from _scan_folder(path)
             continue
-        content = _bytes(path)
-        kind = _kind(path, content, is_meant=True)
+        content = _read_bytes(path)
+        kind = _detect_kind(path, content, is_meant=True)
         if kind is None:
             raise DataError(
-                f"{path}: is not a file of a run; name a {_or(USUAL)}, or the folder that holds "
+                f"{path}: is not a file of a run; name a {_join_or(USUAL_NAMES)}, or the folder that holds "
                 "them"
             )
         yield path, content, kind
 
 
-def _in_folder(folder: Path) -> Iterator[tuple[Path, bytes, Kind]]:
+def _scan_folder(folder: Path) -> Iterator[tuple[Path, bytes, RunFileKind]]:
     if (folder / JOURNAL).exists():
         raise UsageError(
             f"{folder}: is a run folder already, and every view reads it as it is; to import its "
@@ -92,18 +97,20 @@ def _in_folder(folder: Path) -> Iterator[tuple[Path, bytes, Kind]]:
     for path in sorted(folder.iterdir()):
         if path.suffix not in (".json", ".jsonl") or path.name.startswith(".") or path.is_dir():
             continue
-        content = _bytes(path)
-        kind = _kind(path, content, is_meant=path.name in USUAL and bool(content))
+        content = _read_bytes(path)
+        kind = _detect_kind(path, content, is_meant=path.name in USUAL_NAMES and bool(content))
         if kind is not None:
             is_empty = False
             yield path, content, kind
-        elif path.name in USUAL and content:
-            raise DataError(f"{path}: is not a {USUAL[path.name].value}")
+        elif path.name in USUAL_NAMES and content:
+            raise DataError(f"{path}: is not a {USUAL_NAMES[path.name].value}")
     if is_empty:
-        raise UsageError(f"{folder}: holds no file of a run; there should be a {_or(USUAL)}")
+        raise UsageError(
+            f"{folder}: holds no file of a run; there should be a {_join_or(USUAL_NAMES)}"
+        )
 
 
-def _kind(path: Path, content: bytes, *, is_meant: bool) -> Kind | None:
+def _detect_kind(path: Path, content: bytes, *, is_meant: bool) -> RunFileKind | None:
     """What the file holds, by the keys of its document or of its first line.
 
     DataError if it cannot be read, and is meant to be one of the run's.
@@ -114,43 +121,45 @@ def _kind(path: Path, content: bytes, *, is_meant: bool) -> Kind | None:
         keys = msgspec.json.decode(content, type=dict[str, msgspec.Raw]).keys()
     except (msgspec.DecodeError, ValueError) as error:
         if is_meant:
-            raise DataError(f"{path}: cannot be read as JSON ({plain(str(error))})") from error
+            raise DataError(f"{path}: cannot be read as JSON ({clean_text(str(error))})") from error
         return None
     if path.suffix != ".jsonl":
-        return Kind.RESULT if keys >= {"personas", "adapterName"} else None
+        return RunFileKind.RESULT if keys >= {"personas", "adapterName"} else None
     if "type" in keys:
-        return Kind.PROGRESS
+        return RunFileKind.PROGRESS
     if "qa" in keys:
-        return Kind.FAILURES if "appellateScore" in keys else Kind.QUESTIONS
+        return RunFileKind.FAILURES if "appellateScore" in keys else RunFileKind.QUESTIONS
     return None
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError as error:
-        raise UsageError(f"{path}: does not exist; name a {_or(USUAL)}, or a folder") from error
+        raise UsageError(
+            f"{path}: does not exist; name a {_join_or(USUAL_NAMES)}, or a folder"
+        ) from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def _card(path: Path, content: bytes) -> FileCard:
+def _make_file_card(path: Path, content: bytes) -> FileCard:
     return FileCard(name=path.name, sha256=sha256(content).hexdigest(), bytes=len(content))
 
 
-def _result(path: Path, content: bytes) -> ResultFile:
+def _decode_result(path: Path, content: bytes) -> ResultDocument:
     try:
-        return msgspec.json.decode(content, type=ResultFile)
+        return msgspec.json.decode(content, type=ResultDocument)
     except (msgspec.DecodeError, ValueError) as error:
-        raise DataError(f"{path}: {plain(str(error))}") from error
+        raise DataError(f"{path}: {clean_text(str(error))}") from error
 
 
-_QUESTIONS = msgspec.json.Decoder(QuestionRow)
-_FAILURES = msgspec.json.Decoder(FailureRow)
+_QUESTIONS = msgspec.json.Decoder(QuestionLogRecord)
+_FAILURES = msgspec.json.Decoder(FailureLogRecord)
 _PROGRESS: msgspec.json.Decoder[ProgressLine] = msgspec.json.Decoder(ProgressLine)
 
 
-def _rows(file: tuple[Path, bytes] | None, decoder: msgspec.json.Decoder[T]) -> list[T]:
+def _decode_rows(file: tuple[Path, bytes] | None, decoder: msgspec.json.Decoder[T]) -> list[T]:
     """Every line; a killed harness may have left the last one torn."""
     rows: list[T] = []
     if file is None:
@@ -165,10 +174,10 @@ def _rows(file: tuple[Path, bytes] | None, decoder: msgspec.json.Decoder[T]) -> 
             is_last = not content.endswith(b"\n") and content.endswith(line)
             if is_last and not isinstance(error, msgspec.ValidationError):
                 break
-            raise DataError(f"{path}, line {number}: {plain(str(error))}") from error
+            raise DataError(f"{path}, line {number}: {clean_text(str(error))}") from error
     return rows
 
 
-def _or(words: Iterable[str]) -> str:
+def _join_or(words: Iterable[str]) -> str:
     *most, last = words
     return f"{', '.join(most)} or {last}"

@@ -24,32 +24,43 @@ from recall_bench.core.memory import Answer, Passage
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Item
 from recall_bench.core.verdict import Verdict
-from recall_bench.importing.auditing import Told
-from recall_bench.importing.evaluations import Evaluation, Visit
-from recall_bench.importing.formats import Closing, Header, Metadata, Retrieved
-from recall_bench.importing.planning import setting_of
-from recall_bench.importing.questions import Questions, put
-from recall_bench.importing.reading import Files
+from recall_bench.importing.auditing import ImportScope
+from recall_bench.importing.evaluations import CheckpointVisit, Evaluation
+from recall_bench.importing.formats import (
+    ClosingRecord,
+    HeaderRecord,
+    MetadataRecord,
+    PassageRecord,
+)
+from recall_bench.importing.planning import find_setting
+from recall_bench.importing.questions import ImportedQuestions, list_asked_ids
+from recall_bench.importing.reading import RunFiles
 
 _DAY_FILE = re.compile(r"(?:^|[^0-9A-Za-z])day-([0-9]{4,6})(?:\.md)?$")
 """How the public harness names the file of a day: a path that ends so says which day it is."""
 _MARKS = {"hallucination": "grounded"}
 
 
-class Retelling:
+class EventBuilder:
     """Tells one run, event by event."""
 
     def __init__(
-        self, plan: Plan, visits: list[Visit], questions: Mapping[str, Questions], told: Told
+        self,
+        plan: Plan,
+        visits: list[CheckpointVisit],
+        questions: Mapping[str, ImportedQuestions],
+        told: ImportScope,
     ) -> None:
         self._plan = plan
         self._visits = visits
         self._questions = questions
         self._told = told
 
-    def events(self, files: Files, items: Mapping[str, tuple[Item, ...]]) -> Iterator[Event]:
+    def build_events(
+        self, files: RunFiles, items: Mapping[str, tuple[Item, ...]]
+    ) -> Iterator[Event]:
         """The whole journal; it ends as ended if nothing in it is open."""
-        start, code = started(files), setting_of(files).code
+        start, code = find_start(files), find_setting(files).code
         yield RunStarted(at=start, plan=self._plan, code=code[0] if code else "public harness")
         for name, own in items.items():
             visits = [visit for visit in self._visits if visit.place[0] == name]
@@ -57,26 +68,33 @@ class Retelling:
                 at=start,
                 scenario=name,
                 items=own,
-                days=_days(visits),
-                asked=self._asked(name, visits),
+                days=_list_days(visits),
+                asked=self._map_asked_ids(name, visits),
             )
             before = 0
             for visit in visits:
                 at = visit.at or start
-                yield from _fed(visit, before, at)
+                yield from _build_feeding(visit, before, at)
                 before = visit.cutoff
                 for each in visit.evaluations:
-                    yield from self._outcome(each, visit, each.at or at)
+                    yield from self._build_outcome(each, visit, each.at or at)
         if not any(each.is_open for visit in self._visits for each in visit.evaluations):
-            yield RunEnded(at=max(start, _ended(files, self._visits) or start))
+            yield RunEnded(at=max(start, _find_end(files, self._visits) or start))
 
-    def _asked(self, name: str, visits: list[Visit]) -> dict[str, tuple[str, ...]]:
-        return {visit.place[1]: put(visit.evaluations, self._questions[name]) for visit in visits}
+    def _map_asked_ids(
+        self, name: str, visits: list[CheckpointVisit]
+    ) -> dict[str, tuple[str, ...]]:
+        return {
+            visit.place[1]: list_asked_ids(visit.evaluations, self._questions[name])
+            for visit in visits
+        }
 
-    def _outcome(self, each: Evaluation, visit: Visit, at: datetime) -> Iterator[Event]:
+    def _build_outcome(
+        self, each: Evaluation, visit: CheckpointVisit, at: datetime
+    ) -> Iterator[Event]:
         trial = Trial(
             scenario=each.persona,
-            item=self._questions[each.persona].id_of(each.qa),
+            item=self._questions[each.persona].find_id(each.qa),
             checkpoint=visit.place[1],
             repeat=each.repeat,
         )
@@ -94,30 +112,30 @@ class Retelling:
                     at=at, trial=trial, fault=error.kind, message=error.message, seconds=seconds
                 )
             return
-        yield Answered(at=at, trial=trial, answer=self._answer(each), seconds=seconds)
+        yield Answered(at=at, trial=trial, answer=self._build_answer(each), seconds=seconds)
         if score is not None:
             yield Judged(
                 at=at,
                 trial=trial,
-                verdict=self._verdict(each, score.verdict),
+                verdict=self._build_verdict(each, score.verdict),
                 primary=None if each.primary is None else each.primary.verdict,
                 review_fault=each.review_error,
             )
         elif error is not None:
             yield NotJudged(at=at, trial=trial, fault=error.kind, message=error.message)
 
-    def _answer(self, each: Evaluation) -> Answer:
+    def _build_answer(self, each: Evaluation) -> Answer:
         found = each.retrieval if self._told.passages else None
         return Answer(
             text=each.answer or "",
-            passages=tuple(_passage(row) for row in found or ()),
+            passages=tuple(_build_passage(row) for row in found or ()),
             tool_calls=each.tool_calls,
         )
 
-    def _verdict(self, each: Evaluation, verdict: Verdict) -> Verdict:
+    def _build_verdict(self, each: Evaluation, verdict: Verdict) -> Verdict:
         if not self._told.findings:
             return verdict
-        return verdict.but(
+        return verdict.replace(
             findings=each.findings or (),
             rubric=each.rubric,
             probabilities={
@@ -126,48 +144,48 @@ class Retelling:
         )
 
 
-def started(files: Files) -> datetime:
+def find_start(files: RunFiles) -> datetime:
     """When the run began, by the earliest of its files that says."""
     if files.result is not None:
         return files.result.timestamp
-    times = [line.timestamp for line in files.progress if isinstance(line, Header)]
+    times = [line.timestamp for line in files.progress if isinstance(line, HeaderRecord)]
     return min([*times, *(row.timestamp for row in files.questions)])
 
 
-def _ended(files: Files, visits: list[Visit]) -> datetime | None:
-    setting = setting_of(files)
-    if isinstance(setting, Metadata) and setting.duration_ms is not None:
-        return started(files) + timedelta(milliseconds=setting.duration_ms)
-    closings = [line.timestamp for line in files.progress if isinstance(line, Closing)]
+def _find_end(files: RunFiles, visits: list[CheckpointVisit]) -> datetime | None:
+    setting = find_setting(files)
+    if isinstance(setting, MetadataRecord) and setting.duration_ms is not None:
+        return find_start(files) + timedelta(milliseconds=setting.duration_ms)
+    closings = [line.timestamp for line in files.progress if isinstance(line, ClosingRecord)]
     known = [each.at for visit in visits for each in visit.evaluations if each.at is not None]
     return max([*closings, *known, *(v.at for v in visits if v.at is not None)], default=None)
 
 
-def shared(visits: list[Visit]) -> int:
+def count_shared_days(visits: list[CheckpointVisit]) -> int:
     """How many days have an even share of their checkpoint's time."""
-    return sum(len(_new_days(visit, before)) for visit, before in _with_before(visits))
+    return sum(len(_list_new_days(visit, before)) for visit, before in _pair_with_before(visits))
 
 
-def _with_before(visits: list[Visit]) -> Iterator[tuple[Visit, int]]:
+def _pair_with_before(visits: list[CheckpointVisit]) -> Iterator[tuple[CheckpointVisit, int]]:
     before: dict[str, int] = {}
     for visit in visits:
         yield visit, before.get(visit.place[0], 0)
         before[visit.place[0]] = visit.cutoff
 
 
-def _new_days(visit: Visit, before: int) -> range:
+def _list_new_days(visit: CheckpointVisit, before: int) -> range:
     """The days fed for a checkpoint; none where their number and their time do not tell which."""
     days = range(before + 1, visit.cutoff + 1)
     is_known = visit.ingest_ms is not None and visit.new_days == len(days)
     return days if is_known else range(0)
 
 
-def _fed(visit: Visit, before: int, at: datetime) -> Iterator[Event]:
+def _build_feeding(visit: CheckpointVisit, before: int, at: datetime) -> Iterator[Event]:
     if visit.ingest_ms is None:
         return
     scenario, label = visit.place
     seconds = visit.ingest_ms / 1000
-    days = _new_days(visit, before)
+    days = _list_new_days(visit, before)
     for day in days:
         yield Ingested(
             at=at, scenario=scenario, day=day, checkpoint=label, seconds=seconds / len(days)
@@ -175,14 +193,16 @@ def _fed(visit: Visit, before: int, at: datetime) -> Iterator[Event]:
     yield Settled(at=at, scenario=scenario, checkpoint=label, seconds=0.0 if days else seconds)
 
 
-def _days(visits: list[Visit]) -> tuple[int, ...]:
+def _list_days(visits: list[CheckpointVisit]) -> tuple[int, ...]:
     """The days there were to feed; nothing unless all of them are known."""
-    found = [day for visit, before in _with_before(visits) for day in _new_days(visit, before)]
+    found = [
+        day for visit, before in _pair_with_before(visits) for day in _list_new_days(visit, before)
+    ]
     last = max((visit.cutoff for visit in visits), default=0)
     return tuple(found) if found == list(range(1, last + 1)) else ()
 
 
-def _passage(row: Retrieved) -> Passage:
+def _build_passage(row: PassageRecord) -> Passage:
     named = None if row.path is None else _DAY_FILE.search(row.path)
     day = row.day if named is None or row.day is not None else int(named[1])
     return Passage(text=row.snippet or "", day=day, source=row.path, score=row.score)

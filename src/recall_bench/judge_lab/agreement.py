@@ -11,16 +11,16 @@ from recall_bench.core.memory import Answer
 from recall_bench.core.question import CATEGORIES, Scenario
 from recall_bench.core.record import Record
 from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, JudgeCard, Learned, Verdict
-from recall_bench.judge_lab.hearing import Terms, hear
-from recall_bench.judge_lab.labelled import Labelled
-from recall_bench.metrics.agreement import MarkAgreement, Rulings, agreement
-from recall_bench.metrics.agreement_clusters import RESAMPLES, Floats, numbered
+from recall_bench.core.verdict import PASS, SCALES, Exhibit, Judge, JudgeCard, TrainedJudge, Verdict
+from recall_bench.judge_lab.hearing import JudgeLimits, judge_all
+from recall_bench.judge_lab.labelled import LabelledVerdict
+from recall_bench.metrics.agreement import MarkAgreement, MarkPairs, measure_agreement
+from recall_bench.metrics.agreement_clusters import RESAMPLES, Floats, number_names
 
-Judged = Sequence[tuple[Labelled, Verdict]]
+JudgedAnswers = Sequence[tuple[LabelledVerdict, Verdict]]
 
 
-class Counts(Record, frozen=True, kw_only=True):
+class AgreementCounts(Record, frozen=True, kw_only=True):
     """What was looked at."""
 
     answers: int
@@ -41,7 +41,7 @@ class Agreement(Record, frozen=True, kw_only=True):
     """The digest of the days the judge could look things up in; None where it had none."""
     memory_window: int
     """How many days either side of the evidence the judge was shown."""
-    counts: Counts
+    counts: AgreementCounts
     not_judged: int
     faults: dict[str, int]
     """Why some got no verdict, by kind."""
@@ -52,21 +52,21 @@ class Agreement(Record, frozen=True, kw_only=True):
     categories: dict[str, dict[str, MarkAgreement]]
 
 
-async def measure(
+async def measure_judge(
     judge: Judge,
-    answers: Sequence[Labelled],
+    answers: Sequence[LabelledVerdict],
     scenario: Scenario,
     *,
     memory_window: int = 0,
-    terms: Terms | None = None,
+    terms: JudgeLimits | None = None,
 ) -> Agreement:
     """Let the judge judge every answer, and compare. What it fails to judge is left out, counted.
 
     An answer is judged as of its checkpoint, or as of the last day of the scenario.
     """
     judge.study(scenario)
-    window = Window(scenario, memory_window)
-    heard = await hear(judge, [window.exhibit(answer) for answer in answers], terms)
+    window = LabelledExhibits(scenario, memory_window)
+    heard = await judge_all(judge, [window.build(answer) for answer in answers], terms)
     judged = [
         (answer, outcome)
         for answer, outcome in zip(answers, heard.outcomes, strict=True)
@@ -74,57 +74,57 @@ async def measure(
     ]
     return Agreement(
         judge=judge.card,
-        labelled=_digest(answers),
-        corpus=_digest(scenario.episodes) if scenario.episodes else None,
+        labelled=_digest_records(answers),
+        corpus=_digest_records(scenario.episodes) if scenario.episodes else None,
         memory_window=memory_window,
-        counts=Counts(
+        counts=AgreementCounts(
             answers=len(answers),
             questions=len({answer.cluster for answer in answers}),
             judged=len(judged),
-            learned_from=len({a.question for a in answers if _has_learned_from(judge, a)}),
+            learned_from=len({a.question for a in answers if _is_training_question(judge, a)}),
         ),
         not_judged=heard.not_judged,
         faults=heard.faults,
         usage=heard.usage,
         resamples=RESAMPLES,
-        marks=compare(judged),
+        marks=compare_marks(judged),
         categories={
-            category: compare([pair for pair in judged if pair[0].category == category])
-            for category in in_usual_order(answer.category for answer in answers)
+            category: compare_marks([pair for pair in judged if pair[0].category == category])
+            for category in order_categories(answer.category for answer in answers)
         },
     )
 
 
-def _has_learned_from(judge: Judge, answer: Labelled) -> bool:
-    return isinstance(judge, Learned) and judge.has_learned_from(answer.question)
+def _is_training_question(judge: Judge, answer: LabelledVerdict) -> bool:
+    return isinstance(judge, TrainedJudge) and judge.is_trained_on(answer.question)
 
 
-def compare(judged: Judged) -> dict[str, MarkAgreement]:
+def compare_marks(judged: JudgedAnswers) -> dict[str, MarkAgreement]:
     """The agreement of verdicts with labels, by mark."""
-    question = numbered([answer.cluster for answer, _ in judged])
+    question = number_names([answer.cluster for answer, _ in judged])
     return {
-        mark: agreement(
-            Rulings(
+        mark: measure_agreement(
+            MarkPairs(
                 given=np.array([v.marks[mark] for _, v in judged], dtype=np.int64),
                 label=np.array([answer.labels[mark] for answer, _ in judged], dtype=np.int64),
                 question=question,
                 top=top,
                 level=PASS[mark],
-                probability=_probabilities(judged, mark),
+                probability=_collect_probabilities(judged, mark),
             )
         )
         for mark, top in SCALES.items()
     }
 
 
-def _probabilities(judged: Judged, mark: str) -> Floats | None:
+def _collect_probabilities(judged: JudgedAnswers, mark: str) -> Floats | None:
     given = [verdict.probabilities.get(mark) for _, verdict in judged]
     stated = [probability for probability in given if probability is not None]
     # Ranking some answers by probability and others by points would mix two scales.
     return np.array(stated, dtype=np.float64) if stated and len(stated) == len(given) else None
 
 
-class Window:
+class LabelledExhibits:
     """Makes exhibits of labelled answers, with the days around their evidence."""
 
     def __init__(self, scenario: Scenario, days: int) -> None:
@@ -132,7 +132,7 @@ class Window:
         self._days = days
         self._episodes = {episode.day: episode for episode in scenario.episodes}
 
-    def exhibit(self, answer: Labelled) -> Exhibit:
+    def build(self, answer: LabelledVerdict) -> Exhibit:
         """What a judge is shown of one answer."""
         days = answer.checkpoint_days
         if days is None:
@@ -141,12 +141,12 @@ class Window:
             scenario=self._scenario.id,
             item=answer.item,
             answer=Answer(text=answer.answer),
-            asked_at=self._scenario.date_of(days),
+            asked_at=self._scenario.compute_date(days),
             days=days,
-            excerpts=tuple(self._excerpts(answer, days)),
+            excerpts=tuple(self._select_excerpts(answer, days)),
         )
 
-    def _excerpts(self, answer: Labelled, until: int) -> Iterator[Episode]:
+    def _select_excerpts(self, answer: LabelledVerdict, until: int) -> Iterator[Episode]:
         if self._days == 0:
             return
         wanted = {
@@ -159,7 +159,7 @@ class Window:
                 yield self._episodes[day]
 
 
-def in_usual_order(categories: Iterable[str]) -> tuple[str, ...]:
+def order_categories(categories: Iterable[str]) -> tuple[str, ...]:
     """Each once: the usual ones in their order, then others by name."""
     found = set(categories)
     return (
@@ -168,5 +168,5 @@ def in_usual_order(categories: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def _digest(content: object) -> str:
+def _digest_records(content: object) -> str:
     return sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()

@@ -15,20 +15,20 @@ import numpy as np
 from recall_bench.core.question import Scenario
 from recall_bench.core.verdict import Exhibit, Verdict
 from recall_bench.errors import UsageError
-from recall_bench.judge_lab.agreement import Window, compare, in_usual_order
+from recall_bench.judge_lab.agreement import LabelledExhibits, compare_marks, order_categories
 from recall_bench.judge_lab.corpus import read_corpus
-from recall_bench.judge_lab.fitting import PENALTY, fit
-from recall_bench.judge_lab.labelled import Labelled, merged, read_labelled
+from recall_bench.judge_lab.fitting import PENALTY, fit_weights
+from recall_bench.judge_lab.labelled import LabelledVerdict, load_labels, merge_repeats
 from recall_bench.judging.offline.calibration import (
     GOALS,
+    AdditiveModel,
     Calibration,
-    Sums,
+    ModelWeights,
     Training,
-    Weighing,
-    as_json,
-    trace_of,
+    digest_question,
+    encode_calibration,
 )
-from recall_bench.judging.offline.features import EVIDENCE_NUMBERS, has_evidence
+from recall_bench.judging.offline.features import EVIDENCE_NUMBERS, is_evidence_feature_set
 from recall_bench.judging.offline.judge import OfflineJudge
 from recall_bench.metrics.agreement import MarkAgreement
 
@@ -36,10 +36,10 @@ FOLDS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class TrainingAnswers:
     """Labelled answers, measured."""
 
-    answers: tuple[Labelled, ...]
+    answers: tuple[LabelledVerdict, ...]
     numbers: tuple[dict[str, float], ...]
     with_evidence: tuple[bool, ...]
     exhibits: tuple[Exhibit, ...]
@@ -49,70 +49,74 @@ class Material:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
+class HeldOutAgreement:
     """How well answers were judged by models that had not learned from their questions."""
 
     marks: dict[str, MarkAgreement]
     categories: dict[str, dict[str, MarkAgreement]]
 
     @classmethod
-    def of(cls, judged: Sequence[tuple[Labelled, Verdict]]) -> "HeldOut":
+    def build(cls, judged: Sequence[tuple[LabelledVerdict, Verdict]]) -> "HeldOutAgreement":
         """The agreement of such verdicts with their labels."""
         return cls(
-            compare(judged),
+            compare_marks(judged),
             {
-                category: compare([pair for pair in judged if pair[0].category == category])
-                for category in in_usual_order(answer.category for answer, _ in judged)
+                category: compare_marks([pair for pair in judged if pair[0].category == category])
+                for category in order_categories(answer.category for answer, _ in judged)
             },
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class TrainedCalibration:
     """A calibration, and how one of its making does on questions it has not seen."""
 
     calibration: Calibration
-    held_out: dict[str, HeldOut]
+    held_out: dict[str, HeldOutAgreement]
     """With and without evidence."""
 
-    def as_json(self) -> bytes:
+    def encode(self) -> bytes:
         """The calibration as a file for the package."""
-        return as_json(self.calibration)
+        return encode_calibration(self.calibration)
 
 
-def calibrate(judged: Path, corpus: Path) -> Trained:
+def calibrate(judged: Path, corpus: Path) -> TrainedCalibration:
     """Learn from a file of labelled verdicts about the days in a folder."""
-    answers = merged(read_labelled(judged))
+    answers = merge_repeats(load_labels(judged))
     judge = OfflineJudge({})
     material = measure_all(judge, answers, read_corpus(corpus))
     _refuse_unteachable(material)
-    return Trained(
+    return TrainedCalibration(
         train(material),
         {
-            name: HeldOut.of(cross_validated(judge, material, with_evidence=with_evidence))
+            name: HeldOutAgreement.build(
+                cross_validate(judge, material, with_evidence=with_evidence)
+            )
             for name, with_evidence in (("with evidence", True), ("without evidence", False))
         },
     )
 
 
-def measure_all(judge: OfflineJudge, answers: Sequence[Labelled], scenario: Scenario) -> Material:
+def measure_all(
+    judge: OfflineJudge, answers: Sequence[LabelledVerdict], scenario: Scenario
+) -> TrainingAnswers:
     """What the judge measures of the answers that need a calibration."""
     judge.study(scenario)
-    window = Window(scenario, 0)
+    window = LabelledExhibits(scenario, 0)
     taken = [
         (answer, exhibit, numbers)
         for answer in answers
-        if (numbers := judge.measure(exhibit := window.exhibit(answer))) is not None
+        if (numbers := judge.measure_features(exhibit := window.build(answer))) is not None
     ]
-    return Material(
+    return TrainingAnswers(
         answers=tuple(answer for answer, _, _ in taken),
         numbers=tuple(numbers for _, _, numbers in taken),
-        with_evidence=tuple(has_evidence(numbers) for _, _, numbers in taken),
+        with_evidence=tuple(is_evidence_feature_set(numbers) for _, _, numbers in taken),
         exhibits=tuple(exhibit for _, exhibit, _ in taken),
     )
 
 
-def train(material: Material) -> Calibration:
+def train(material: TrainingAnswers) -> Calibration:
     """The calibration that these answers teach.
 
     All of them teach the model without evidence; those whose evidence could be read teach both.
@@ -123,42 +127,44 @@ def train(material: Material) -> Calibration:
         training=Training(
             answers=len(material),
             questions=len({answer.cluster for answer in material.answers}),
-            traces=tuple(sorted({trace_of(answer.question) for answer in material.answers})),
+            traces=tuple(sorted({digest_question(answer.question) for answer in material.answers})),
             penalty=PENALTY,
         ),
-        with_evidence=_model(material, seen, with_evidence=True),
-        without_evidence=_model(material, rows, with_evidence=False),
+        with_evidence=_fit_model(material, seen, with_evidence=True),
+        without_evidence=_fit_model(material, rows, with_evidence=False),
     )
 
 
-def cross_validated(
-    judge: OfflineJudge, material: Material, *, with_evidence: bool, folds: int = FOLDS
-) -> list[tuple[Labelled, Verdict]]:
+def cross_validate(
+    judge: OfflineJudge, material: TrainingAnswers, *, with_evidence: bool, folds: int = FOLDS
+) -> list[tuple[LabelledVerdict, Verdict]]:
     """A verdict on every answer by a model that never saw its question."""
     rows = [row for row in range(len(material)) if material.with_evidence[row] or not with_evidence]
-    judged: list[tuple[Labelled, Verdict]] = []
-    for held_out in _folds([material.answers[row].cluster for row in rows], folds):
+    judged: list[tuple[LabelledVerdict, Verdict]] = []
+    for held_out in _split_folds([material.answers[row].cluster for row in rows], folds):
         tested = [row for row in rows if material.answers[row].cluster in held_out]
         taught = [row for row in rows if material.answers[row].cluster not in held_out]
-        model = Weighing(_model(material, taught, with_evidence=with_evidence))
+        model = AdditiveModel(_fit_model(material, taught, with_evidence=with_evidence))
         for row in tested:
-            verdict = judge.by_calibration(material.exhibits[row], material.numbers[row], model)
+            verdict = judge.judge_with_model(material.exhibits[row], material.numbers[row], model)
             judged.append((material.answers[row], verdict))
     return judged
 
 
-def _folds(clusters: Sequence[str], count: int) -> list[frozenset[str]]:
+def _split_folds(clusters: Sequence[str], count: int) -> list[frozenset[str]]:
     """The questions in groups, by the digest of their names: the same groups every time."""
     order = sorted(set(clusters), key=lambda name: sha256(name.encode()).digest())
     return [group for start in range(count) if (group := frozenset(order[start::count]))]
 
 
-def _model(material: Material, rows: Sequence[int], *, with_evidence: bool) -> Sums:
+def _fit_model(
+    material: TrainingAnswers, rows: Sequence[int], *, with_evidence: bool
+) -> ModelWeights:
     names = [
         name for name in material.numbers[rows[0]] if with_evidence or name not in EVIDENCE_NUMBERS
     ]
     numbers, answers = material.numbers, material.answers
-    return fit(
+    return fit_weights(
         names,
         np.array([[numbers[row][name] for name in names] for row in rows], dtype=np.float64),
         np.array(
@@ -168,7 +174,7 @@ def _model(material: Material, rows: Sequence[int], *, with_evidence: bool) -> S
     )
 
 
-def _refuse_unteachable(material: Material) -> None:
+def _refuse_unteachable(material: TrainingAnswers) -> None:
     if not any(material.with_evidence):
         raise UsageError(
             "no labelled answer has a relevant day in the corpus, so nothing can be learned about "

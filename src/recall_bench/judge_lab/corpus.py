@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from pathlib import Path
 
-from recall_bench.core.history import Episode, story_day
+from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.question import Scenario
-from recall_bench.datasets.calendar import audit_calendar, day_in_text
+from recall_bench.datasets.calendar import audit_calendar, find_text_date
 from recall_bench.datasets.days import list_days
-from recall_bench.datasets.layout import Layout, stories, usual
+from recall_bench.datasets.layout import Layout, choose_story, list_stories
 from recall_bench.datasets.story import EPOCH, read_story
 from recall_bench.errors import BenchError, Malformed, Problems, UsageError
 
@@ -27,7 +27,7 @@ def read_corpus(folder: Path) -> Scenario:
     """
     if not folder.is_dir():
         raise UsageError(f"--corpus: {folder} is not a folder; name one with day files in it")
-    layout = _layout(folder)
+    layout = _find_layout(folder)
     problems: list[BenchError] = []
     files = list_days(layout, problems, [])
     if problems:
@@ -36,7 +36,7 @@ def read_corpus(folder: Path) -> Scenario:
     days = [file.day for file in files]
     if EPOCH.toordinal() + days[-1] > date.max.toordinal():
         raise Malformed(files[-1].name, "lies beyond the year 9999; correct its number")
-    calendar = _calendar(layout, days, texts)
+    calendar = _make_calendar(layout, days, texts)
     return Scenario(
         id=layout.id,
         epoch=calendar.epoch,
@@ -49,7 +49,7 @@ def read_corpus(folder: Path) -> Scenario:
 
 
 @dataclass(frozen=True, slots=True)
-class _DaysAlone(Layout):
+class _BareDaysLayout(Layout):
     """Day files outside a persona."""
 
     @property
@@ -60,11 +60,11 @@ class _DaysAlone(Layout):
         return f"{self.id}/{path.name}" if path != self.folder else self.id
 
 
-def _layout(folder: Path) -> Layout:
-    told = stories(folder)
+def _find_layout(folder: Path) -> Layout:
+    told = list_stories(folder)
     if not (told or (folder / "persona.yaml").is_file()):
-        return _within_persona(folder) or _DaysAlone(folder, "")
-    arcs = usual(told)
+        return _find_persona_layout(folder) or _BareDaysLayout(folder, "")
+    arcs = choose_story(told)
     if arcs is None:
         raise UsageError(
             f"--corpus: {folder} has several stories ({', '.join(told)}); "
@@ -76,7 +76,7 @@ def _layout(folder: Path) -> Layout:
     return layout
 
 
-def _within_persona(folder: Path) -> Layout | None:
+def _find_persona_layout(folder: Path) -> Layout | None:
     """The layout of the persona that the days belong to, if their folder lies in one."""
     place = folder.resolve()
     match = _MEMORIES.fullmatch(place.name)
@@ -88,16 +88,16 @@ def _within_persona(folder: Path) -> Layout | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Calendar:
+class _CorpusCalendar:
     epoch: date
     dates: tuple[date, ...]
 
 
-def _calendar(layout: Layout, days: list[int], texts: list[str]) -> _Calendar:
-    if not isinstance(layout, _DaysAlone):
+def _make_calendar(layout: Layout, days: list[int], texts: list[str]) -> _CorpusCalendar:
+    if not isinstance(layout, _BareDaysLayout):
         epoch = read_story(layout.folder, layout.arcs).epoch
-        return _Calendar(epoch, tuple(story_day(epoch, day).date() for day in days))
-    own = [day_in_text(text) for text in texts]
+        return _CorpusCalendar(epoch, tuple(compute_story_date(epoch, day).date() for day in days))
+    own = [find_text_date(text) for text in texts]
     starts = Counter(
         date.fromordinal(at.toordinal() - day + 1)
         for day, at in zip(days, own, strict=True)
@@ -105,4 +105,4 @@ def _calendar(layout: Layout, days: list[int], texts: list[str]) -> _Calendar:
     )
     # The earliest of equals, so that the order of the files decides nothing.
     epoch = min(starts, key=lambda start: (-starts[start], start), default=EPOCH)
-    return _Calendar(epoch, audit_calendar(days, epoch, own).dates)
+    return _CorpusCalendar(epoch, audit_calendar(days, epoch, own).dates)

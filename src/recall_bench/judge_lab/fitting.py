@@ -8,54 +8,54 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from recall_bench.judging.offline.calibration import Curve, Floats, Sums
+from recall_bench.judging.offline.calibration import FeatureCurve, Floats, ModelWeights
 
 PENALTY = 100.0
 """Of the squared weights, each of a column scaled to a spread of one."""
 KNOTS_AT = (0.2, 0.4, 0.6, 0.8)
 """The shares of the training answers that lie below each knot."""
 STEPS = 25
-SETTLED = 1e-6
-DIGITS = 5
+TOLERANCE = 1e-6
+WEIGHT_DIGITS = 5
 
 
-def fit(names: Sequence[str], values: Floats, reached: Floats) -> Sums:
+def fit_weights(names: Sequence[str], values: Floats, reached: Floats) -> ModelWeights:
     """The model that tells each goal from the numbers: an answer a row, a goal a column."""
     knots = [np.unique(np.quantile(column, KNOTS_AT)) for column in values.T]
-    design = _design(values, knots)
+    design = _make_design(values, knots)
     centre, spread = design.mean(axis=0), design.std(axis=0)
     spread[spread < 1e-12] = 1.0
     scaled = (design - centre) / spread
-    found = np.array([_newton(scaled, goal) for goal in reached.T])
+    found = np.array([_fit_newton(scaled, goal) for goal in reached.T])
     weights = found[:, 1:] / spread
     offsets = found[:, 0] - weights @ centre
-    return Sums(
-        offsets=tuple(np.round(offsets, DIGITS).tolist()),
-        curves=_curves(names, values, knots, weights),
+    return ModelWeights(
+        offsets=tuple(np.round(offsets, WEIGHT_DIGITS).tolist()),
+        curves=_make_curves(names, values, knots, weights),
     )
 
 
-def _curves(
+def _make_curves(
     names: Sequence[str], values: Floats, knots: list[Floats], weights: Floats
-) -> tuple[Curve, ...]:
-    found: list[Curve] = []
+) -> tuple[FeatureCurve, ...]:
+    found: list[FeatureCurve] = []
     start = 0
     for name, column, bends in zip(names, values.T, knots, strict=True):
         part = weights[:, start : start + len(bends) + 2]
         start += len(bends) + 2
         found.append(
-            Curve(
+            FeatureCurve(
                 name=name,
-                least=round(float(column.min()), DIGITS),
-                most=round(float(column.max()), DIGITS),
-                knots=tuple(np.round(bends, DIGITS).tolist()),
-                weights=tuple(tuple(row) for row in np.round(part, DIGITS).tolist()),
+                least=round(float(column.min()), WEIGHT_DIGITS),
+                most=round(float(column.max()), WEIGHT_DIGITS),
+                knots=tuple(np.round(bends, WEIGHT_DIGITS).tolist()),
+                weights=tuple(tuple(row) for row in np.round(part, WEIGHT_DIGITS).tolist()),
             )
         )
     return tuple(found)
 
 
-def _design(values: Floats, knots: list[Floats]) -> Floats:
+def _make_design(values: Floats, knots: list[Floats]) -> Floats:
     """For each number: itself, its excess over each knot, and whether there was nothing."""
     columns: list[Floats] = []
     for column, bends in zip(values.T, knots, strict=True):
@@ -65,7 +65,7 @@ def _design(values: Floats, knots: list[Floats]) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _newton(scaled: Floats, reached: Floats) -> Floats:
+def _fit_newton(scaled: Floats, reached: Floats) -> Floats:
     """The offset and weights of a logistic regression with a ridge penalty on the weights."""
     design = np.hstack([np.ones((len(scaled), 1)), scaled])
     penalty = np.full(design.shape[1], PENALTY)
@@ -77,6 +77,6 @@ def _newton(scaled: Floats, reached: Floats) -> Floats:
         bend = (design * (chance * (1 - chance))[:, None]).T @ design + np.diag(penalty)
         step = np.linalg.solve(bend, slope)
         found -= step
-        if float(np.abs(step).max()) < SETTLED:
+        if float(np.abs(step).max()) < TOLERANCE:
             break
     return found

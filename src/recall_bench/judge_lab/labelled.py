@@ -16,7 +16,7 @@ from typing import cast
 from recall_bench.core.question import Evidence, Item, Truth
 from recall_bench.core.record import Record
 from recall_bench.core.verdict import SCALES
-from recall_bench.datasets.questions import expected
+from recall_bench.datasets.questions import infer_expectation
 from recall_bench.errors import Malformed, UsageError
 
 _OTHER_NAMES = {"grounded": "hallucination"}
@@ -24,7 +24,7 @@ _LAST_DAY = 1_000_000
 """No story is longer; further on, calendars end."""
 
 
-class Labelled(Record, frozen=True, kw_only=True):
+class LabelledVerdict(Record, frozen=True, kw_only=True):
     """One answer and the marks it should get."""
 
     question: str
@@ -56,14 +56,14 @@ class Labelled(Record, frozen=True, kw_only=True):
             truth=Truth(
                 reference=self.reference,
                 category=self.category,
-                expects=expected(self.reference, self.category, None),
+                expects=infer_expectation(self.reference, self.category, None),
                 evidence=tuple(Evidence(day=day) for day in dict.fromkeys(self.relevant_days)),
             ),
             known_from=max(self.relevant_days, default=1),
         )
 
 
-def read_labelled(path: Path) -> tuple[Labelled, ...]:
+def load_labels(path: Path) -> tuple[LabelledVerdict, ...]:
     """Every record of the file in its order; Malformed names the first line that is none."""
     try:
         raw = path.read_bytes()
@@ -72,7 +72,7 @@ def read_labelled(path: Path) -> tuple[Labelled, ...]:
             f"{path}: cannot be read ({error.strerror}); name a file of labelled verdicts"
         ) from error
     found = tuple(
-        _record(line, f"{path}, line {number}")
+        _parse_line(line, f"{path}, line {number}")
         for number, line in enumerate(raw.split(b"\n"), start=1)
         if line.strip()
     )
@@ -81,34 +81,34 @@ def read_labelled(path: Path) -> tuple[Labelled, ...]:
     return found
 
 
-def merged(records: Iterable[Labelled]) -> tuple[Labelled, ...]:
+def merge_repeats(records: Iterable[LabelledVerdict]) -> tuple[LabelledVerdict, ...]:
     """One record for each (question, reference, answer), in the order they first appear.
 
     A mark's label is the one most of them have. Of labels that tie it is the middle one, and of
     two the lower: a pass in doubt is none. The answer counts as given at the earliest checkpoint
     of any of them.
     """
-    groups: dict[tuple[str, str, str], list[Labelled]] = {}
+    groups: dict[tuple[str, str, str], list[LabelledVerdict]] = {}
     for record in records:
         groups.setdefault(record.triple, []).append(record)
-    return tuple(_together(group) for group in groups.values())
+    return tuple(_merge_group(group) for group in groups.values())
 
 
-def _together(group: list[Labelled]) -> Labelled:
+def _merge_group(group: list[LabelledVerdict]) -> LabelledVerdict:
     days = [record.checkpoint_days for record in group if record.checkpoint_days is not None]
-    return group[0].but(
-        labels={mark: _majority(record.labels[mark] for record in group) for mark in SCALES},
+    return group[0].replace(
+        labels={mark: _find_majority(record.labels[mark] for record in group) for mark in SCALES},
         checkpoint_days=min(days, default=None),
     )
 
 
-def _majority(labels: Iterable[int]) -> int:
+def _find_majority(labels: Iterable[int]) -> int:
     counts = Counter(labels)
     most = max(counts.values())
     return median_low([label for label, count in counts.items() if count == most])
 
 
-def _record(line: bytes, where: str) -> Labelled:
+def _parse_line(line: bytes, where: str) -> LabelledVerdict:
     try:
         content = json.loads(line)
     except UnicodeDecodeError as error:
@@ -119,89 +119,97 @@ def _record(line: bytes, where: str) -> Labelled:
         raise Malformed(where, "is nested too deeply; write one plain object a line") from error
     if not isinstance(content, dict):
         raise Malformed(where, "is not a JSON object; write one object a line")
-    return _Line(content, where).record()
+    return _LabelledLine(content, where).parse()
 
 
-class _Line:
+class _LabelledLine:
     """One line's object, read key by key."""
 
     def __init__(self, content: Mapping[str, object], where: str) -> None:
         self._content = content
         self._where = where
 
-    def record(self) -> Labelled:
-        return Labelled(
-            question=self._text("question"),
-            reference=self._text("reference"),
-            answer=self._text("answer", may_be_blank=True),
-            category=self._text("category"),
-            labels={mark: self._label(mark, top) for mark, top in SCALES.items()},
-            relevant_days=tuple(self._days()),
-            checkpoint_days=self._checkpoint(),
-            question_id=self._question_id(),
+    def parse(self) -> LabelledVerdict:
+        return LabelledVerdict(
+            question=self._get_text("question"),
+            reference=self._get_text("reference"),
+            answer=self._get_text("answer", may_be_blank=True),
+            category=self._get_text("category"),
+            labels={mark: self._get_label(mark, top) for mark, top in SCALES.items()},
+            relevant_days=tuple(self._get_days()),
+            checkpoint_days=self._get_checkpoint(),
+            question_id=self._get_question_id(),
         )
 
-    def _text(self, key: str, *, may_be_blank: bool = False) -> str:
-        value = self._given(key)
+    def _get_text(self, key: str, *, may_be_blank: bool = False) -> str:
+        value = self._require(key)
         if not isinstance(value, str):
-            raise self._wrong(f"{key} is {_shown(value)}, not text; put it in quotes")
+            raise self._make_error(f"{key} is {_quote_json(value)}, not text; put it in quotes")
         if any("\ud800" <= letter <= "\udfff" for letter in value):
-            raise self._wrong(f"{key} holds half of a surrogate pair; complete or remove it")
+            raise self._make_error(f"{key} holds half of a surrogate pair; complete or remove it")
         if not (may_be_blank or value.strip()):
-            raise self._wrong(f"{key} is blank; fill it in or remove the line")
+            raise self._make_error(f"{key} is blank; fill it in or remove the line")
         return value
 
-    def _label(self, mark: str, top: int) -> int:
+    def _get_label(self, mark: str, top: int) -> int:
         other = _OTHER_NAMES.get(mark, mark)
         if mark in self._content and other in self._content:
             here, there = self._content[mark], self._content[other]
             if here != there:
-                raise self._wrong(
-                    f"{mark} is {_shown(here)} and {other}, its other name, {_shown(there)}; "
+                raise self._make_error(
+                    f"{mark} is {_quote_json(here)} and {other}, its other name, {_quote_json(there)}; "
                     "remove one of the two"
                 )
         key = mark if mark in self._content else other
-        value = self._given(key)
+        value = self._require(key)
         if type(value) is not int or not 0 <= value <= top:
-            raise self._wrong(f"{key} is {_shown(value)}; write a whole number from 0 to {top}")
+            raise self._make_error(
+                f"{key} is {_quote_json(value)}; write a whole number from 0 to {top}"
+            )
         return value
 
-    def _days(self) -> Iterator[int]:
+    def _get_days(self) -> Iterator[int]:
         value = self._content.get("relevant_days")
         if value is None:
             return
         if not isinstance(value, list):
-            raise self._wrong(f"relevant_days is {_shown(value)}; write a list of story days")
+            raise self._make_error(
+                f"relevant_days is {_quote_json(value)}; write a list of story days"
+            )
         for day in cast("list[object]", value):
             if type(day) is not int or not 1 <= day <= _LAST_DAY:
-                raise self._wrong(
-                    f"relevant_days holds {_shown(day)}; write whole numbers from 1 to {_LAST_DAY}"
+                raise self._make_error(
+                    f"relevant_days holds {_quote_json(day)}; write whole numbers from 1 to {_LAST_DAY}"
                 )
             yield day
 
-    def _checkpoint(self) -> int | None:
+    def _get_checkpoint(self) -> int | None:
         value = self._content.get("checkpoint_days")
         if value is None or (type(value) is int and 1 <= value <= _LAST_DAY):
             return value
-        raise self._wrong(f"checkpoint_days is {_shown(value)}; write the last story day told")
+        raise self._make_error(
+            f"checkpoint_days is {_quote_json(value)}; write the last story day told"
+        )
 
-    def _question_id(self) -> str | None:
+    def _get_question_id(self) -> str | None:
         value = self._content.get("question_id")
         if value is None:
             return None
         if isinstance(value, str) and value.strip():
-            return self._text("question_id")
-        raise self._wrong(f"question_id is {_shown(value)}; write a name in quotes or remove it")
+            return self._get_text("question_id")
+        raise self._make_error(
+            f"question_id is {_quote_json(value)}; write a name in quotes or remove it"
+        )
 
-    def _given(self, key: str) -> object:
+    def _require(self, key: str) -> object:
         if self._content.get(key) is None:
-            raise self._wrong(f"has no {key}; every labelled verdict needs one")
+            raise self._make_error(f"has no {key}; every labelled verdict needs one")
         return self._content[key]
 
-    def _wrong(self, problem: str) -> Malformed:
+    def _make_error(self, problem: str) -> Malformed:
         return Malformed(self._where, problem)
 
 
-def _shown(value: object) -> str:
+def _quote_json(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 40 else f"{text[:39]}…"

@@ -10,14 +10,14 @@ from recall_bench.core.verdict import JudgeCard
 from recall_bench.errors import Malformed, UsageError
 from recall_bench.judge_lab.agreement import Agreement
 from recall_bench.judge_lab.audit.report import AuditReport, MarkFigures
-from recall_bench.judge_lab.correction import Measured
-from recall_bench.metrics.agreement_correction import ErrorRates, Rate
+from recall_bench.judge_lab.correction import JudgeErrors
+from recall_bench.metrics.agreement_correction import EffectiveShare, ErrorRates
 
 
-def read_agreement(path: Path) -> Measured:
+def load_agreement(path: Path) -> JudgeErrors:
     """The error rates in what `judge-lab agreement --json` printed."""
-    found: Agreement = _read(path, Agreement, "agreement")
-    return Measured.of(
+    found: Agreement = _load_json(path, Agreement, "agreement")
+    return JudgeErrors.from_agreement(
         found.judge,
         "agreement",
         found.marks,
@@ -26,38 +26,42 @@ def read_agreement(path: Path) -> Measured:
     )
 
 
-def read_audit(path: Path, judge: JudgeCard) -> Measured:
+def load_audit(path: Path, judge: JudgeCard) -> JudgeErrors:
     """The error rates of this judge in what `judge-lab audit --json` printed.
 
     Of several judges it is this one's; where it is not among them, the first one's, for whoever
     corrects to refuse.
     """
-    found: AuditReport | list[AuditReport] = _read(path, AuditReport | list[AuditReport], "audit")
+    found: AuditReport | list[AuditReport] = _load_json(
+        path, AuditReport | list[AuditReport], "audit"
+    )
     reports = found if isinstance(found, list) else [found]
     if not reports:
         raise Malformed(str(path), "holds no audit; print it anew with `judge-lab audit --json`")
     report = next((part for part in reports if part.judge == judge), reports[0])
-    return Measured(
+    return JudgeErrors(
         judge=report.judge,
         source="audit",
-        marks=_known(report.marks),
-        categories={name: _known(part.marks) for name, part in report.categories.items()},
+        marks=_collect_audit_rates(report.marks),
+        categories={
+            name: _collect_audit_rates(part.marks) for name, part in report.categories.items()
+        },
         memory_window=report.memory_window,
     )
 
 
-def _known(figures: Mapping[str, MarkFigures]) -> dict[str, ErrorRates]:
+def _collect_audit_rates(figures: Mapping[str, MarkFigures]) -> dict[str, ErrorRates]:
     return {
         mark: ErrorRates(
-            sensitivity=Rate(share=part.sensitivity.rate, size=part.sensitivity.of),
-            specificity=Rate(share=part.specificity.rate, size=part.specificity.of),
+            sensitivity=EffectiveShare(share=part.sensitivity.rate, size=part.sensitivity.of),
+            specificity=EffectiveShare(share=part.specificity.rate, size=part.specificity.of),
         )
         for mark, part in figures.items()
         if part.sensitivity is not None and part.specificity is not None
     }
 
 
-def _read(path: Path, kind: Any, command: str) -> Any:  # noqa: ANN401 - a type, and its value
+def _load_json(path: Path, kind: Any, command: str) -> Any:  # noqa: ANN401 - a type, and its value
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except OSError as error:

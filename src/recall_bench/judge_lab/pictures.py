@@ -7,39 +7,41 @@ from typing import Final, Literal
 from recall_bench.core.verdict import PASS, SCALES
 from recall_bench.errors import UsageError
 from recall_bench.judge_lab.agreement import Agreement
-from recall_bench.judge_lab.correction import named
+from recall_bench.judge_lab.correction import format_judge
 from recall_bench.metrics.agreement import MarkAgreement
 
-SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v6.json"
-INK, MUTED, RULE, BAND = "#1b1f24", "#4d5762", "#8b949e", "#e3e7ec"
-FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-COLOURS: Final = {"correctness": "#1f5fa8", "completeness": "#0f7b6c", "grounded": "#8a4fb0"}
+VEGA_LITE_SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v6.json"
+CHART_INK, CHART_MUTED, CHART_RULE, CHART_BAND = "#1b1f24", "#4d5762", "#8b949e", "#e3e7ec"
+CHART_FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+MARK_COLOURS: Final = {"correctness": "#1f5fa8", "completeness": "#0f7b6c", "grounded": "#8a4fb0"}
 
-_SIDE = 260
-_STRIP = 56
+_CURVE_SIDE = 260
+_STRIP_HEIGHT = 56
 _PIXELS = 2
 
 _READING = "On the dashed line the judge knows how sure it may be; above it is too strict."
 
-Chart = dict[str, object]
+ReliabilityChart = dict[str, object]
 
 
-def reliability_chart(found: Agreement) -> Chart:
+def build_reliability_chart(found: Agreement) -> ReliabilityChart:
     """The Vega-Lite chart of the three curves; UsageError if the judge gives no probabilities."""
     panels = [
-        _panel(mark, part) for mark, part in found.marks.items() if part.reliability is not None
+        _build_mark_panel(mark, part)
+        for mark, part in found.marks.items()
+        if part.reliability is not None
     ]
     if not panels:
         raise UsageError(
-            f"--chart: {named(found.judge)} gives no probabilities, so it has no reliability "
+            f"--chart: {format_judge(found.judge)} gives no probabilities, so it has no reliability "
             "curves; leave the chart out"
         )
     counts = found.counts
     return {
-        "$schema": SCHEMA,
-        "description": _spoken(found),
+        "$schema": VEGA_LITE_SCHEMA,
+        "description": _describe_reliability(found),
         "title": {
-            "text": f"How far to trust {named(found.judge)}",
+            "text": f"How far to trust {format_judge(found.judge)}",
             "subtitle": [
                 f"{counts.judged:,} labelled answers to {counts.questions:,} questions. {_READING}",
                 "Bars are 95 % intervals over questions; the strip counts the answers.",
@@ -47,37 +49,37 @@ def reliability_chart(found: Agreement) -> Chart:
             "anchor": "start",
             "fontSize": 18,
             "subtitleFontSize": 12,
-            "subtitleColor": MUTED,
+            "subtitleColor": CHART_MUTED,
             "subtitlePadding": 6,
             "offset": 18,
         },
         "background": "#ffffff",
         "padding": 24,
         "spacing": 28,
-        "config": _CONFIG,
+        "config": _RELIABILITY_CONFIG,
         "hconcat": panels,
     }
 
 
-_CONFIG: Final = {
-    "font": FONT,
+_RELIABILITY_CONFIG: Final = {
+    "font": CHART_FONT,
     "view": {"stroke": None},
     "concat": {"spacing": 28},
-    "title": {"color": INK},
+    "title": {"color": CHART_INK},
     "axis": {
-        "labelColor": MUTED,
-        "titleColor": MUTED,
+        "labelColor": CHART_MUTED,
+        "titleColor": CHART_MUTED,
         "titleFontWeight": "normal",
         "titleFontSize": 12,
         "labelFontSize": 11,
-        "gridColor": BAND,
-        "domainColor": RULE,
-        "tickColor": RULE,
+        "gridColor": CHART_BAND,
+        "domainColor": CHART_RULE,
+        "tickColor": CHART_RULE,
     },
 }
 
 
-def _panel(mark: str, part: MarkAgreement) -> Chart:
+def _build_mark_panel(mark: str, part: MarkAgreement) -> ReliabilityChart:
     bins = [bin_ for bin_ in part.reliability or () if bin_.n]
     values = [
         {
@@ -94,53 +96,58 @@ def _panel(mark: str, part: MarkAgreement) -> Chart:
     return {
         "title": {
             "text": f"{mark.capitalize()} ≥ {PASS[mark]} of {SCALES[mark]}",
-            "subtitle": _caption(part),
+            "subtitle": _format_caption(part),
             "anchor": "start",
             "fontSize": 14,
             "subtitleFontSize": 12,
-            "subtitleColor": MUTED,
+            "subtitleColor": CHART_MUTED,
             "offset": 10,
         },
         "spacing": 6,
         "data": {"values": values},
-        "vconcat": [_curve(COLOURS[mark]), _strip(COLOURS[mark])],
+        "vconcat": [_build_curve(MARK_COLOURS[mark]), _build_strip(MARK_COLOURS[mark])],
     }
 
 
-def _caption(part: MarkAgreement) -> str:
+def _format_caption(part: MarkAgreement) -> str:
     figures = {"AUC": part.auc, "kappa": part.kappa, "Brier": part.brier}
     return " · ".join(f"{name} {value:.3f}" for name, value in figures.items() if value is not None)
 
 
-def _curve(colour: str) -> Chart:
+def _build_curve(colour: str) -> ReliabilityChart:
     dot = {"type": "point", "filled": True, "opacity": 1, "size": 55, "color": colour}
     return {
-        "width": _SIDE,
-        "height": _SIDE,
+        "width": _CURVE_SIDE,
+        "height": _CURVE_SIDE,
         "layer": [
             {
                 "data": {"values": [{"stated": 0, "observed": 0}, {"stated": 1, "observed": 1}]},
-                "mark": {"type": "line", "color": RULE, "strokeDash": [5, 4], "strokeWidth": 1.2},
-                "encoding": _at("observed"),
+                "mark": {
+                    "type": "line",
+                    "color": CHART_RULE,
+                    "strokeDash": [5, 4],
+                    "strokeWidth": 1.2,
+                },
+                "encoding": _encode_position("observed"),
             },
             {
                 "transform": [{"filter": "isValid(datum.low)"}],
                 "mark": {"type": "rule", "color": colour, "opacity": 0.45, "strokeWidth": 3},
-                "encoding": _at("low") | {"y2": {"field": "high"}},
+                "encoding": _encode_position("low") | {"y2": {"field": "high"}},
             },
             {
                 "mark": {"type": "line", "color": colour, "strokeWidth": 2},
-                "encoding": _at("observed"),
+                "encoding": _encode_position("observed"),
             },
             {
                 "mark": dot | {"stroke": "#ffffff", "strokeWidth": 1.2},
-                "encoding": _at("observed"),
+                "encoding": _encode_position("observed"),
             },
         ],
     }
 
 
-def _at(field: str) -> Chart:
+def _encode_position(field: str) -> ReliabilityChart:
     """A place on the curve's plane: what the judge said, against the share in this field."""
     share = {"type": "quantitative", "scale": {"domain": [0, 1], "nice": False}}
     return {
@@ -160,7 +167,7 @@ def _at(field: str) -> Chart:
 _TENTHS = (0, 0.2, 0.4, 0.6, 0.8, 1)
 
 
-def _strip(colour: str) -> Chart:
+def _build_strip(colour: str) -> ReliabilityChart:
     x = {
         "field": "start",
         "type": "quantitative",
@@ -179,8 +186,8 @@ def _strip(colour: str) -> Chart:
         "axis": None,
     }
     return {
-        "width": _SIDE,
-        "height": _STRIP,
+        "width": _CURVE_SIDE,
+        "height": _STRIP_HEIGHT,
         "layer": [
             {
                 "mark": {"type": "bar", "color": colour, "opacity": 0.3},
@@ -188,7 +195,7 @@ def _strip(colour: str) -> Chart:
             },
             {
                 "transform": [{"calculate": "(datum.start + datum.end) / 2", "as": "middle"}],
-                "mark": {"type": "text", "dy": -6, "fontSize": 9.5, "color": MUTED},
+                "mark": {"type": "text", "dy": -6, "fontSize": 9.5, "color": CHART_MUTED},
                 "encoding": {
                     "x": {**x, "field": "middle"},
                     "y": height,
@@ -199,8 +206,8 @@ def _strip(colour: str) -> Chart:
     }
 
 
-def _spoken(found: Agreement) -> str:
-    parts = [f"Reliability of {named(found.judge)}."]
+def _describe_reliability(found: Agreement) -> str:
+    parts = [f"Reliability of {format_judge(found.judge)}."]
     for mark, part in found.marks.items():
         points = ", ".join(
             f"{bin_.observed:.0%} of {bin_.n} at {bin_.probability:.0%}"
@@ -211,10 +218,10 @@ def _spoken(found: Agreement) -> str:
     return " ".join(parts)
 
 
-Kind = Literal["png", "svg", "pdf"]
+PictureKind = Literal["png", "svg", "pdf"]
 
 
-def kind_of(output: Path) -> Kind:
+def find_picture_kind(output: Path) -> PictureKind:
     """The kind of picture a file's name asks for; UsageError if it asks for none we can draw."""
     match output.suffix.lower():
         case ".png":
@@ -226,7 +233,7 @@ def kind_of(output: Path) -> Kind:
     raise UsageError(f"{output}: a picture ends in .png, .svg or .pdf")
 
 
-def drawn(chart: Mapping[str, object], kind: Kind) -> bytes:
+def draw_chart(chart: Mapping[str, object], kind: PictureKind) -> bytes:
     """The chart as the bytes of a picture."""
     import vl_convert
 

@@ -5,7 +5,7 @@ from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
 from recall_bench.errors import JudgeFault
 
 
-class Nobody:
+class NoJudge:
     """Stands where a plan names a judge and no answer is judged."""
 
     card = JudgeCard(name="nobody", version="1", computes=True)

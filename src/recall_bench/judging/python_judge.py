@@ -14,21 +14,21 @@ from typing import Protocol, runtime_checkable
 from recall_bench.core.question import Scenario
 from recall_bench.core.verdict import Exhibit, Judge, JudgeCard, Verdict
 from recall_bench.errors import BenchError, JudgeBusy, JudgeFault, UnreadableVerdict, UsageError
-from recall_bench.foreign_code import described, import_place, source_digest, split_target
-from recall_bench.judging.reply import read_marks, writable
-from recall_bench.models.daemon_thread import in_daemon_thread
+from recall_bench.foreign_code import describe_error, digest_source, import_target, split_target
+from recall_bench.judging.reply import escape_surrogates, parse_marks
+from recall_bench.models.daemon_thread import run_in_daemon_thread
 
-_USUAL_NAME = "judge"
+_DEFAULT_NAME = "judge"
 
-Grading = Callable[[Exhibit], object]
+JudgeFunction = Callable[[Exhibit], object]
 """Somebody's judge function, sync or async."""
 
 
 @runtime_checkable
-class _Grader(Protocol):
+class _JudgeObject(Protocol):
     """Somebody's judge object. It may also have `study` and `card`."""
 
-    judge: Grading
+    judge: JudgeFunction
 
 
 def load_judge(target: str, config: Mapping[str, object]) -> Judge:
@@ -38,21 +38,21 @@ def load_judge(target: str, config: Mapping[str, object]) -> Judge:
     a class or factory that makes one of these from the configuration. A file alone means its
     `judge`, or else its class `Judge`.
     """
-    place, name = _split(target)
-    module = import_place(place, f"judge {target}")
-    if name == _USUAL_NAME and not hasattr(module, name) and hasattr(module, "Judge"):
+    place, name = _split_judge_target(target)
+    module = import_target(place, f"judge {target}")
+    if name == _DEFAULT_NAME and not hasattr(module, name) and hasattr(module, "Judge"):
         name = "Judge"
     found = getattr(module, name, None)
     if found is None:
         raise UsageError(f"judge {target}: {place} has no {name!r}; define it or name another")
     if _is_factory(found, name):
-        found = _made(found, config, target)
+        found = _make_judge(found, config, target)
     elif config:
         raise UsageError(
             f"judge {target}: {name!r} takes no settings, so {min(config)!r} has no effect; "
             "remove it, or name a class or a factory that takes config"
         )
-    grading = found.judge if isinstance(found, _Grader) else found
+    grading = found.judge if isinstance(found, _JudgeObject) else found
     if not callable(grading):
         raise UsageError(
             f"judge {target}: {name!r} is {type(found).__name__}, neither a function nor an object "
@@ -61,7 +61,7 @@ def load_judge(target: str, config: Mapping[str, object]) -> Judge:
     study = getattr(found, "study", None)
     if inspect.iscoroutinefunction(study):
         raise UsageError(f"judge {target}: study must not be async; make it a plain function")
-    return PythonJudge(grading, _card(found, module, target, config), study)
+    return PythonJudge(grading, _make_card(found, module, target, config), study)
 
 
 class PythonJudge:
@@ -69,7 +69,7 @@ class PythonJudge:
 
     def __init__(
         self,
-        grading: Grading,
+        grading: JudgeFunction,
         card: JudgeCard,
         study: Callable[[Scenario], object] | None = None,
     ) -> None:
@@ -80,44 +80,46 @@ class PythonJudge:
     def study(self, scenario: Scenario) -> None:
         """Let the judge prepare, if it wants to."""
         if self._study is not None:
-            with _foreign(JudgeFault, f"judge {self.card.name} failed to study {scenario.id}"):
+            with _translate_errors(
+                JudgeFault, f"judge {self.card.name} failed to study {scenario.id}"
+            ):
                 self._study(scenario)
 
     async def judge(self, exhibit: Exhibit) -> Verdict:
         """Ask the judge, in a thread if it is not async, and read what it returns."""
-        with _foreign(JudgeFault, f"judge {self.card.name} failed"):
+        with _translate_errors(JudgeFault, f"judge {self.card.name} failed"):
             try:
-                returned = await self._returned(exhibit)
+                returned = await self._call(exhibit)
             except (ConnectionError, TimeoutError) as error:
                 raise JudgeBusy(
-                    f"judge {self.card.name} could not reach what it needs: {described(error)}"
+                    f"judge {self.card.name} could not reach what it needs: {describe_error(error)}"
                 ) from error
-        return _read(returned)
+        return _parse_result(returned)
 
-    async def _returned(self, exhibit: Exhibit) -> object:
+    async def _call(self, exhibit: Exhibit) -> object:
         if _is_async(self._grading):
             returned = self._grading(exhibit)
         else:
-            returned = await in_daemon_thread(partial(self._grading, exhibit))
+            returned = await run_in_daemon_thread(partial(self._grading, exhibit))
         return await returned if isinstance(returned, Awaitable) else returned
 
 
 @contextmanager
-def _foreign(fault: type[BenchError], problem: str) -> Iterator[None]:
+def _translate_errors(fault: type[BenchError], problem: str) -> Iterator[None]:
     """Run somebody else's code: whatever it raises becomes the fault."""
     try:
         yield
     except BenchError:
         raise
     except (Exception, SystemExit) as error:
-        raise fault(f"{problem}: {described(error)}") from error
+        raise fault(f"{problem}: {describe_error(error)}") from error
 
 
-def _read(returned: object) -> Verdict:
+def _parse_result(returned: object) -> Verdict:
     if isinstance(returned, Verdict):
-        return returned.but(reason=writable(returned.reason))
+        return returned.replace(reason=escape_surrogates(returned.reason))
     if isinstance(returned, Mapping):
-        return read_marks(returned)
+        return parse_marks(returned)
     text = repr(returned)
     raise UnreadableVerdict(
         f"the judge returned {text[:120]} ({type(returned).__name__}), "
@@ -125,9 +127,9 @@ def _read(returned: object) -> Verdict:
     )
 
 
-def _split(target: str) -> tuple[str, str]:
+def _split_judge_target(target: str) -> tuple[str, str]:
     place, name = split_target(target)
-    name = name or (_USUAL_NAME if place.endswith(".py") else "")
+    name = name or (_DEFAULT_NAME if place.endswith(".py") else "")
     if not place or not name.isidentifier():
         raise UsageError(
             f"judge {target!r} is neither file.py, file.py:name nor package.module:name"
@@ -138,13 +140,15 @@ def _split(target: str) -> tuple[str, str]:
 def _is_factory(found: object, name: str) -> bool:
     if inspect.isclass(found):
         return True
-    if not inspect.isfunction(found) or name == _USUAL_NAME:
+    if not inspect.isfunction(found) or name == _DEFAULT_NAME:
         return False
     parameters = list(inspect.signature(found).parameters)
     return not parameters or parameters[0] == "config"
 
 
-def _made(factory: Callable[..., object], config: Mapping[str, object], target: str) -> object:
+def _make_judge(
+    factory: Callable[..., object], config: Mapping[str, object], target: str
+) -> object:
     try:
         takes_config = bool(inspect.signature(factory).parameters)
     except ValueError:
@@ -153,11 +157,11 @@ def _made(factory: Callable[..., object], config: Mapping[str, object], target: 
         raise UsageError(
             f"judge {target} takes no settings, so {min(config)!r} has no effect; remove it"
         )
-    with _foreign(UsageError, f"judge {target} cannot be made"):
+    with _translate_errors(UsageError, f"judge {target} cannot be made"):
         return factory(config) if takes_config else factory()
 
 
-def _card(
+def _make_card(
     found: object, module: ModuleType, target: str, config: Mapping[str, object]
 ) -> JudgeCard:
     own = getattr(found, "card", None)
@@ -166,10 +170,10 @@ def _card(
     if own is not None:
         raise UsageError(f"judge {target}: its card is {type(own).__name__}, not a JudgeCard")
     settings = f" {sorted(config.items())!r}" if config else ""
-    return JudgeCard(name=target, version=(source_digest(module) or "undeclared") + settings)
+    return JudgeCard(name=target, version=(digest_source(module) or "undeclared") + settings)
 
 
-def _is_async(grading: Grading) -> bool:
+def _is_async(grading: JudgeFunction) -> bool:
     return inspect.iscoroutinefunction(grading) or inspect.iscoroutinefunction(
         getattr(grading, "__call__", None)  # noqa: B004
     )

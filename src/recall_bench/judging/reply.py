@@ -22,7 +22,7 @@ _REASON = ("reason", "reasoning")
 _FENCED = re.compile(r"```[\w-]*[ \t]*\r?\n?(?P<inside>.*?)\s*```", re.DOTALL)
 
 
-def read_reply(text: str) -> Verdict:
+def parse_reply(text: str) -> Verdict:
     """The verdict in a model's reply, read as the public harness reads it.
 
     A blank reply, which there is a content filter's refusal, is no points and grounded. A fence
@@ -30,65 +30,65 @@ def read_reply(text: str) -> Verdict:
     """
     if not text.strip():
         return Verdict.of(0, 0, 1)
-    found = _first_object(text.strip())
-    marks = {name: _rounded(found, name) for name in ("correctness", "completeness")}
-    grounded = _rounded(found, "hallucination")
+    found = _find_object(text.strip())
+    marks = {name: _round_mark(found, name) for name in ("correctness", "completeness")}
+    grounded = _round_mark(found, "hallucination")
     reasoning = found.get("reasoning")
-    return _verdict(
+    return _make_verdict(
         marks | {"grounded": grounded}, reasoning if isinstance(reasoning, str) else "", text
     )
 
 
-def read_strictly(text: str, keys: Collection[str] | None = None) -> Verdict:
+def parse_strict(text: str, keys: Collection[str] | None = None) -> Verdict:
     """The verdict that one bare JSON object spells; blanks around it are all that is forgiven.
 
     Where the judge was told which keys to use, it has to use exactly those.
     """
     try:
-        found = _parse(text, unique_keys=True)
+        found = _parse_json(text, unique_keys=True)
     except ValueError as error:
-        raise UnreadableVerdict(f"the judge's reply is not one JSON object: {_shown(text)}") from (
-            error
-        )
+        raise UnreadableVerdict(
+            f"the judge's reply is not one JSON object: {_quote_value(text)}"
+        ) from (error)
     if not isinstance(found, dict):
-        raise UnreadableVerdict(f"the judge's reply is not one JSON object: {_shown(text)}")
+        raise UnreadableVerdict(f"the judge's reply is not one JSON object: {_quote_value(text)}")
     if keys is not None and found.keys() != set(keys):
         raise UnreadableVerdict(
-            f"a verdict has exactly the keys {', '.join(keys)}; the judge gave {_shown(found)}"
+            f"a verdict has exactly the keys {', '.join(keys)}; the judge gave {_quote_value(found)}"
         )
-    return read_marks(found)
+    return parse_marks(found)
 
 
-def read_marks(found: Mapping[str, object]) -> Verdict:
+def parse_marks(found: Mapping[str, object]) -> Verdict:
     """The verdict of a mapping with exactly the three marks and perhaps a reason."""
     third = [name for name in _GROUNDED if name in found]
     unknown = set(found) - {"correctness", "completeness", *_GROUNDED, *_REASON}
     if unknown or len(third) != 1 or not {"correctness", "completeness"} <= set(found):
         raise UnreadableVerdict(
             "a verdict has correctness, completeness and either grounded or hallucination, and may "
-            f"have a reason; the judge gave {_shown(found)}"
+            f"have a reason; the judge gave {_quote_value(found)}"
         )
     names = {"correctness": "correctness", "completeness": "completeness", "grounded": third[0]}
-    marks = {mark: _whole(found, key) for mark, key in names.items()}
+    marks = {mark: _parse_whole_mark(found, key) for mark, key in names.items()}
     reasons = [found[key] for key in _REASON if found.get(key) is not None]
     if len(reasons) > 1 or not all(isinstance(reason, str) for reason in reasons):
-        raise UnreadableVerdict(f"a reason is one text; the judge gave {_shown(found)}")
-    return _verdict(marks, str(reasons[0]) if reasons else "", found)
+        raise UnreadableVerdict(f"a reason is one text; the judge gave {_quote_value(found)}")
+    return _make_verdict(marks, str(reasons[0]) if reasons else "", found)
 
 
-def _first_object(text: str) -> dict[str, object]:
+def _find_object(text: str) -> dict[str, object]:
     fenced = _FENCED.fullmatch(text)
-    for candidate in (fenced["inside"] if fenced else text, _braced(text)):
+    for candidate in (fenced["inside"] if fenced else text, _find_braces(text)):
         try:
-            found = _parse(candidate)
+            found = _parse_json(candidate)
         except ValueError:
             continue
         if isinstance(found, dict):
             return found
-    raise UnreadableVerdict(f"there is no JSON object in the judge's reply: {_shown(text)}")
+    raise UnreadableVerdict(f"there is no JSON object in the judge's reply: {_quote_value(text)}")
 
 
-def _braced(text: str) -> str:
+def _find_braces(text: str) -> str:
     """From the first brace to the one that closes it; empty if none does."""
     start = text.find("{")
     depth, in_string, escaped = 0, False, False
@@ -105,54 +105,56 @@ def _braced(text: str) -> str:
     return ""
 
 
-def _parse(text: str, *, unique_keys: bool = False) -> object:
+def _parse_json(text: str, *, unique_keys: bool = False) -> object:
     """The JSON value; ValueError for anything else, and for what JSON does not have."""
 
-    def refuse(constant: str) -> NoReturn:
+    def reject(constant: str) -> NoReturn:
         raise ValueError(f"{constant} is not JSON")
 
-    def paired(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    def collect(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)
         if unique_keys and len(found) != len(pairs):
             raise ValueError("a key occurs twice")
         return found
 
     try:
-        return json.loads(text, parse_constant=refuse, object_pairs_hook=paired)
+        return json.loads(text, parse_constant=reject, object_pairs_hook=collect)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
 
-def _rounded(found: dict[str, object], name: str) -> int:
+def _round_mark(found: dict[str, object], name: str) -> int:
     value = found.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        raise UnreadableVerdict(f"{name} must be a number; the judge gave {_shown(value)}")
+        raise UnreadableVerdict(f"{name} must be a number; the judge gave {_quote_value(value)}")
     return floor(value + 0.5)
 
 
-def _whole(found: Mapping[str, object], name: str) -> int:
+def _parse_whole_mark(found: Mapping[str, object], name: str) -> int:
     value = found[name]
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise UnreadableVerdict(f"{name} must be a whole number; the judge gave {_shown(value)}")
+        raise UnreadableVerdict(
+            f"{name} must be a whole number; the judge gave {_quote_value(value)}"
+        )
     return int(value)
 
 
-def _verdict(marks: dict[str, int], reason: str, source: object) -> Verdict:
+def _make_verdict(marks: dict[str, int], reason: str, source: object) -> Verdict:
     for name, points in marks.items():
         if not 0 <= points <= SCALES[name]:
             raise UnreadableVerdict(
-                f"{name} goes from 0 to {SCALES[name]}; the judge gave {_shown(source)}"
+                f"{name} goes from 0 to {SCALES[name]}; the judge gave {_quote_value(source)}"
             )
-    return Verdict(marks=marks, reason=writable(reason))
+    return Verdict(marks=marks, reason=escape_surrogates(reason))
 
 
-def writable(text: str) -> str:
+def escape_surrogates(text: str) -> str:
     """The text as UTF-8 can carry it: half a surrogate pair, which JSON can spell, is escaped."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _shown(value: object) -> str:
+def _quote_value(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 120 else f"{text[:117]}..."

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 
 from recall_bench.core.question import Disclosure
-from recall_bench.datasets.days import spelled
-from recall_bench.lint.asked import Asked
-from recall_bench.lint.atoms import DATE, MONEY, NAME, NUMBER, PERCENT, QUOTE, Atom
-from recall_bench.lint.corpus import Corpus
+from recall_bench.datasets.days import format_days
+from recall_bench.lint.asked import LintQuestion
+from recall_bench.lint.atoms import DATE, MONEY, NAME, NUMBER, PERCENT, QUOTE, TextValue
+from recall_bench.lint.corpus import LintCorpus
 from recall_bench.lint.finding import Lint, Remark, Severity
-from recall_bench.lint.words import stems, words
+from recall_bench.lint.words import collect_stems, split_words
 
 INFERRED = frozenset({"temporal-reasoning", "synthesis", "cross-reference"})
 """Categories whose amounts may be counted or added up, so that no day need state them."""
@@ -26,26 +26,28 @@ _REACH = 14
 """How many days from a log a weekday in it may mean."""
 
 
-def telling_days(corpus: Corpus, asked: Asked) -> set[int]:
+def find_telling_days(corpus: LintCorpus, asked: LintQuestion) -> set[int]:
     """The days that state every exact value of the answer, and about the same matter."""
     if not asked.exact:
         return set()
-    return set.intersection(*(_days_about(corpus, asked, atom) for atom in asked.exact))
+    return set.intersection(*(_find_days_about(corpus, asked, atom) for atom in asked.exact))
 
 
-def _days_about(corpus: Corpus, asked: Asked, atom: Atom) -> set[int]:
+def _find_days_about(corpus: LintCorpus, asked: LintQuestion, atom: TextValue) -> set[int]:
     if atom.kind == QUOTE:
-        return corpus.index.days(atom)
+        return corpus.index.find_days(atom)
     least = min(_SAME_MATTER, len(asked.topics))
     about = asked.topics
-    return {said.day for said in corpus.index.said(atom) if len(said.topics & about) >= least}
+    return {
+        said.day for said in corpus.index.find_mentions(atom) if len(said.topics & about) >= least
+    }
 
 
-def _missing(corpus: Corpus, asked: Asked) -> tuple[list[Atom], int]:
+def _find_missing(corpus: LintCorpus, asked: LintQuestion) -> tuple[list[TextValue], int]:
     """The atoms of an answer that no relevant day holds, and how many were looked for."""
     if asked.item.truth.disclosure is Disclosure.REFUSE:
         return [], 0
-    own = set(words(corpus.persona.name)) if corpus.persona else set()
+    own = set(split_words(corpus.persona.name)) if corpus.persona else set()
     checked = [
         atom
         for atom in asked.atoms
@@ -56,19 +58,19 @@ def _missing(corpus: Corpus, asked: Asked) -> tuple[list[Atom], int]:
     absent = [
         atom
         for atom in checked
-        if relevant.isdisjoint(corpus.index.loose_days(atom))
-        and not any(_leads_to(corpus, day, atom) for day in asked.days)
+        if relevant.isdisjoint(corpus.index.find_loose_days(atom))
+        and not any(_is_derivable(corpus, day, atom) for day in asked.days)
     ]
     return absent, len(checked)
 
 
-def _leads_to(corpus: Corpus, day: int, atom: Atom) -> bool:
+def _is_derivable(corpus: LintCorpus, day: int, atom: TextValue) -> bool:
     """Whether a date is the day's own, or one its log gives by weekday or as tomorrow."""
     if atom.kind != DATE:
         return False
-    said = set(words(corpus.by_number[day].text))
-    for own in {corpus.date_of(day), corpus.text_dates[day]}:
-        meant = _dated(atom, own)
+    said = set(split_words(corpus.by_number[day].text))
+    for own in {corpus.find_date(day), corpus.text_dates[day]}:
+        meant = _parse_date(atom, own)
         if meant is None:
             continue
         gap = (meant - own).days
@@ -78,7 +80,7 @@ def _leads_to(corpus: Corpus, day: int, atom: Atom) -> bool:
     return False
 
 
-def _dated(atom: Atom, near: date) -> date | None:
+def _parse_date(atom: TextValue, near: date) -> date | None:
     year = atom.value if atom.value != atom.core else f"{near.year}-{atom.core}"
     try:
         return date.fromisoformat(year)
@@ -86,102 +88,102 @@ def _dated(atom: Atom, near: date) -> date | None:
         return None
 
 
-def _unsupported(corpus: Corpus) -> Iterator[Remark]:
+def _check_support(corpus: LintCorpus) -> Iterator[Remark]:
     for asked in corpus.questions:
-        absent, looked_for = _missing(corpus, asked)
+        absent, looked_for = _find_missing(corpus, asked)
         if absent and len(absent) == looked_for:
-            yield corpus.of_question(
+            yield corpus.note_question(
                 asked,
-                f"nothing on {spelled(asked.days)} states {_shown(absent)}, which is the answer; "
+                f"nothing on {format_days(asked.days)} states {_format_values(absent)}, which is the answer; "
                 "correct the answer or relevant_days",
             )
 
 
-def _partly_unsupported(corpus: Corpus) -> Iterator[Remark]:
+def _check_full_support(corpus: LintCorpus) -> Iterator[Remark]:
     for asked in corpus.questions:
-        absent, looked_for = _missing(corpus, asked)
+        absent, looked_for = _find_missing(corpus, asked)
         if absent and len(absent) < looked_for:
-            yield corpus.of_question(
+            yield corpus.note_question(
                 asked,
-                f"nothing on {spelled(asked.days)} states {_shown(absent)}, a part of the answer; "
+                f"nothing on {format_days(asked.days)} states {_format_values(absent)}, a part of the answer; "
                 "leave it out, or add the day that states it",
             )
 
 
-def _known_early(corpus: Corpus) -> Iterator[Remark]:
+def _check_early_answers(corpus: LintCorpus) -> Iterator[Remark]:
     for asked in corpus.questions:
-        before = sorted(day for day in telling_days(corpus, asked) if day < asked.days[0])
+        before = sorted(day for day in find_telling_days(corpus, asked) if day < asked.days[0])
         if before:
-            yield corpus.of_question(
+            yield corpus.note_question(
                 asked,
-                f"{_shown(asked.exact)} is stated on {_brief(before)} already, before the first "
+                f"{_format_values(asked.exact)} is stated on {_format_day_list(before)} already, before the first "
                 f"relevant day {asked.days[0]}; list the day that states it first",
             )
 
 
-def _elsewhere(corpus: Corpus) -> Iterator[Remark]:
+def _check_elsewhere(corpus: LintCorpus) -> Iterator[Remark]:
     for asked in corpus.questions:
-        others = telling_days(corpus, asked) - set(asked.days)
+        others = find_telling_days(corpus, asked) - set(asked.days)
         if len(others) >= _EVERYWHERE:
-            yield corpus.of_question(
+            yield corpus.note_question(
                 asked,
-                f"{_shown(asked.exact)} is stated on {len(others)} days that are not relevant "
+                f"{_format_values(asked.exact)} is stated on {len(others)} days that are not relevant "
                 "days; ask for something said less often, or list them",
             )
 
 
-def _in_question(corpus: Corpus) -> Iterator[Remark]:
+def _check_giveaway(corpus: LintCorpus) -> Iterator[Remark]:
     for asked in corpus.questions:
-        if asked.denies or asked.affirms or _CHOICE.intersection(words(asked.item.text)):
+        if asked.denies or asked.affirms or _CHOICE.intersection(split_words(asked.item.text)):
             continue
-        answer = stems(asked.reference)
+        answer = collect_stems(asked.reference)
         if answer and answer <= asked.stems:
-            yield corpus.of_question(
+            yield corpus.note_question(
                 asked, "every word of the answer is in the question; ask without giving it away"
             )
 
 
-def _shown(several: Iterable[Atom]) -> str:
+def _format_values(several: Iterable[TextValue]) -> str:
     names = list(dict.fromkeys(atom.shown for atom in several))
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _brief(days: list[int]) -> str:
-    return spelled(days) if len(days) <= 3 else f"{len(days)} days from day {days[0]} on"
+def _format_day_list(days: list[int]) -> str:
+    return format_days(days) if len(days) <= 3 else f"{len(days)} days from day {days[0]} on"
 
 
-LINTS = (
+ANSWER_LINTS = (
     Lint(
         code="answer-unsupported",
         severity=Severity.ERROR,
         summary="The relevant days state at least one value, name or quotation of the answer.",
-        check=_unsupported,
+        check=_check_support,
     ),
     Lint(
         code="answer-partly-unsupported",
         severity=Severity.WARNING,
         summary="The relevant days state every value, name and quotation of the answer; amounts "
         "of categories that may count or add up are not looked for.",
-        check=_partly_unsupported,
+        check=_check_full_support,
     ),
     Lint(
         code="answer-known-early",
         severity=Severity.WARNING,
         summary="No day before the first relevant one states the answer's values on the same "
         "matter, so what is asked is learned when the file says.",
-        check=_known_early,
+        check=_check_early_answers,
     ),
     Lint(
         code="answer-elsewhere",
         severity=Severity.NOTE,
         summary=f"Fewer than {_EVERYWHERE} other days state the answer's values, so that finding "
         "the relevant days matters.",
-        check=_elsewhere,
+        check=_check_elsewhere,
     ),
     Lint(
         code="answer-in-question",
         severity=Severity.WARNING,
         summary="The question does not hold its own answer.",
-        check=_in_question,
+        check=_check_giveaway,
     ),
 )

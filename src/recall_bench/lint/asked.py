@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from recall_bench.core.question import PRINCIPAL, Item
-from recall_bench.lint.atoms import Atom, atoms, without
-from recall_bench.lint.words import stems, topics
+from recall_bench.lint.atoms import TextValue, exclude_known, find_claims
+from recall_bench.lint.words import collect_stems, collect_topics
 
 _DENIAL = re.compile(
     r"\W*(?:no|none|not|never|nothing|neither|nobody|nowhere|nor)\b", re.IGNORECASE
@@ -16,7 +16,7 @@ _YES = re.compile(r"\W*yes\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Asked:
+class LintQuestion:
     """One question, its place in the file, and the keys beyond the public format."""
 
     item: Item
@@ -63,25 +63,25 @@ class Asked:
     @cached_property
     def stems(self) -> frozenset[str]:
         """The stems of the question's words with content."""
-        return stems(self.item.text)
+        return collect_stems(self.item.text)
 
     @cached_property
     def topics(self) -> frozenset[str]:
         """What the question is about."""
-        return topics(self.item.text)
+        return collect_topics(self.item.text)
 
     @cached_property
-    def atoms(self) -> tuple[Atom, ...]:
+    def atoms(self) -> tuple[TextValue, ...]:
         """What its answer must hold and the question does not give away."""
-        demanded = "; ".join(self.listed("atoms"))
-        return without(atoms(demanded or self.reference), self.item.text)
+        demanded = "; ".join(self.list_texts("atoms"))
+        return exclude_known(find_claims(demanded or self.reference), self.item.text)
 
     @cached_property
-    def exact(self) -> tuple[Atom, ...]:
+    def exact(self) -> tuple[TextValue, ...]:
         """Those of its atoms that are not met by chance."""
         return tuple(atom for atom in self.atoms if atom.is_exact)
 
-    def listed(self, key: str) -> tuple[str, ...]:
+    def list_texts(self, key: str) -> tuple[str, ...]:
         """The texts an extra key lists; none where it is absent or something else."""
         value = self.extra.get(key)
         return (
@@ -90,7 +90,7 @@ class Asked:
             else ()
         )
 
-    def is_open_with(self, other: "Asked") -> bool:
+    def is_open_with(self, other: "LintQuestion") -> bool:
         """Whether there is a day on which both may be asked."""
         ends = [end for a in (self, other) if (end := a.item.known_until) is not None]
         return max(self.opens, other.opens) <= min(ends, default=max(self.opens, other.opens))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from recall_bench.lint.words import CALENDAR, EMPTY, plain, words
+from recall_bench.lint.words import CALENDAR_WORDS, STOPWORDS, normalise_text, split_words
 
 MONEY, PERCENT, NUMBER, DATE, TIME = "money", "percent", "number", "date", "time"
 CODE, QUOTE, NAME = "code", "quotation", "name"
@@ -55,11 +55,11 @@ _DENIED = re.compile(
     r"\s(?:(?:at|on|by|for|in|to|the|a|an|about|around|from)\s){0,2}$",
     re.IGNORECASE,
 )
-_NOT_NAMES = CALENDAR | frozenset("am pm inc ltd llc corp co mr mrs ms dr".split())
+_NOT_NAMES = CALENDAR_WORDS | frozenset("am pm inc ltd llc corp co mr mrs ms dr".split())
 _DISTINCT_CODE = 4
 
 
-class Atom(NamedTuple):
+class TextValue(NamedTuple):
     """One atom."""
 
     kind: str
@@ -78,41 +78,41 @@ class Atom(NamedTuple):
     @property
     def words(self) -> tuple[str, ...]:
         """The words of a name or a quotation."""
-        return tuple(word for word in words(self.value) if word not in _NOT_NAMES)
+        return tuple(word for word in split_words(self.value) if word not in _NOT_NAMES)
 
 
-def values(text: str) -> Iterator[Atom]:
+def find_values(text: str) -> Iterator[TextValue]:
     """The amounts, dates, times and codes of a plain text, in order, repeats included."""
-    return map(_value, _VALUES.finditer(text))
+    return map(_read_value, _VALUES.finditer(text))
 
 
-def placed_values(text: str) -> Iterator[tuple[int, int, Atom]]:
+def locate_values(text: str) -> Iterator[tuple[int, int, TextValue]]:
     """The same, each with where it starts and ends."""
-    return ((match.start(), match.end(), _value(match)) for match in _VALUES.finditer(text))
+    return ((match.start(), match.end(), _read_value(match)) for match in _VALUES.finditer(text))
 
 
-def without_values(text: str) -> str:
+def remove_values(text: str) -> str:
     """The text less its amounts with their units, dates, times and codes."""
-    return _VALUES.sub(" ", plain(text))
+    return _VALUES.sub(" ", normalise_text(text))
 
 
-def atoms(text: str) -> tuple[Atom, ...]:
+def find_claims(text: str) -> tuple[TextValue, ...]:
     """Every atom that a text claims, each once; values named only to be denied are not claimed.
 
     A whole number below 100 counts only if the thing counted follows.
     """
-    level = plain(text)
-    found: dict[tuple[str, str], Atom] = {}
-    for atom in (*_claimed_values(level), *_quotations(level), *_names(level)):
+    level = normalise_text(text)
+    found: dict[tuple[str, str], TextValue] = {}
+    for atom in (*_find_claimed_values(level), *_find_quotations(level), *_find_names(level)):
         found.setdefault((atom.kind, atom.value), atom)
     return tuple(found.values())
 
 
-def without(found: Iterable[Atom], given: str) -> tuple[Atom, ...]:
+def exclude_known(found: Iterable[TextValue], given: str) -> tuple[TextValue, ...]:
     """Those atoms that another text does not give away, as a question may its answer."""
-    level = plain(given)
-    cores = {(atom.kind, atom.core) for atom in values(level)}
-    said = set(words(level))
+    level = normalise_text(given)
+    cores = {(atom.kind, atom.core) for atom in find_values(level)}
+    said = set(split_words(level))
     return tuple(
         atom
         for atom in found
@@ -121,106 +121,108 @@ def without(found: Iterable[Atom], given: str) -> tuple[Atom, ...]:
     )
 
 
-def _claimed_values(text: str) -> Iterator[Atom]:
+def _find_claimed_values(text: str) -> Iterator[TextValue]:
     for match in _VALUES.finditer(text):
         if _DENIED.search(text, max(0, match.start() - 32), match.start()):
             continue
-        atom = _value(match)
+        atom = _read_value(match)
         if atom.kind != NUMBER or _is_telling(atom):
             yield atom
 
 
-def _is_telling(number: Atom) -> bool:
+def _is_telling(number: TextValue) -> bool:
     if number.value != number.core:
         return True
     is_year = re.fullmatch(r"(?:19|20)\d\d", number.core) is not None
     return not is_year and (len(number.core) > 2)
 
 
-def _quotations(text: str) -> Iterator[Atom]:
+def _find_quotations(text: str) -> Iterator[TextValue]:
     for match in _QUOTED.finditer(text):
         shown = (match[1] or match[2]).strip().rstrip(".,;:!?")
         value = " ".join(shown.lower().split())
-        if words(value):
-            yield Atom(QUOTE, value, value, shown)
+        if split_words(value):
+            yield TextValue(QUOTE, value, value, shown)
 
 
-def _names(text: str) -> Iterator[Atom]:
+def _find_names(text: str) -> Iterator[TextValue]:
     """Rows of capitalised words; a single one that opens a sentence is no name for that."""
     bare = _QUOTED.sub(lambda match: " " * len(match[0]), text)
-    everything = words(text)
+    everything = split_words(text)
     for match in _CAPITALS.finditer(bare):
         kept = [
             word
-            for word in words(match[0].removesuffix("'s"))
-            if word not in EMPTY and word not in _NOT_NAMES and len(word) > 1
+            for word in split_words(match[0].removesuffix("'s"))
+            if word not in STOPWORDS and word not in _NOT_NAMES and len(word) > 1
         ]
         opens = _OPENING.search(bare, max(0, match.start() - 8), match.start()) is not None
         if not kept or any(char.isdigit() for word in kept for char in word):
             continue
         if len(kept) > 1 or not opens or kept == everything or match[0].endswith("'s"):
             value = " ".join(kept)
-            yield Atom(NAME, value, value, match[0].removesuffix("'s"))
+            yield TextValue(NAME, value, value, match[0].removesuffix("'s"))
 
 
-def _value(match: re.Match[str]) -> Atom:
+def _read_value(match: re.Match[str]) -> TextValue:
     reader = str(match.lastgroup)
     found = _READERS[reader](match.groups()[match.re.groupindex[reader] :])
     return found._replace(shown=match[0])
 
 
-def _date(year: str | None, month: int, day: int) -> Atom:
+def _make_date(year: str | None, month: int, day: int) -> TextValue:
     core = f"{month:02}-{day:02}"
-    return Atom(DATE, f"{year}-{core}" if year else core, core, "")
+    return TextValue(DATE, f"{year}-{core}" if year else core, core, "")
 
 
-def _month(name: str) -> int:
+def _parse_month(name: str) -> int:
     return _MONTHS.index(name[:3].lower()) + 1
 
 
-def _clock(hour: str, minute: str, half: str | None) -> Atom:
+def _make_time(hour: str, minute: str, half: str | None) -> TextValue:
     hours = int(hour)
     core = f"{hours % 12}:{minute}"
     if half is None and (hours > 12 or hour.startswith("0")):
         half = "p" if hours > 12 else "a"
-    return Atom(TIME, f"{core}{half.lower()}" if half else core, core, "")
+    return TextValue(TIME, f"{core}{half.lower()}" if half else core, core, "")
 
 
-def _scaled(number: str, scale: str | None) -> str:
+def _scale_number(number: str, scale: str | None) -> str:
     factor = _FACTORS[scale.strip()[0].lower()] if scale else 1.0
     return f"{float(number.replace(',', '')) * factor:.12g}"
 
 
-def _money(sign: str, amount: str) -> Atom:
-    return Atom(MONEY, f"{_CURRENCY.get(sign, sign)} {amount}", amount, "")
+def _make_money(sign: str, amount: str) -> TextValue:
+    return TextValue(MONEY, f"{_CURRENCY.get(sign, sign)} {amount}", amount, "")
 
 
-def _number(digits: str, scale: str | None, unit: str | None) -> Atom:
-    amount = _scaled(digits, scale)
+def _make_number(digits: str, scale: str | None, unit: str | None) -> TextValue:
+    amount = _scale_number(digits, scale)
     name = unit.lower() if unit else ""
     if len(name) > 3 and name.endswith("s"):
         name = name[:-1]
     if name in _COINS:
-        return _money(_COINS[name], amount)
-    if not name or name in EMPTY or name in CALENDAR:
-        return Atom(NUMBER, amount, amount, "")
-    return Atom(NUMBER, f"{amount} {name}", amount, "")
+        return _make_money(_COINS[name], amount)
+    if not name or name in STOPWORDS or name in CALENDAR_WORDS:
+        return TextValue(NUMBER, amount, amount, "")
+    return TextValue(NUMBER, f"{amount} {name}", amount, "")
 
 
-def _code(groups: tuple[str, ...]) -> Atom:
+def _make_code(groups: tuple[str, ...]) -> TextValue:
     name = groups[0].lower().rstrip("-_")
-    return Atom(CODE, name, name, "")
+    return TextValue(CODE, name, name, "")
 
 
-_READERS: dict[str, Callable[[tuple[str, ...]], Atom]] = {
-    "iso": lambda g: _date(g[0], int(g[1]), int(g[2])),
-    "day_month": lambda g: _date(g[2], _month(g[1]), int(g[0])),
-    "month_day": lambda g: _date(g[2], _month(g[0]), int(g[1])),
-    "clock": lambda g: _clock(g[0], g[1], g[2]),
-    "oclock": lambda g: _clock(g[0], "00", g[1]),
-    "percent": lambda g: Atom(PERCENT, f"{_scaled(g[0], None)} %", _scaled(g[0], None), ""),
-    "number": lambda g: _number(g[0], g[1], g[2]),
-    "serial": _code,
-    "money": lambda g: _money(g[0], _scaled(g[1], g[2] or g[3])),
-    "code": _code,
+_READERS: dict[str, Callable[[tuple[str, ...]], TextValue]] = {
+    "iso": lambda g: _make_date(g[0], int(g[1]), int(g[2])),
+    "day_month": lambda g: _make_date(g[2], _parse_month(g[1]), int(g[0])),
+    "month_day": lambda g: _make_date(g[2], _parse_month(g[0]), int(g[1])),
+    "clock": lambda g: _make_time(g[0], g[1], g[2]),
+    "oclock": lambda g: _make_time(g[0], "00", g[1]),
+    "percent": lambda g: TextValue(
+        PERCENT, f"{_scale_number(g[0], None)} %", _scale_number(g[0], None), ""
+    ),
+    "number": lambda g: _make_number(g[0], g[1], g[2]),
+    "serial": _make_code,
+    "money": lambda g: _make_money(g[0], _scale_number(g[1], g[2] or g[3])),
+    "code": _make_code,
 }

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from recall_bench.datasets.fields import nearest
+from recall_bench.datasets.fields import find_nearest
 from recall_bench.errors import UsageError
 from recall_bench.lint import (
     answers,
@@ -20,28 +20,28 @@ from recall_bench.lint import (
 from recall_bench.lint.finding import Lint
 
 LINTS: tuple[Lint, ...] = (
-    *files.LINTS,
-    *answers.LINTS,
-    *evidence.LINTS,
-    *corrections.LINTS,
-    *wording.LINTS,
-    *dates.LINTS,
-    *duplicates.LINTS,
-    *boundary.LINTS,
-    *negatives.LINTS,
-    *history.LINTS,
-    *balance.LINTS,
+    *files.FILE_LINTS,
+    *answers.ANSWER_LINTS,
+    *evidence.EVIDENCE_LINTS,
+    *corrections.CORRECTION_LINTS,
+    *wording.WORDING_LINTS,
+    *dates.DATE_LINTS,
+    *duplicates.DUPLICATE_LINTS,
+    *boundary.BOUNDARY_LINTS,
+    *negatives.NEGATIVE_LINTS,
+    *history.HISTORY_LINTS,
+    *balance.BALANCE_LINTS,
 )
 """In the order they are reported."""
 
 
-def choose(only: Collection[str] = (), skip: Collection[str] = ()) -> tuple[Lint, ...]:
+def choose_lints(only: Collection[str] = (), skip: Collection[str] = ()) -> tuple[Lint, ...]:
     """The lints of these codes, or all, without those to be skipped."""
     known = {lint.code for lint in LINTS}
     for flag, codes in (("--only", only), ("--skip", skip)):
         for code in codes:
             if code not in known:
-                near = nearest(code, sorted(known))
+                near = find_nearest(code, sorted(known))
                 hint = f"did you mean {near}?" if near else f"there are {', '.join(sorted(known))}"
                 raise UsageError(f"{flag}: there is no lint {code!r}; {hint}")
     return tuple(

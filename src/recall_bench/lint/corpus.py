@@ -11,21 +11,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeGuard
 
-from recall_bench.core.history import story_day
+from recall_bench.core.history import compute_story_date
 from recall_bench.core.question import CATEGORIES
-from recall_bench.datasets.calendar import CalendarAudit, audit_calendar, day_in_text
+from recall_bench.datasets.calendar import CalendarAudit, audit_calendar, find_text_date
 from recall_bench.datasets.days import list_days
 from recall_bench.datasets.identity import Persona, Session, parse_persona
 from recall_bench.datasets.layout import Layout
-from recall_bench.datasets.persona import Inspection, inspect
+from recall_bench.datasets.persona import Inspection, inspect_persona
 from recall_bench.datasets.questions import parse_questions
 from recall_bench.datasets.story import EPOCH, Arc, Story, parse_story
 from recall_bench.errors import BenchError, Malformed
-from recall_bench.lint.asked import Asked
-from recall_bench.lint.atoms import QUOTE, Atom, atoms
-from recall_bench.lint.day import Day
+from recall_bench.lint.asked import LintQuestion
+from recall_bench.lint.atoms import QUOTE, TextValue, find_claims
+from recall_bench.lint.day import DayLog
 from recall_bench.lint.finding import Remark
-from recall_bench.lint.index import Index
+from recall_bench.lint.index import ValueIndex
 from recall_bench.yaml12 import Document, read_document
 
 _OF_THE_DAYS = ("by_number", "calendar", "text_dates", "participants", "isolated", "index")
@@ -33,7 +33,7 @@ _OF_THE_DAYS = ("by_number", "calendar", "text_dates", "participants", "isolated
 
 
 @dataclass(frozen=True)
-class Corpus:
+class LintCorpus:
     """A story, its days and its questions."""
 
     layout: Layout
@@ -41,12 +41,12 @@ class Corpus:
     persona: Persona | None
     story: Story | None
     arc_lines: Mapping[str, int]
-    days: tuple[Day, ...]
-    questions: tuple[Asked, ...]
+    days: tuple[DayLog, ...]
+    questions: tuple[LintQuestion, ...]
     is_indexed_whole: bool = False
     """Whether the index knows all that the days say, and not only what these questions need."""
 
-    def asking(self, questions: Iterable[Asked]) -> "Corpus":
+    def replace_questions(self, questions: Iterable[LintQuestion]) -> "LintCorpus":
         """The same story with other questions; its days, indexed whole, are not read again."""
         other = replace(self, questions=tuple(questions), is_indexed_whole=True)
         if self.is_indexed_whole:
@@ -54,7 +54,7 @@ class Corpus:
         return other
 
     @cached_property
-    def by_number(self) -> dict[int, Day]:
+    def by_number(self) -> dict[int, DayLog]:
         """The days by story day."""
         return {day.number: day for day in self.days}
 
@@ -63,7 +63,7 @@ class Corpus:
         """How the dates in the text compare with the story's; None without days."""
         if not self.days:
             return None
-        own = [day_in_text(day.text) for day in self.days]
+        own = [find_text_date(day.text) for day in self.days]
         return audit_calendar([day.number for day in self.days], self.epoch, own)
 
     @property
@@ -71,9 +71,9 @@ class Corpus:
         """The calendar date of day 1."""
         return self.story.epoch if self.story else EPOCH
 
-    def date_of(self, day: int) -> date:
+    def find_date(self, day: int) -> date:
         """The date the story gives a day."""
-        return story_day(self.epoch, day).date()
+        return compute_story_date(self.epoch, day).date()
 
     @cached_property
     def text_dates(self) -> dict[int, date]:
@@ -100,25 +100,25 @@ class Corpus:
         return {session.id: frozenset(session.participants) for session in self.sessions}
 
     @cached_property
-    def by_category(self) -> dict[str, list[Asked]]:
+    def by_category(self) -> dict[str, list[LintQuestion]]:
         """The questions of each category, in the usual order; empty ones too."""
-        found: dict[str, list[Asked]] = {category: [] for category in CATEGORIES}
+        found: dict[str, list[LintQuestion]] = {category: [] for category in CATEGORIES}
         for asked in self.questions:
             found[asked.category].append(asked)
         return found
 
     @cached_property
-    def index(self) -> Index:
+    def index(self) -> ValueIndex:
         """Where the days say what answers, corrections and canaries hold."""
-        return Index(self.days, None if self.is_indexed_whole else self._wanted())
+        return ValueIndex(self.days, None if self.is_indexed_whole else self._collect_values())
 
-    def _wanted(self) -> Iterator[Atom]:
+    def _collect_values(self) -> Iterator[TextValue]:
         for asked in self.questions:
             yield from asked.atoms
-            yield from (canary(text) for text in asked.listed("canaries"))
+            yield from (make_canary(text) for text in asked.list_texts("canaries"))
         for arc in self.story.arcs if self.story else ():
-            yield from atoms(arc.wrong_belief or "")
-            yield from atoms(arc.corrected_belief or "")
+            yield from find_claims(arc.wrong_belief or "")
+            yield from find_claims(arc.corrected_belief or "")
 
     @property
     def days_name(self) -> str:
@@ -130,75 +130,75 @@ class Corpus:
         """The file of the questions, as remarks show it."""
         return self.layout.name(self.layout.questions_file)
 
-    def of_question(self, asked: Asked, message: str) -> Remark:
+    def note_question(self, asked: LintQuestion, message: str) -> Remark:
         """A remark on one question."""
         return Remark(
             message=message, file=self.questions_name, line=asked.line, question=asked.item.id
         )
 
-    def of_questions(self, message: str) -> Remark:
+    def note_questions(self, message: str) -> Remark:
         """A remark on the questions as a whole."""
         return Remark(message=message, file=self.questions_name)
 
-    def of_arc(self, arc: Arc, message: str) -> Remark:
+    def note_arc(self, arc: Arc, message: str) -> Remark:
         """A remark on one arc."""
         name = self.layout.name(self.layout.arcs_file)
         return Remark(message=message, file=name, line=self.arc_lines.get(arc.id))
 
-    def of_day(self, day: Day, message: str) -> Remark:
+    def note_day(self, day: DayLog, message: str) -> Remark:
         """A remark on one day."""
         return Remark(message=message, file=day.name)
 
-    def of_days(self, message: str) -> Remark:
+    def note_days(self, message: str) -> Remark:
         """A remark on the days as a whole."""
         return Remark(message=message, file=self.days_name)
 
 
-def canary(text: str) -> Atom:
+def make_canary(text: str) -> TextValue:
     """A string to be found as it stands."""
     value = " ".join(text.lower().split())
-    return Atom(QUOTE, value, value, text)
+    return TextValue(QUOTE, value, value, text)
 
 
-def read_corpus(folder: Path, arcs: str) -> Corpus:
+def read_corpus(folder: Path, arcs: str) -> LintCorpus:
     """Everything there is to look at; what is wrong with the files is in its `inspection`."""
     layout = Layout(folder, arcs)
-    persona_file = _document(layout, layout.persona_file)
+    persona_file = _read_document(layout, layout.persona_file)
     persona = parse_persona(persona_file, []) if persona_file else None
-    arcs_file = _document(layout, layout.arcs_file)
+    arcs_file = _read_document(layout, layout.arcs_file)
     story = parse_story(arcs_file, persona, [], []) if arcs_file else None
-    days = tuple(_days(layout, story.epoch if story else EPOCH))
-    return Corpus(
+    days = tuple(_read_days(layout, story.epoch if story else EPOCH))
+    return LintCorpus(
         layout=layout,
-        inspection=inspect(folder, arcs=arcs),
+        inspection=inspect_persona(folder, arcs=arcs),
         persona=persona,
         story=story,
-        arc_lines=_arc_lines(arcs_file) if arcs_file and story else {},
+        arc_lines=_find_arc_lines(arcs_file) if arcs_file and story else {},
         days=days,
-        questions=tuple(_questions(layout, {day.number for day in days})),
+        questions=tuple(_read_questions(layout, {day.number for day in days})),
     )
 
 
-def _document(layout: Layout, path: Path) -> Document | None:
+def _read_document(layout: Layout, path: Path) -> Document | None:
     try:
         return read_document(path, name=layout.name(path)) if path.is_file() else None
     except Malformed:
         return None
 
 
-def _arc_lines(document: Document) -> dict[str, int]:
+def _find_arc_lines(document: Document) -> dict[str, int]:
     content = document.content
     arcs = content.get("arcs") if isinstance(content, dict) else None
     if not _is_list(arcs):
         return {}
     return {
-        str(arc["id"]): document.line("arcs", index)
+        str(arc["id"]): document.find_line("arcs", index)
         for index, arc in enumerate(arcs)
         if isinstance(arc, dict) and "id" in arc
     }
 
 
-def _days(layout: Layout, epoch: date) -> list[Day]:
+def _read_days(layout: Layout, epoch: date) -> list[DayLog]:
     if not layout.memories.is_dir():
         return []
     found = []
@@ -207,14 +207,14 @@ def _days(layout: Layout, epoch: date) -> list[Day]:
         if not 1 <= file.day <= last:
             continue
         try:
-            found.append(Day(file.day, file.name, file.read()))
+            found.append(DayLog(file.day, file.name, file.read()))
         except Malformed:
             continue
     return found
 
 
-def _questions(layout: Layout, days: set[int]) -> list[Asked]:
-    document = _document(layout, layout.questions_file)
+def _read_questions(layout: Layout, days: set[int]) -> list[LintQuestion]:
+    document = _read_document(layout, layout.questions_file)
     if document is None or not _is_list(document.content):
         return []
     problems: list[BenchError] = []
@@ -228,7 +228,7 @@ def _questions(layout: Layout, days: set[int]) -> list[Asked]:
     for item in items:
         index, row = places[item.id]
         extra = {str(key): value for key, value in row.items()}
-        found.append(Asked(item, document.line(index), extra))
+        found.append(LintQuestion(item, document.find_line(index), extra))
     return found
 
 

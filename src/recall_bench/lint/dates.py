@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from recall_bench.lint.asked import Asked
-from recall_bench.lint.atoms import DATE, Atom, placed_values, values
-from recall_bench.lint.corpus import Corpus
+from recall_bench.lint.asked import LintQuestion
+from recall_bench.lint.atoms import DATE, TextValue, find_values, locate_values
+from recall_bench.lint.corpus import LintCorpus
 from recall_bench.lint.finding import Lint, Remark, Severity
-from recall_bench.lint.words import plain
+from recall_bench.lint.words import normalise_text
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _WEEKDAY = (
@@ -19,19 +19,19 @@ _BEFORE = re.compile(rf"\b{_WEEKDAY},?\s\Z")
 _AFTER = re.compile(rf"\s\({_WEEKDAY}\)")
 
 
-def _shifts(corpus: Corpus) -> Iterator[Remark]:
+def _check_shifts(corpus: LintCorpus) -> Iterator[Remark]:
     for shift in corpus.calendar.shifts if corpus.calendar else ():
-        yield corpus.of_days(str(shift))
+        yield corpus.note_days(str(shift))
 
 
-def _misdated(corpus: Corpus) -> Iterator[Remark]:
+def _check_dates(corpus: LintCorpus) -> Iterator[Remark]:
     """Dates that only the story's calendar gives, where the text has another for that day."""
     for asked in corpus.questions:
         for part, text in (("question", asked.item.text), ("answer", asked.reference)):
-            found = next(_only_in_metadata(corpus, asked, text), None)
+            found = next(_find_metadata_dates(corpus, asked, text), None)
             if found is not None:
                 atom, day = found
-                yield corpus.of_question(
+                yield corpus.note_question(
                     asked,
                     f"the {part} says {atom.shown}, but by the text day {day} is "
                     f"{corpus.text_dates[day]}, and no relevant day says {atom.shown}; "
@@ -40,45 +40,47 @@ def _misdated(corpus: Corpus) -> Iterator[Remark]:
                 break
 
 
-def _only_in_metadata(corpus: Corpus, asked: Asked, text: str) -> Iterator[tuple[Atom, int]]:
-    for atom in values(plain(text)):
+def _find_metadata_dates(
+    corpus: LintCorpus, asked: LintQuestion, text: str
+) -> Iterator[tuple[TextValue, int]]:
+    for atom in find_values(normalise_text(text)):
         for day in asked.days if atom.kind == DATE else ():
-            meant = corpus.date_of(day)
+            meant = corpus.find_date(day)
             if (
                 meant != corpus.text_dates[day]
                 and atom.value in {meant.isoformat(), meant.isoformat()[5:]}
-                and not any(_says(corpus, each, atom) for each in asked.days)
+                and not any(_is_date_in_day(corpus, each, atom) for each in asked.days)
             ):
                 yield atom, day
 
 
-def _says(corpus: Corpus, day: int, atom: Atom) -> bool:
+def _is_date_in_day(corpus: LintCorpus, day: int, atom: TextValue) -> bool:
     own = corpus.text_dates[day].isoformat()
     if own == atom.value or own[5:] == atom.value:
         return True
     return atom.core in corpus.by_number[day].dates
 
 
-def _wrong_weekdays(corpus: Corpus) -> Iterator[Remark]:
+def _check_weekdays(corpus: LintCorpus) -> Iterator[Remark]:
     for asked in corpus.questions:
         for text in (asked.item.text, asked.reference):
-            level = plain(text)
-            for start, end, atom in placed_values(level):
+            level = normalise_text(text)
+            for start, end, atom in locate_values(level):
                 if atom.kind != DATE:
                     continue
                 named = _BEFORE.search(level, 0, start) or _AFTER.match(level, end)
-                right = _weekday(corpus, atom)
+                right = _find_weekday(corpus, atom)
                 if named and right and not right.startswith(named[1][:3]):
-                    yield corpus.of_question(
+                    yield corpus.note_question(
                         asked,
                         f"{atom.shown} is a {right} and not a {named[1]}; correct one of them",
                     )
 
 
-def _weekday(corpus: Corpus, atom: Atom) -> str | None:
+def _find_weekday(corpus: LintCorpus, atom: TextValue) -> str | None:
     """The weekday of a date; of one without a year if the story is within one."""
     years = {
-        corpus.date_of(day.number).year for day in corpus.days[:: max(1, len(corpus.days) - 1)]
+        corpus.find_date(day.number).year for day in corpus.days[:: max(1, len(corpus.days) - 1)]
     }
     if atom.value == atom.core and len(years) != 1:
         return None
@@ -89,23 +91,23 @@ def _weekday(corpus: Corpus, atom: Atom) -> str | None:
         return None
 
 
-LINTS = (
+DATE_LINTS = (
     Lint(
         code="calendar-shift",
         severity=Severity.WARNING,
         summary="The date a day's text gives is the one the story's epoch gives it.",
-        check=_shifts,
+        check=_check_shifts,
     ),
     Lint(
         code="misdated",
         severity=Severity.ERROR,
         summary="A date in a question or an answer is one the text uses for that day.",
-        check=_misdated,
+        check=_check_dates,
     ),
     Lint(
         code="wrong-weekday",
         severity=Severity.ERROR,
         summary="A weekday beside a date in a question or an answer is that date's.",
-        check=_wrong_weekdays,
+        check=_check_weekdays,
     ),
 )

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from recall_bench.core.history import Episode, story_day
-from recall_bench.core.sentences import Sentence, read
+from recall_bench.core.history import Episode, compute_story_date
+from recall_bench.core.sentences import Sentence, read_sentences
 from recall_bench.datasets.story import EPOCH
-from recall_bench.lint.atoms import DATE, values
-from recall_bench.lint.words import plain
+from recall_bench.lint.atoms import DATE, find_values
+from recall_bench.lint.words import normalise_text
 
 NO_SESSION = ""
 """Where text stands that no session heading precedes."""
@@ -19,7 +19,7 @@ _FRONT_MATTER = re.compile(r"\A---[ \t\r]*\n.*?\n---[ \t\r]*(?:\n|\Z)", re.DOTAL
 
 
 @dataclass(frozen=True)
-class Day:
+class DayLog:
     """One day's log."""
 
     number: int
@@ -30,8 +30,8 @@ class Day:
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:
         """Every sentence, with the session and the headings it stands under."""
-        at = story_day(EPOCH, 1)
-        return read(Episode(id=self.name, day=self.number, at=at, text=self.text))
+        at = compute_story_date(EPOCH, 1)
+        return read_sentences(Episode(id=self.name, day=self.number, at=at, text=self.text))
 
     @cached_property
     def body(self) -> str:
@@ -41,14 +41,16 @@ class Day:
     @cached_property
     def dates(self) -> frozenset[str]:
         """Every calendar date it names, as month and day."""
-        return frozenset(atom.core for atom in values(plain(self.body)) if atom.kind == DATE)
+        return frozenset(
+            atom.core for atom in find_values(normalise_text(self.body)) if atom.kind == DATE
+        )
 
     @cached_property
-    def headed(self) -> tuple[str, ...]:
+    def session_headings(self) -> tuple[str, ...]:
         """The sessions it has a heading for, in order."""
         return tuple(_SESSION.findall(self.body))
 
-    def parts(self) -> Iterator[tuple[str, str]]:
+    def split_sessions(self) -> Iterator[tuple[str, str]]:
         """Each session's text; what comes before the first session is under `NO_SESSION`."""
         before, *rest = _SESSION.split(self.body)
         if before.strip():

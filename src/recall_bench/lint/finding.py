@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from recall_bench.core.record import Record
 
 if TYPE_CHECKING:
-    from recall_bench.lint.corpus import Corpus
+    from recall_bench.lint.corpus import LintCorpus
 
 
 class Severity(StrEnum):
@@ -38,7 +38,7 @@ class Remark:
     question: str | None = None
 
 
-class Finding(Record, frozen=True, kw_only=True, omit_defaults=True):
+class LintFinding(Record, frozen=True, kw_only=True, omit_defaults=True):
     """A remark, and which lint made it."""
 
     code: str
@@ -63,12 +63,12 @@ class Lint:
     severity: Severity
     summary: str
     """One sentence: what a sound dataset has, and why."""
-    check: Callable[["Corpus"], Iterable[Remark]]
+    check: Callable[["LintCorpus"], Iterable[Remark]]
 
-    def findings(self, corpus: "Corpus") -> tuple[Finding, ...]:
+    def run(self, corpus: "LintCorpus") -> tuple[LintFinding, ...]:
         """Everything the check remarks on, in its order."""
         return tuple(
-            Finding(
+            LintFinding(
                 code=self.code,
                 severity=self.severity,
                 message=remark.message,

@@ -9,14 +9,24 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from recall_bench.lint.atoms import DATE, MONEY, NAME, NUMBER, PERCENT, QUOTE, TIME, Atom, values
-from recall_bench.lint.day import NO_SESSION, Day
-from recall_bench.lint.words import plain, topics, words
+from recall_bench.lint.atoms import (
+    DATE,
+    MONEY,
+    NAME,
+    NUMBER,
+    PERCENT,
+    QUOTE,
+    TIME,
+    TextValue,
+    find_values,
+)
+from recall_bench.lint.day import NO_SESSION, DayLog
+from recall_bench.lint.words import collect_topics, normalise_text, split_words
 
 Spot = tuple[int, str]
 """A day and one of its sessions."""
 
-SPELLED = dict(
+NUMBER_WORDS = dict(
     zip(
         map(str, (*range(1, 21), *range(30, 100, 10))),
         "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
@@ -29,7 +39,7 @@ SPELLED = dict(
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class SentenceMention:
     """A sentence or a heading that holds a value, and where it stands."""
 
     day: int
@@ -41,98 +51,102 @@ class Said:
     @cached_property
     def topics(self) -> frozenset[str]:
         """What it is about, by its words and those it stands under."""
-        return topics(f"{self.under} {self.text}")
+        return collect_topics(f"{self.under} {self.text}")
 
 
-class Index:
+class ValueIndex:
     """Knows where the wanted atoms are said, or every atom if none are named."""
 
-    def __init__(self, days: Iterable[Day], wanted: Iterable[Atom] | None) -> None:
+    def __init__(self, days: Iterable[DayLog], wanted: Iterable[TextValue] | None) -> None:
         self._keys: set[tuple[str, str]] | None = None
         self._needed: set[str] | None = None
         if wanted is not None:
             sought = tuple(wanted)
-            self._keys = {key for atom in sought for key in _keys(atom)}
-            self._needed = {word for atom in sought for word in _words(atom)}
-        self._said: dict[tuple[str, str], list[tuple[str, Said]]] = defaultdict(list)
+            self._keys = {key for atom in sought for key in _list_keys(atom)}
+            self._needed = {word for atom in sought for word in _list_words(atom)}
+        self._said: dict[tuple[str, str], list[tuple[str, SentenceMention]]] = defaultdict(list)
         self._words: dict[str, set[Spot]] = defaultdict(set)
         self._parts: dict[Spot, str] = {}
         self._flat: dict[Spot, str] = {}
-        known: dict[str, tuple[Atom, ...]] = {}
+        known: dict[str, tuple[TextValue, ...]] = {}
         for day in days:
             self._read_words(day)
-            for session, text, under in _lines(day):
+            for session, text, under in _list_lines(day):
                 found = known.get(text)
                 if found is None:
-                    found = known[text] = self._wanted_in(text)
+                    found = known[text] = self._select_values(text)
                 if found:
-                    said = Said(day.number, session, text, under)
+                    said = SentenceMention(day.number, session, text, under)
                     for atom in found:
                         self._said[atom.kind, atom.core].append((atom.value, said))
 
-    def said(self, atom: Atom) -> list[Said]:
+    def find_mentions(self, atom: TextValue) -> list[SentenceMention]:
         """The sentences that hold this very value; none for names and quotations."""
         pairs = self._said.get((atom.kind, atom.core), [])
         return [said for value, said in pairs if _is_same(atom, value)]
 
-    def of_kind(self, kind: str) -> Iterator[tuple[str, Said]]:
+    def find_kind(self, kind: str) -> Iterator[tuple[str, SentenceMention]]:
         """Every amount, date, time or code of this kind, and the sentence that holds it."""
         for (found, _), pairs in self._said.items():
             if found == kind:
                 yield from pairs
 
-    def spots(self, atom: Atom) -> set[Spot]:
+    def find_spots(self, atom: TextValue) -> set[Spot]:
         """Where this very value, the whole name or the quotation is said."""
         if atom.kind == NAME:
-            return self._together(atom.words)
+            return self._intersect_words(atom.words)
         if atom.kind == QUOTE:
-            return {spot for spot in self._together(atom.words) if atom.value in self._text(spot)}
-        return {(said.day, said.session) for said in self.said(atom)}
+            return {
+                spot
+                for spot in self._intersect_words(atom.words)
+                if atom.value in self._flatten_text(spot)
+            }
+        return {(said.day, said.session) for said in self.find_mentions(atom)}
 
-    def days(self, atom: Atom) -> set[int]:
+    def find_days(self, atom: TextValue) -> set[int]:
         """The days on which it is said."""
-        return {day for day, _ in self.spots(atom)}
+        return {day for day, _ in self.find_spots(atom)}
 
-    def loose_days(self, atom: Atom) -> set[int]:
+    def find_loose_days(self, atom: TextValue) -> set[int]:
         """The days on which it is said, or what may be another spelling of it."""
-        found = self.days(atom)
+        found = self.find_days(atom)
         if atom.kind == NAME:
             found |= {day for word in atom.words for day, _ in self._words.get(word, ())}
         elif atom.kind == QUOTE:
-            found |= {day for day, _ in self._together(atom.words)}
+            found |= {day for day, _ in self._intersect_words(atom.words)}
         else:
-            found |= {said.day for key in _keys(atom) for _, said in self._said.get(key, ())}
-            found |= {day for day, _ in self._words.get(SPELLED.get(atom.core, ""), ())}
+            found |= {said.day for key in _list_keys(atom) for _, said in self._said.get(key, ())}
+            found |= {day for day, _ in self._words.get(NUMBER_WORDS.get(atom.core, ""), ())}
         return found
 
-    def _wanted_in(self, text: str) -> tuple[Atom, ...]:
-        found = values(plain(text))
+    def _select_values(self, text: str) -> tuple[TextValue, ...]:
+        found = find_values(normalise_text(text))
         if self._keys is None:
             return tuple(found)
         return tuple(atom for atom in found if (atom.kind, atom.core) in self._keys)
 
-    def _read_words(self, day: Day) -> None:
-        for session, text in day.parts():
+    def _read_words(self, day: DayLog) -> None:
+        for session, text in day.split_sessions():
             spot = (day.number, session)
             self._parts[spot] = text
-            held = set(words(text))
+            held = set(split_words(text))
             for word in held if self._needed is None else self._needed & held:
                 self._words[word].add(spot)
 
-    def _together(self, several: tuple[str, ...]) -> set[Spot]:
+    def _intersect_words(self, several: tuple[str, ...]) -> set[Spot]:
         if not several:
             return set()
         first, *rest = sorted((self._words.get(word, set()) for word in several), key=len)
         return first.intersection(*rest)
 
-    def _text(self, spot: Spot) -> str:
+    def _flatten_text(self, spot: Spot) -> str:
         flat = self._flat.get(spot)
         if flat is None:
-            flat = self._flat[spot] = " ".join(plain(self._parts[spot]).lower().split())
+            flat = self._flat[spot] = " ".join(normalise_text(self._parts[spot]).lower().split())
         return flat
 
 
-def _keys(atom: Atom) -> Iterator[tuple[str, str]]:
+def _list_keys(atom: TextValue) -> Iterator[tuple[str, str]]:
     if atom.kind in {NAME, QUOTE}:
         return
     yield atom.kind, atom.core
@@ -140,21 +154,21 @@ def _keys(atom: Atom) -> Iterator[tuple[str, str]]:
         yield NUMBER, atom.core
 
 
-def _words(atom: Atom) -> Iterator[str]:
+def _list_words(atom: TextValue) -> Iterator[str]:
     if atom.kind in {NAME, QUOTE}:
         yield from atom.words
-    elif atom.core in SPELLED:
-        yield SPELLED[atom.core]
+    elif atom.core in NUMBER_WORDS:
+        yield NUMBER_WORDS[atom.core]
 
 
-def _is_same(atom: Atom, value: str) -> bool:
+def _is_same(atom: TextValue, value: str) -> bool:
     """Whether a value of equal core is this one: people leave out the year and the half day."""
     if value == atom.value:
         return True
     return atom.value == atom.core or (atom.kind in {DATE, TIME} and value == atom.core)
 
 
-def _lines(day: Day) -> Iterator[tuple[str, str, str]]:
+def _list_lines(day: DayLog) -> Iterator[tuple[str, str, str]]:
     """Session, text and surroundings of every sentence, and of every heading once."""
     last = ""
     for sentence in day.sentences:

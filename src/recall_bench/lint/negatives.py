@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from recall_bench.lint.asked import Asked
-from recall_bench.lint.corpus import Corpus
-from recall_bench.lint.day import Day
+from recall_bench.lint.asked import LintQuestion
+from recall_bench.lint.corpus import LintCorpus
+from recall_bench.lint.day import DayLog
 from recall_bench.lint.finding import Lint, Remark, Severity
-from recall_bench.lint.words import stems, words
+from recall_bench.lint.words import collect_stems, split_words
 
-_NEGATIVE = "negative-recall"
+_NEGATIVE_RECALL = "negative-recall"
 _FEWEST = 4
 """With fewer questions a share says nothing."""
 _BALANCED = (1 / 3, 2 / 3)
@@ -25,65 +25,67 @@ _NEGATION = frozenset(
 """Words that make a sentence deny, doubt or postpone what it names."""
 
 
-def constant_no(corpus: Corpus) -> tuple[int, int]:
+def count_constant_no(corpus: LintCorpus) -> tuple[int, int]:
     """How many negative-recall questions the one word No answers, and how many there are."""
-    asked = corpus.by_category[_NEGATIVE]
+    asked = corpus.by_category[_NEGATIVE_RECALL]
     return sum(each.denies for each in asked), len(asked)
 
 
-def _unbalanced(corpus: Corpus) -> Iterator[Remark]:
-    right, total = constant_no(corpus)
+def _check_balance(corpus: LintCorpus) -> Iterator[Remark]:
+    right, total = count_constant_no(corpus)
     if total < _FEWEST:
         return
     low, high = _BALANCED
     if not low <= right / total <= high:
         word, share = ("No", right / total) if right * 2 > total else ("Yes", 1 - right / total)
         count = max(right, total - right)
-        yield corpus.of_questions(
+        yield corpus.note_questions(
             f"answering {word} to every negative-recall question is right {count} times out of "
             f"{total} ({share:.0%}); add as many whose answer is the other"
         )
 
 
-def _stated(corpus: Corpus) -> Iterator[Remark]:
+def _check_statements(corpus: LintCorpus) -> Iterator[Remark]:
     known: dict[str, frozenset[str]] = {}
     for asked in corpus.questions:
-        opening = words(asked.item.text)[:1]
+        opening = split_words(asked.item.text)[:1]
         if not asked.denies or len(asked.stems) < _ENOUGH or not _WHETHER.issuperset(opening):
             continue
         for day in asked.days:
-            if found := _statement(asked, corpus.by_number[day], known):
-                yield corpus.of_question(
+            if found := _find_statement(asked, corpus.by_number[day], known):
+                yield corpus.note_question(
                     asked, f"the answer is no, but day {day} says “{found}”; check which is right"
                 )
                 break
 
 
-def _statement(asked: Asked, day: Day, known: dict[str, frozenset[str]]) -> str | None:
+def _find_statement(
+    asked: LintQuestion, day: DayLog, known: dict[str, frozenset[str]]
+) -> str | None:
     """The first sentence of the day that states what is asked and neither denies nor doubts it."""
     for sentence in day.sentences:
         said = known.get(sentence.text)
         if said is None:
-            said = known[sentence.text] = stems(sentence.text)
+            said = known[sentence.text] = collect_stems(sentence.text)
         if len(said & asked.stems) >= _MOST_OF_IT * len(asked.stems) and _NEGATION.isdisjoint(
-            words(sentence.quoted)
+            split_words(sentence.with_lead)
         ):
             return sentence.text
     return None
 
 
-LINTS = (
+NEGATIVE_LINTS = (
     Lint(
         code="constant-answer",
         severity=Severity.WARNING,
         summary="Neither a constant No nor a constant Yes gets more than two thirds of the "
         "negative-recall questions right.",
-        check=_unbalanced,
+        check=_check_balance,
     ),
     Lint(
         code="no-but-stated",
         severity=Severity.WARNING,
         summary="Where the answer is no, no sentence of the relevant days says that it happened.",
-        check=_stated,
+        check=_check_statements,
     ),
 )

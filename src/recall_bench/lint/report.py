@@ -7,19 +7,19 @@ from pathlib import Path
 from recall_bench.core.record import Record
 from recall_bench.lint.catalogue import LINTS
 from recall_bench.lint.corpus import read_corpus
-from recall_bench.lint.figures import Figure, figures
-from recall_bench.lint.finding import Finding, Lint, Severity
+from recall_bench.lint.figures import LintFigure, compute_figures
+from recall_bench.lint.finding import Lint, LintFinding, Severity
 
 
-class Report(Record, frozen=True, kw_only=True):
+class LintReport(Record, frozen=True, kw_only=True):
     """What the lints found in one story."""
 
     persona: str
     arcs: str
     days: int
     questions: int
-    figures: tuple[Figure, ...]
-    findings: tuple[Finding, ...]
+    figures: tuple[LintFigure, ...]
+    findings: tuple[LintFinding, ...]
     """Gravest first, then in the order of the lints, then by place."""
 
     def count(self, severity: Severity) -> int:
@@ -31,25 +31,25 @@ class Report(Record, frozen=True, kw_only=True):
         """How many findings each lint has that has any, in the order of `findings`."""
         return dict(Counter(finding.code for finding in self.findings))
 
-    def at_least(self, severity: Severity) -> "Report":
+    def filter_severity(self, severity: Severity) -> "LintReport":
         """The same report without what matters less."""
         kept = (f for f in self.findings if f.severity.rank <= severity.rank)
-        return self.but(findings=tuple(kept))
+        return self.replace(findings=tuple(kept))
 
 
-def examine(folder: Path, *, arcs: str, lints: Collection[Lint] = LINTS) -> Report:
+def lint_story(folder: Path, *, arcs: str, lints: Collection[Lint] = LINTS) -> LintReport:
     """Look at one story of the persona in this folder; nothing wrong with it raises."""
     corpus = read_corpus(folder, arcs)
-    found = [finding for lint in lints for finding in _by_place(lint.findings(corpus))]
-    return Report(
+    found = [finding for lint in lints for finding in _sort_by_place(lint.run(corpus))]
+    return LintReport(
         persona=corpus.layout.id,
         arcs=arcs,
         days=len(corpus.days),
         questions=len(corpus.questions),
-        figures=tuple(figures(corpus)),
+        figures=tuple(compute_figures(corpus)),
         findings=tuple(sorted(found, key=lambda finding: finding.severity.rank)),
     )
 
 
-def _by_place(found: tuple[Finding, ...]) -> list[Finding]:
+def _sort_by_place(found: tuple[LintFinding, ...]) -> list[LintFinding]:
     return sorted(found, key=lambda finding: (finding.file, finding.line or 0))

@@ -7,11 +7,11 @@ question was written, that the days are numbered, or that there is a benchmark.
 import re
 from collections.abc import Iterator
 
-from recall_bench.lint.asked import Asked
-from recall_bench.lint.atoms import DATE, values
-from recall_bench.lint.corpus import Corpus
+from recall_bench.lint.asked import LintQuestion
+from recall_bench.lint.atoms import DATE, find_values
+from recall_bench.lint.corpus import LintCorpus
 from recall_bench.lint.finding import Lint, Remark, Severity
-from recall_bench.lint.words import likeness, plain
+from recall_bench.lint.words import measure_likeness, normalise_text
 
 _PERIOD = re.compile(
     r"\b(?:(?:this|the|that|these|those) (?:\w+ )?(window|period|time ?frame|span|stretch)"
@@ -40,28 +40,28 @@ _SAME_QUESTION = 0.5
 
 def is_dated(text: str) -> bool:
     """Whether a question names a date, a month or a year."""
-    level = plain(text)
-    return _MONTH.search(level) is not None or any(atom.kind == DATE for atom in values(level))
+    level = normalise_text(text)
+    return _MONTH.search(level) is not None or any(atom.kind == DATE for atom in find_values(level))
 
 
-def _unnamed_periods(corpus: Corpus) -> Iterator[Remark]:
+def _check_periods(corpus: LintCorpus) -> Iterator[Remark]:
     for asked in corpus.questions:
         found = _PERIOD.search(asked.item.text)
         if found is None or is_dated(asked.item.text):
             continue
         # A window may be of glass: then the log has it too.
         if not (found[1] and _is_written(corpus, asked, rf"\b{re.escape(found[0])}\b")):
-            yield corpus.of_question(
+            yield corpus.note_question(
                 asked, f"“{found[0]}” is a period nobody has named; say which dates it covers"
             )
 
 
-def undated_present(corpus: Corpus, asked: Asked) -> str | None:
+def describe_undated_present(corpus: LintCorpus, asked: LintQuestion) -> str | None:
     """What is wrong with a question for what holds now if its answer changes, or None."""
     found = _CURRENT.search(asked.item.text)
     if found is None or asked.item.known_until is not None or is_dated(asked.item.text):
         return None
-    change = _change(corpus, asked)
+    change = _find_change(corpus, asked)
     if change is None:
         return None
     return (
@@ -70,13 +70,13 @@ def undated_present(corpus: Corpus, asked: Asked) -> str | None:
     )
 
 
-def _undated_presents(corpus: Corpus) -> Iterator[Remark]:
+def _check_presents(corpus: LintCorpus) -> Iterator[Remark]:
     for asked in corpus.questions:
-        if message := undated_present(corpus, asked):
-            yield corpus.of_question(asked, message)
+        if message := describe_undated_present(corpus, asked):
+            yield corpus.note_question(asked, message)
 
 
-def _change(corpus: Corpus, asked: Asked) -> str | None:
+def _find_change(corpus: LintCorpus, asked: LintQuestion) -> str | None:
     """What shows that the answer does not hold for ever."""
     if isinstance(day := asked.extra.get("changes_on"), int):
         return f"the answer changes on day {day}"
@@ -89,18 +89,18 @@ def _change(corpus: Corpus, asked: Asked) -> str | None:
             and theirs
             and answer.keys().isdisjoint(theirs)
             and set(answer.values()) == set(theirs.values())
-            and likeness(asked.stems, other.stems) >= _SAME_QUESTION
+            and measure_likeness(asked.stems, other.stems) >= _SAME_QUESTION
         ):
             return f"{other.item.id} has another answer from day {other.opens} on"
     return None
 
 
-def _day_numbers(corpus: Corpus) -> Iterator[Remark]:
+def _check_day_numbers(corpus: LintCorpus) -> Iterator[Remark]:
     for asked in corpus.questions:
         for part, text in (("question", asked.item.text), ("answer", asked.reference)):
             found = _DAY_NUMBER.search(text)
             if found and not _is_written(corpus, asked, rf"\bdays? #?{found[1]}\b"):
-                yield corpus.of_question(
+                yield corpus.note_question(
                     asked,
                     f"the {part} says “{found[0]}”, and the log does not number its days; "
                     "give the date",
@@ -108,11 +108,11 @@ def _day_numbers(corpus: Corpus) -> Iterator[Remark]:
                 break
 
 
-def _benchmark_words(corpus: Corpus) -> Iterator[Remark]:
+def _check_benchmark_words(corpus: LintCorpus) -> Iterator[Remark]:
     for asked in corpus.questions:
         for found in _BENCHMARK.finditer(asked.item.text):
             if not _is_written(corpus, asked, rf"\b{re.escape(found[0].removesuffix('s'))}"):
-                yield corpus.of_question(
+                yield corpus.note_question(
                     asked,
                     f"“{found[0]}” is a word of the benchmark and not of the log; "
                     "ask as somebody in the story would",
@@ -120,40 +120,42 @@ def _benchmark_words(corpus: Corpus) -> Iterator[Remark]:
                 break
 
 
-def _is_written(corpus: Corpus, asked: Asked, pattern: str) -> bool:
+def _is_written(corpus: LintCorpus, asked: LintQuestion, pattern: str) -> bool:
     """Whether a relevant day's own text says it, session headings apart."""
     compiled = re.compile(pattern, re.IGNORECASE)
     return any(
-        compiled.search(part) for day in asked.days for _, part in corpus.by_number[day].parts()
+        compiled.search(part)
+        for day in asked.days
+        for _, part in corpus.by_number[day].split_sessions()
     )
 
 
-LINTS = (
+WORDING_LINTS = (
     Lint(
         code="unnamed-period",
         severity=Severity.WARNING,
         summary="A question names the dates it is about and no “this window” or “recently” that "
         "only its author could place.",
-        check=_unnamed_periods,
+        check=_check_periods,
     ),
     Lint(
         code="undated-present",
         severity=Severity.WARNING,
         summary="A question for what holds now is retired by irrelevant_after when the answer "
         "changes.",
-        check=_undated_presents,
+        check=_check_presents,
     ),
     Lint(
         code="day-number",
         severity=Severity.WARNING,
         summary="Questions and answers use day numbers only where the log itself does.",
-        check=_day_numbers,
+        check=_check_day_numbers,
     ),
     Lint(
         code="benchmark-words",
         severity=Severity.WARNING,
         summary="A question does not speak of sessions, checkpoints, personas or references "
         "unless the log does.",
-        check=_benchmark_words,
+        check=_check_benchmark_words,
     ),
 )

@@ -19,7 +19,7 @@ _LEVEL = str.maketrans(
 _WORD = re.compile(r"[^\W_]+")
 _DIGIT = re.compile(r"\d")
 
-CALENDAR = frozenset(
+CALENDAR_WORDS = frozenset(
     "monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays"
     " fridays saturdays sundays january february march april may june july august september"
     " october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept"
@@ -27,7 +27,7 @@ CALENDAR = frozenset(
 )
 """The names of months and weekdays."""
 
-EMPTY = frozenset(
+STOPWORDS = frozenset(
     "a about after all also am an and any are as at be because been before being both but by can"
     " could did do does done during each for from had has have having he her him his how i if in"
     " into is it its itself just me might more most must my no nor not of off on once only or other"
@@ -38,42 +38,44 @@ EMPTY = frozenset(
 """Words that carry no content of their own."""
 
 
-def plain(text: str) -> str:
+def normalise_text(text: str) -> str:
     """The text with straight quotes and plain hyphens and blanks, without emphasis."""
     return text.translate(_LEVEL) if "*" in text or not text.isascii() else text
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Every word and number of a text, lower case, in order."""
     return _WORD.findall(text.lower())
 
 
-def stems(text: str) -> frozenset[str]:
+def collect_stems(text: str) -> frozenset[str]:
     """The stems of the words with content in a text."""
-    return frozenset(_stem(word) for word in words(plain(text)) if word not in EMPTY)
+    return frozenset(
+        _find_stem(word) for word in split_words(normalise_text(text)) if word not in STOPWORDS
+    )
 
 
-def topics(text: str) -> frozenset[str]:
+def collect_topics(text: str) -> frozenset[str]:
     """The same without numbers, months and weekdays, which say when or how much of anything."""
     return frozenset(
-        _stem(word)
-        for word in words(plain(text))
-        if word not in EMPTY and word not in CALENDAR and not _DIGIT.search(word)
+        _find_stem(word)
+        for word in split_words(normalise_text(text))
+        if word not in STOPWORDS and word not in CALENDAR_WORDS and not _DIGIT.search(word)
     )
 
 
 @lru_cache(maxsize=200_000)
-def _stem(word: str) -> str:
-    return str(_stemmer().stemWord(word))
+def _find_stem(word: str) -> str:
+    return str(_load_stemmer().stemWord(word))
 
 
 @lru_cache(maxsize=1)
-def _stemmer() -> "Stemmer":
+def _load_stemmer() -> "Stemmer":
     from Stemmer import Stemmer
 
     return Stemmer("english")
 
 
-def likeness(one: frozenset[str], other: frozenset[str]) -> float:
+def measure_likeness(one: frozenset[str], other: frozenset[str]) -> float:
     """The share of words two texts have in common; 0 for two without any."""
     return len(one & other) / (len(one | other) or 1)

@@ -8,34 +8,34 @@ from pathlib import Path
 from recall_bench.core.usage import Usage
 from recall_bench.job import Job
 from recall_bench.journal import JOURNAL
-from recall_bench.matrix.file import Allowance
+from recall_bench.matrix.file import MatrixLimits
 from recall_bench.reporting.folder import RunFolder
 
 
-def spent_in(folder: Path) -> Usage:
+def read_spent(folder: Path) -> Usage:
     """What judging and reading have cost in a run folder, as its journal says."""
     if not (folder / JOURNAL).exists() or not (folder / JOURNAL).stat().st_size:
         return Usage()
-    standings = RunFolder.open(folder).standings
+    standings = RunFolder.open(folder).states
     return standings.usage + standings.reading_usage
 
 
 @dataclass(slots=True)
-class Budget:
+class SharedBudget:
     """What all cells may spend, and what each has spent so far."""
 
-    limits: Allowance
+    limits: MatrixLimits
     spent: dict[Path, Usage]
 
     @classmethod
-    def of(cls, limits: Allowance, folders: Iterable[Path]) -> "Budget":
+    def from_folders(cls, limits: MatrixLimits, folders: Iterable[Path]) -> "SharedBudget":
         """With what the journals in these folders say was spent before.
 
         Journals may be large: without a limit none of them is read.
         """
         budget = cls(limits, {})
         for folder in folders:
-            budget.note(folder)
+            budget.update(folder)
         return budget
 
     @property
@@ -43,10 +43,10 @@ class Budget:
         """What all cells have spent."""
         return sum(self.spent.values(), start=Usage())
 
-    def note(self, folder: Path) -> None:
+    def update(self, folder: Path) -> None:
         """Read again what a cell has spent, if anything depends on it."""
         if (self.limits.max_cost_usd, self.limits.max_tokens) != (None, None):
-            self.spent[folder] = spent_in(folder)
+            self.spent[folder] = read_spent(folder)
 
     @property
     def exhausted(self) -> str | None:
@@ -58,11 +58,11 @@ class Budget:
             return f"all cells together took {total.tokens:,} of {limits.max_tokens:,} tokens"
         return None
 
-    def hear(self, folder: Path, spent: Usage) -> None:
+    def record(self, folder: Path, spent: Usage) -> None:
         """Take notice of what a cell has spent by now."""
         self.spent[folder] = spent
 
-    def elsewhere(self, folder: Path) -> Usage:
+    def sum_others(self, folder: Path) -> Usage:
         """What all other cells have spent by now."""
         others = (spent for place, spent in self.spent.items() if place != folder)
         return sum(others, start=Usage())
@@ -74,4 +74,4 @@ class Budget:
             max_cost_usd=self.limits.max_cost_usd,
             max_tokens=self.limits.max_tokens,
         )
-        job.elsewhere = partial(self.elsewhere, job.folder)
+        job.elsewhere = partial(self.sum_others, job.folder)

@@ -13,15 +13,15 @@ from recall_bench.assemble import assemble
 from recall_bench.errors import BenchError, OtherPlan, Problems, SystemGone, UsageError
 from recall_bench.executors.opening import refuse_impossible
 from recall_bench.job import Job
-from recall_bench.journal import JOURNAL, read
+from recall_bench.journal import JOURNAL, read_events
 from recall_bench.matrix.file import Matrix
-from recall_bench.outputs import beside
-from recall_bench.settings import Settings, overlaid
-from recall_bench.shipped import Building
+from recall_bench.outputs import move_outputs
+from recall_bench.settings import Settings, apply_overrides
+from recall_bench.shipped import BuildProgress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class MatrixCell:
     """One system under one setting by one seed, over all personas."""
 
     setting: str
@@ -43,10 +43,10 @@ class Cell:
 
 
 @dataclass(slots=True, kw_only=True)
-class Assembled:
+class AssembledCell:
     """A cell that was looked at."""
 
-    cell: Cell
+    cell: MatrixCell
     job: Job | BenchError
     """Why there is none, where the system cannot be reached."""
 
@@ -56,14 +56,14 @@ class Assembled:
         return self.job.warnings if isinstance(self.job, Job) else []
 
 
-def cells_of(matrix: Matrix, given: Mapping[str, Any] | None = None) -> tuple[Cell, ...]:
+def list_cells(matrix: Matrix, given: Mapping[str, Any] | None = None) -> tuple[MatrixCell, ...]:
     """Every cell, by setting, seed and system; `given` are flags, which win over the file."""
     return tuple(
-        Cell(
+        MatrixCell(
             setting=setting.name,
             seed=seed,
             system=system.name,
-            settings=_settings(
+            settings=_make_settings(
                 matrix,
                 {**matrix.shared, **setting.given, **system.given, **(given or {}), "seed": seed},
                 Path(setting.name, str(seed), system.name),
@@ -73,13 +73,13 @@ def cells_of(matrix: Matrix, given: Mapping[str, Any] | None = None) -> tuple[Ce
     )
 
 
-def _settings(matrix: Matrix, given: dict[str, Any], place: Path) -> Settings:
-    settings = beside(overlaid(Settings(), given), matrix.into / place)
+def _make_settings(matrix: Matrix, given: dict[str, Any], place: Path) -> Settings:
+    settings = move_outputs(apply_overrides(Settings(), given), matrix.into / place)
     pictures = bool(given.get("heatmap_png", False))
     return replace(settings, max_calls=matrix.limits.max_calls, heatmap_png=pictures)
 
 
-def selected(cells: Sequence[Cell], patterns: Sequence[str]) -> tuple[Cell, ...]:
+def select_cells(cells: Sequence[MatrixCell], patterns: Sequence[str]) -> tuple[MatrixCell, ...]:
     """The cells whose system, or whole name, is like one of the patterns; all without any."""
     if not patterns:
         return tuple(cells)
@@ -99,49 +99,51 @@ def selected(cells: Sequence[Cell], patterns: Sequence[str]) -> tuple[Cell, ...]
     return found
 
 
-def assembled(cells: Sequence[Cell], building: Building | None = None) -> tuple[Assembled, ...]:
+def assemble_cells(
+    cells: Sequence[MatrixCell], building: BuildProgress | None = None
+) -> tuple[AssembledCell, ...]:
     """A job for every cell; all that is wrong with any of them is raised at once.
 
     So is what an executor cannot do, before any cell is begun. A system that cannot be reached just
     now is no fault of the matrix: its cell has no job, and the others go on.
     """
-    found: list[Assembled] = []
+    found: list[AssembledCell] = []
     problems: dict[str, BenchError] = {}
-    others: dict[str, list[Cell]] = {}
+    others: dict[str, list[MatrixCell]] = {}
     for cell in cells:
         try:
             job = assemble(cell.settings, building=building)
-            found.append(Assembled(cell=cell, job=job))
+            found.append(AssembledCell(cell=cell, job=job))
             refuse_impossible(job)
         except SystemGone as gone:
-            found.append(Assembled(cell=cell, job=gone))
+            found.append(AssembledCell(cell=cell, job=gone))
         except OtherPlan as other:
             others.setdefault(str(other).removeprefix(f"{cell.folder} "), []).append(cell)
         except Problems as several:
-            problems |= {_said(cell, each): each for each in several.problems}
+            problems |= {_describe_problem(cell, each): each for each in several.problems}
         except BenchError as problem:
-            problems[_said(cell, problem)] = problem
-    problems |= {words: UsageError(words) for words in _of_other_plans(others)}
+            problems[_describe_problem(cell, problem)] = problem
+    problems |= {words: UsageError(words) for words in _describe_other_plans(others)}
     if problems:
         close_all(found)
-        raise Problems([_named(words, each) for words, each in problems.items()])
+        raise Problems([_make_error(words, each) for words, each in problems.items()])
     return tuple(found)
 
 
-def _said(cell: Cell, problem: BenchError) -> str:
+def _describe_problem(cell: MatrixCell, problem: BenchError) -> str:
     """The problem, with the cell's name unless it is the same in all: a file is missing once."""
     text = str(problem)
     return text if str(cell.folder) in text else f"{cell.system}: {text}"
 
 
-def _of_other_plans(others: Mapping[str, Sequence[Cell]]) -> Iterator[str]:
+def _describe_other_plans(others: Mapping[str, Sequence[MatrixCell]]) -> Iterator[str]:
     """One sentence for all folders that hold another run in the same way."""
     for words, (first, *more) in others.items():
         count = f" and {len(more)} more cell{'' if len(more) == 1 else 's'}: each" if more else ""
         yield f"{first.folder}{count} {words}; or go on with the other cells by --only"
 
 
-def _named(words: str, problem: BenchError) -> BenchError:
+def _make_error(words: str, problem: BenchError) -> BenchError:
     if problem.exit_code == UsageError.exit_code:
         return UsageError(words)
     other = BenchError(words)
@@ -149,18 +151,18 @@ def _named(words: str, problem: BenchError) -> BenchError:
     return other
 
 
-def close_all(found: Sequence[Assembled]) -> None:
+def close_all(found: Sequence[AssembledCell]) -> None:
     """Let everybody go who was called together for jobs that are not carried out."""
     for each in found:
         if isinstance(each.job, Job):
             anyio.run(each.job.staff.close)
 
 
-def is_finished(folder: Path) -> bool:
+def is_run_finished(folder: Path) -> bool:
     """Whether the journal there says that its run was done."""
     journal = folder / JOURNAL
-    if not journal.exists() or next(read(journal), None) is None:
+    if not journal.exists() or next(read_events(journal), None) is None:
         return False
     from recall_bench.reporting.folder import RunFolder
 
-    return RunFolder.open(folder).finished
+    return RunFolder.open(folder).is_finished

@@ -3,11 +3,11 @@
 from recall_bench.analysis.contrasts import Contrast
 from recall_bench.core.record import Record
 from recall_bench.core.usage import Usage
-from recall_bench.statistics.comparison import Comparison
+from recall_bench.statistics.comparison import PairedComparison
 from recall_bench.statistics.estimate import Estimate
 
 
-class Missing(Record, frozen=True, kw_only=True):
+class MissingCell(Record, frozen=True, kw_only=True):
     """A cell whose scores may not be quoted; it is in no figure and no ranking."""
 
     setting: str
@@ -26,7 +26,7 @@ class SeedScore(Record, frozen=True, kw_only=True):
     """Points of six."""
 
 
-class Place(Record, frozen=True, kw_only=True):
+class PlaceMean(Record, frozen=True, kw_only=True):
     """A category or a checkpoint of one system."""
 
     name: str
@@ -34,7 +34,7 @@ class Place(Record, frozen=True, kw_only=True):
     """Points of six; None where nothing was measured."""
 
 
-class Figures(Record, frozen=True, kw_only=True):
+class SystemFigures(Record, frozen=True, kw_only=True):
     """One system under one setting, all its valid seeds together.
 
     A question counts once however often and by however many seeds it was put.
@@ -55,8 +55,8 @@ class Figures(Record, frozen=True, kw_only=True):
     owed: int
     not_answered: int
     not_judged: int
-    categories: tuple[Place, ...]
-    checkpoints: tuple[Place, ...]
+    categories: tuple[PlaceMean, ...]
+    checkpoints: tuple[PlaceMean, ...]
 
     @property
     def spread(self) -> float | None:
@@ -65,7 +65,7 @@ class Figures(Record, frozen=True, kw_only=True):
         return max(values) - min(values) if len(values) > 1 else None
 
 
-class Against(Record, frozen=True, kw_only=True):
+class BaselineContrast(Record, frozen=True, kw_only=True):
     """One system against the baseline; exactly one of the two is there."""
 
     system: str
@@ -75,7 +75,7 @@ class Against(Record, frozen=True, kw_only=True):
     """Why the two are not compared."""
 
 
-class Ranked(Record, frozen=True, kw_only=True):
+class RankedSystem(Record, frozen=True, kw_only=True):
     """A system's place among those that could be compared."""
 
     system: str
@@ -84,7 +84,7 @@ class Ranked(Record, frozen=True, kw_only=True):
     """The systems it cannot be told apart from."""
 
 
-class Widest(Record, frozen=True, kw_only=True):
+class WidestGap(Record, frozen=True, kw_only=True):
     """Where systems lie furthest apart: to look at, and to decide nothing by."""
 
     kind: str
@@ -100,21 +100,21 @@ class SettingReport(Record, frozen=True, kw_only=True):
     """Everything about one setting."""
 
     name: str
-    systems: tuple[Figures, ...]
+    systems: tuple[SystemFigures, ...]
     """In the order of the file."""
-    against: tuple[Against, ...]
-    ranking: tuple[Ranked, ...]
+    against: tuple[BaselineContrast, ...]
+    ranking: tuple[RankedSystem, ...]
     """Best first."""
-    widest: tuple[Widest, ...]
+    widest: tuple[WidestGap, ...]
 
 
-class Between(Record, frozen=True, kw_only=True):
+class SettingContrast(Record, frozen=True, kw_only=True):
     """One system under two settings, over the trials that are the same in both."""
 
     system: str
     first: str
     second: str
-    comparison: Comparison | None
+    comparison: PairedComparison | None
     unlike: tuple[str, ...]
     """What differs between the two beside the questions left out."""
     refusal: str | None
@@ -129,8 +129,8 @@ class MatrixReport(Record, frozen=True, kw_only=True):
     personas: tuple[str, ...]
     judge: str | None
     """None where no cell may be quoted."""
-    missing: tuple[Missing, ...]
+    missing: tuple[MissingCell, ...]
     settings: tuple[SettingReport, ...]
-    between: tuple[Between, ...]
+    between: tuple[SettingContrast, ...]
     comparisons: int
     """How many comparisons with the baseline the p-values are adjusted for."""

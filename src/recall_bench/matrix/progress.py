@@ -4,20 +4,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from recall_bench.core.event import Answered, Event, Judged, NotAnswered, NotJudged
-from recall_bench.core.standing import ScenarioStanding, Standings
+from recall_bench.core.standing import ScenarioStates, TrialStates
 from recall_bench.core.usage import Usage
-from recall_bench.matrix.cells import Cell
-from recall_bench.matrix.outcome import Outcome, Stage
-from recall_bench.reporting.money import dollars
-from recall_bench.reporting.text import round_duration
+from recall_bench.matrix.cells import MatrixCell
+from recall_bench.matrix.outcome import CellOutcome, CellStage
+from recall_bench.reporting.money import format_dollars
+from recall_bench.reporting.text import format_round_duration
 
 
 @dataclass(slots=True)
-class Line:
+class CellLine:
     """One cell."""
 
     label: str
-    stage: Stage = Stage.WAITING
+    stage: CellStage = CellStage.WAITING
     owed: int | None = None
     """None before the cell is begun."""
     done: int = 0
@@ -30,10 +30,10 @@ class Line:
     reason: str | None = None
     _counted: dict[str, tuple[int, int]] = field(default_factory=dict)
 
-    def count(self, scenario: str, standing: ScenarioStanding) -> None:
+    def count(self, scenario: str, standing: ScenarioStates) -> None:
         """Count one scenario anew: a trial may be spoken of more than once."""
         done, errors = self._counted.get(scenario, (0, 0))
-        self._counted[scenario] = now = (standing.done, standing.errors)
+        self._counted[scenario] = now = (standing.done_count, standing.error_count)
         self.done += now[0] - done
         self.errors += now[1] - errors
 
@@ -43,11 +43,11 @@ class Line:
         took = self.until - self.since
         return self.fresh / took if self.fresh and took > 0 else None
 
-    def words(self) -> str:
+    def format(self) -> str:
         """Name, trials, rate, errors, cost and state."""
         counts = NOTHING if self.owed is None else f"{self.done:,}/{self.owed:,}"
         rate = NOTHING if self.rate is None else f"{self.rate:,.1f}/s"
-        cost = dollars(self.cost) if self.cost.cost_usd else NOTHING
+        cost = format_dollars(self.cost) if self.cost.cost_usd else NOTHING
         return (
             f"{self.label:<32} {counts:>15} {rate:>9} {self.errors:>5} errors {cost:>9} "
             f" {self.stage.value}"
@@ -57,24 +57,24 @@ class Line:
 NOTHING = "–"
 
 
-class Board:
+class MatrixBoard:
     """Follows all cells; `clock` tells seconds."""
 
     def __init__(self, labels: list[str], clock: Callable[[], float]) -> None:
-        self.lines = {label: Line(label) for label in labels}
+        self.lines = {label: CellLine(label) for label in labels}
         self._clock = clock
         self._began = clock()
 
-    def begin(self, cell: Cell) -> None:
+    def begin(self, cell: MatrixCell) -> None:
         """A cell is started or continued."""
         line = self.lines[cell.label]
-        line.stage, line.since, line.until = Stage.RUNNING, self._clock(), self._clock()
+        line.stage, line.since, line.until = CellStage.RUNNING, self._clock(), self._clock()
 
-    def note(self, cell: Cell, event: Event, standings: Standings) -> None:
+    def note(self, cell: MatrixCell, event: Event, standings: TrialStates) -> None:
         """Count what came of the event, which the standings know already."""
         line = self.lines[cell.label]
         if line.owed is None:
-            self._meet(line, standings)
+            self._start_line(line, standings)
         elif isinstance(event, Answered | NotAnswered | Judged | NotJudged):
             scenario, done = event.trial.scenario, line.done
             line.count(scenario, standings.scenarios[scenario])
@@ -82,13 +82,13 @@ class Board:
         line.cost = standings.usage + standings.reading_usage
         line.until = self._clock()
 
-    def end(self, outcome: Outcome) -> None:
+    def end(self, outcome: CellOutcome) -> None:
         """A cell came to a stop."""
         line = self.lines[outcome.cell.label]
         line.stage, line.reason = outcome.stage, outcome.reason
 
-    def _meet(self, line: Line, standings: Standings) -> None:
-        line.owed = sum(each.owed_in_all for each in standings.scenarios.values())
+    def _start_line(self, line: CellLine, standings: TrialStates) -> None:
+        line.owed = sum(each.owed_count for each in standings.scenarios.values())
         for scenario, standing in standings.scenarios.items():
             line.count(scenario, standing)
 
@@ -107,22 +107,22 @@ class Board:
         left = sum(
             (mean if line.owed is None else line.owed) - line.done
             for line in self.lines.values()
-            if line.stage in (Stage.WAITING, Stage.RUNNING)
+            if line.stage in (CellStage.WAITING, CellStage.RUNNING)
         )
         return max(0.0, left * took / fresh)
 
-    def whole(self) -> str:
+    def format_total(self) -> str:
         """All cells together."""
         lines = self.lines.values()
-        over = sum(line.stage in (Stage.DONE, Stage.FAILED) for line in lines)
+        over = sum(line.stage in (CellStage.DONE, CellStage.FAILED) for line in lines)
         done = sum(line.done for line in lines)
         words = [f"{over} of {len(self.lines)} cells", f"{done:,} trials"]
         if errors := sum(line.errors for line in lines):
             words.append(f"{errors:,} errors")
         cost = sum((line.cost for line in lines), start=Usage())
         if cost.cost_usd:
-            words.append(dollars(cost))
+            words.append(format_dollars(cost))
         left = self.left_s
         if left is not None and over < len(self.lines):
-            words.append(f"about {round_duration(left)} left")
+            words.append(f"about {format_round_duration(left)} left")
         return " · ".join(words)

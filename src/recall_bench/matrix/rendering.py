@@ -3,68 +3,76 @@
 from collections.abc import Iterator
 
 from recall_bench.matrix.findings import MatrixReport
-from recall_bench.matrix.sections import Grid, Section, headline, notes, sections
-from recall_bench.reporting.lines import heading, plain, wrapped
+from recall_bench.matrix.sections import (
+    MatrixSection,
+    MatrixTable,
+    build_sections,
+    format_headline,
+    list_notes,
+)
+from recall_bench.reporting.lines import clean_text, format_heading, wrap_text
 
 _GAP = "  "
 _WORDS = frozenset({"why", "where", "kind", "best", "worst", "settings", "cell"})
 """Columns that hold words, not figures."""
 
 
-def text(report: MatrixReport) -> str:
+def render_text(report: MatrixReport) -> str:
     """Columns of letters."""
-    lines = heading(f"Recall Bench · matrix {report.name}", rule="═")
-    lines += wrapped(headline(report))
-    for section in sections(report):
-        lines += ["", *heading(section.title), *_text_section(section)]
+    lines = format_heading(f"Recall Bench · matrix {report.name}", rule="═")
+    lines += wrap_text(format_headline(report))
+    for section in build_sections(report):
+        lines += ["", *format_heading(section.title), *_render_section(section)]
     lines.append("")
-    for note in notes(report):
-        lines += wrapped(note)
+    for note in list_notes(report):
+        lines += wrap_text(note)
     return "\n".join(lines).rstrip()
 
 
-def markdown(report: MatrixReport, *, picture: str | None = None) -> str:
+def render_markdown(report: MatrixReport, *, picture: str | None = None) -> str:
     """A page; `picture` is the file of its overview, beside it."""
-    parts = [f"# {_md(report.name)}", f"{_md(headline(report))}."]
+    parts = [f"# {_escape_markdown(report.name)}", f"{_escape_markdown(format_headline(report))}."]
     if picture is not None:
         parts.append(f"![The score of every system in every category]({picture})")
-    for section in sections(report):
-        parts.append(f"## {_md(section.title)}")
-        parts += [_md(line) for line in section.said]
+    for section in build_sections(report):
+        parts.append(f"## {_escape_markdown(section.title)}")
+        parts += [_escape_markdown(line) for line in section.said]
         if section.grid is not None:
-            parts.append("\n".join(_md_rows(section.grid)))
-        parts += [_md(note) for note in section.notes]
-    parts += [_md(note) for note in notes(report)]
+            parts.append("\n".join(_render_markdown_rows(section.grid)))
+        parts += [_escape_markdown(note) for note in section.notes]
+    parts += [_escape_markdown(note) for note in list_notes(report)]
     return "\n\n".join(parts) + "\n"
 
 
-def _text_section(section: Section) -> Iterator[str]:
+def _render_section(section: MatrixSection) -> Iterator[str]:
     for line in section.said:
-        yield from wrapped(line)
+        yield from wrap_text(line)
     if section.grid is not None:
-        yield from _text_rows(section.grid)
+        yield from _render_rows(section.grid)
     for note in section.notes:
-        yield from wrapped(note, subsequent="    " if note.startswith("[") else "")
+        yield from wrap_text(note, subsequent="    " if note.startswith("[") else "")
 
 
-def _text_rows(grid: Grid) -> Iterator[str]:
+def _render_rows(grid: MatrixTable) -> Iterator[str]:
     table = [grid.heads, *grid.rows]
-    widths = [max(len(plain(row[n])) for row in table) for n in range(len(grid.heads))]
+    widths = [max(len(clean_text(row[n])) for row in table) for n in range(len(grid.heads))]
     for row in table:
         words = [
-            f"{plain(word):<{width}}" if n == 0 or head in _WORDS else f"{plain(word):>{width}}"
+            f"{clean_text(word):<{width}}"
+            if n == 0 or head in _WORDS
+            else f"{clean_text(word):>{width}}"
             for n, (word, width, head) in enumerate(zip(row, widths, grid.heads, strict=True))
         ]
         yield _GAP.join(words).rstrip()
 
 
-def _md_rows(grid: Grid) -> Iterator[str]:
-    yield f"| {' | '.join(_md(head) for head in grid.heads)} |"
+def _render_markdown_rows(grid: MatrixTable) -> Iterator[str]:
+    yield f"| {' | '.join(_escape_markdown(head) for head in grid.heads)} |"
     rules = ("---" if n == 0 or head in _WORDS else "--:" for n, head in enumerate(grid.heads))
     yield f"|{'|'.join(rules)}|"
     for row in grid.rows:
-        yield f"| {' | '.join(_md(word).replace('|', chr(92) + '|') for word in row)} |"
+        yield f"| {' | '.join(_escape_markdown(word).replace('|', chr(92) + '|') for word in row)} |"
 
 
-def _md(words: str) -> str:
-    return plain(words).replace("*", "\\*").replace("[", "\\[").replace("]", "\\]")
+def _escape_markdown(words: str) -> str:
+    return clean_text(words).replace("*", "\\*").replace("[", "\\[").replace("]", "\\]")

@@ -3,16 +3,22 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from recall_bench.analysis.conclusion import is_told
-from recall_bench.analysis.figures import interval_words, p_words, signed
+from recall_bench.analysis.conclusion import is_significant
+from recall_bench.analysis.figures import format_delta, format_interval, format_p
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.matrix.findings import Against, Between, Figures, MatrixReport, SettingReport
+from recall_bench.matrix.findings import (
+    BaselineContrast,
+    MatrixReport,
+    SettingContrast,
+    SettingReport,
+    SystemFigures,
+)
 from recall_bench.reporting.lines import NO_DATA
-from recall_bench.reporting.money import dollars
+from recall_bench.reporting.money import format_dollars
 from recall_bench.reporting.summary import STUB
 from recall_bench.reporting.text import STUB_WARNING
-from recall_bench.statistics.comparison import Comparison
-from recall_bench.statistics.estimate import FEW_QUESTIONS, Estimate, Method
+from recall_bench.statistics.comparison import PairedComparison
+from recall_bench.statistics.estimate import FEW_QUESTIONS, Estimate, IntervalMethod
 
 _OF_100 = 100 / FULL_MARKS
 """Scores are shown from 0 to 100; the marks behind them are of six."""
@@ -24,7 +30,7 @@ _SEEDS_SHARE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class MatrixTable:
     """A table: what each column is called, and the words of each row, the name first."""
 
     heads: tuple[str, ...]
@@ -32,35 +38,35 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class MatrixSection:
     """A heading with what stands below it, in this order."""
 
     title: str
     said: tuple[str, ...] = ()
-    grid: Grid | None = None
+    grid: MatrixTable | None = None
     notes: tuple[str, ...] = ()
 
 
-def sections(report: MatrixReport) -> Iterator[Section]:
+def build_sections(report: MatrixReport) -> Iterator[MatrixSection]:
     """What is missing first, then every setting, then settings against each other."""
     if report.judge is not None and report.judge.partition(" ")[0] == STUB:
-        yield Section(title="Not graded", said=(STUB_WARNING,))
+        yield MatrixSection(title="Not graded", said=(STUB_WARNING,))
     if report.missing:
-        yield _missing(report)
+        yield _build_missing(report)
     for setting in report.settings:
         if setting.systems:
-            yield from _setting(report, setting)
+            yield from _build_setting(report, setting)
     if report.between:
-        yield _between(report)
+        yield _build_between(report)
     if len(report.seeds) > 1:
-        yield from _seeds(report)
+        yield from _build_seeds(report)
 
 
-def headline(report: MatrixReport) -> str:
+def format_headline(report: MatrixReport) -> str:
     """What was compared on what."""
     systems = {each.system for setting in report.settings for each in setting.systems}
     words = [
-        _counted(len(systems), "system"),
+        _format_count(len(systems), "system"),
         f"{len(report.settings)} setting{'' if len(report.settings) == 1 else 's'}",
         f"seeds {', '.join(map(str, report.seeds))}"
         if len(report.seeds) > 1
@@ -73,7 +79,7 @@ def headline(report: MatrixReport) -> str:
     return f"{' · '.join(words)} · baseline {report.baseline}"
 
 
-def notes(report: MatrixReport) -> Iterator[str]:
+def list_notes(report: MatrixReport) -> Iterator[str]:
     """What a reader of the tables must know."""
     if not any(setting.systems for setting in report.settings):
         return
@@ -86,7 +92,7 @@ def notes(report: MatrixReport) -> Iterator[str]:
     yield (
         "Differences are paired by trial, as `compare` makes them; what is drawn again are "
         "questions, each with all its trials. p adj.: by Holm's steps over "
-        f"{_counted(report.comparisons, 'comparison')} with the baseline in all settings; "
+        f"{_format_count(report.comparisons, 'comparison')} with the baseline in all settings; "
         "*: at most 0.05. The ranking goes by these; systems that are not the baseline are tested "
         "with each other, and adjusted over all such pairs."
     )
@@ -95,77 +101,79 @@ def notes(report: MatrixReport) -> Iterator[str]:
         yield (
             f"!: fewer than {FEW_QUESTIONS} questions; the interval holds less often than it says."
         )
-    if any(each.method is Method.PERSONAS for each in estimates):
+    if any(each.method is IntervalMethod.PERSONAS for each in estimates):
         yield (
             "Intervals over five personas or more are for other personas like these; p-values are "
             "for other questions to these."
         )
 
 
-def _missing(report: MatrixReport) -> Section:
+def _build_missing(report: MatrixReport) -> MatrixSection:
     rows = tuple(
         (f"{each.setting}/{each.seed}/{each.system}", each.reason) for each in report.missing
     )
     one = "1 cell is" if len(rows) == 1 else f"{len(rows)} cells are"
-    return Section(
+    return MatrixSection(
         title="Missing",
-        said=(f"{one} missing or may not be quoted, and {_is(rows)} in no figure below.",),
-        grid=Grid(heads=("cell", "why"), rows=rows),
+        said=(f"{one} missing or may not be quoted, and {_choose_verb(rows)} in no figure below.",),
+        grid=MatrixTable(heads=("cell", "why"), rows=rows),
     )
 
 
-def _is(rows: Sequence[object]) -> str:
+def _choose_verb(rows: Sequence[object]) -> str:
     return "is" if len(rows) == 1 else "are"
 
 
-def _setting(report: MatrixReport, setting: SettingReport) -> Iterator[Section]:
+def _build_setting(report: MatrixReport, setting: SettingReport) -> Iterator[MatrixSection]:
     title = f"Setting {setting.name}"
-    yield Section(title=title, grid=_scores(setting))
+    yield MatrixSection(title=title, grid=_build_scores(setting))
     if setting.against:
-        yield _against(report, setting)
+        yield _build_against(report, setting)
     if len(setting.ranking) > 1:
-        yield Section(title=f"{title}: ranking", said=tuple(_ranking(setting)))
+        yield MatrixSection(title=f"{title}: ranking", said=tuple(_describe_ranking(setting)))
     if setting.widest:
-        yield _widest(setting)
+        yield _build_widest(setting)
 
 
-def _scores(setting: SettingReport) -> Grid:
+def _build_scores(setting: SettingReport) -> MatrixTable:
     heads = (
         *("system", "score", "95 %", "hallucin.", "95 %", "p50", "p95"),
         *("ingest", "cost", "errors", "questions"),
     )
-    return Grid(heads=heads, rows=tuple(_score_row(each) for each in setting.systems))
+    return MatrixTable(heads=heads, rows=tuple(_make_score_row(each) for each in setting.systems))
 
 
-def _score_row(each: Figures) -> tuple[str, ...]:
+def _make_score_row(each: SystemFigures) -> tuple[str, ...]:
     errors = each.not_answered + each.not_judged
     return (
         each.system,
         f"{each.score.value * _OF_100:.1f}",
-        _span(each.score, _OF_100),
+        _format_span(each.score, _OF_100),
         NO_DATA if each.hallucination is None else f"{each.hallucination.value:.1%}",
-        NO_DATA if each.hallucination is None else _span(each.hallucination, 100),
-        _seconds(each.p50_s),
-        _seconds(each.p95_s),
-        _seconds(each.ingest_s),
-        dollars(each.usage) if each.usage.cost_usd else ("?" if each.usage.unpriced else "–"),
+        NO_DATA if each.hallucination is None else _format_span(each.hallucination, 100),
+        _format_seconds(each.p50_s),
+        _format_seconds(each.p95_s),
+        _format_seconds(each.ingest_s),
+        format_dollars(each.usage)
+        if each.usage.cost_usd
+        else ("?" if each.usage.unpriced else "–"),
         f"{errors:,} of {each.owed:,}",
         f"{each.score.questions:,}{'!' if each.score.is_small else ''}",
     )
 
 
-def _against(report: MatrixReport, setting: SettingReport) -> Section:
+def _build_against(report: MatrixReport, setting: SettingReport) -> MatrixSection:
     footnotes: list[str] = []
-    rows = tuple(_against_row(each, footnotes) for each in setting.against)
+    rows = tuple(_make_against_row(each, footnotes) for each in setting.against)
     heads = ("system", "difference", "95 %", "p", "p adj.", "better/same/worse", "hallucin.")
-    return Section(
+    return MatrixSection(
         title=f"Setting {setting.name}: against {report.baseline}",
-        grid=Grid(heads=heads, rows=rows),
+        grid=MatrixTable(heads=heads, rows=rows),
         notes=tuple(footnotes),
     )
 
 
-def _against_row(each: Against, footnotes: list[str]) -> tuple[str, ...]:
+def _make_against_row(each: BaselineContrast, footnotes: list[str]) -> tuple[str, ...]:
     if each.contrast is None:
         footnotes.append(f"[{len(footnotes) + 1}] {each.refusal}")
         return (f"{each.system} [{len(footnotes)}]", *[NO_DATA] * 6)
@@ -176,23 +184,23 @@ def _against_row(each: Against, footnotes: list[str]) -> tuple[str, ...]:
         )
     mark = f" [{len(footnotes)}]" if each.contrast.is_identical else ""
     rate = each.contrast.hallucination
-    points = NO_DATA if rate is None else signed(100 * rate.comparison.difference.value, 1)
-    return (each.system + mark, *_difference(found), points)
+    points = NO_DATA if rate is None else format_delta(100 * rate.comparison.difference.value, 1)
+    return (each.system + mark, *_format_difference(found), points)
 
 
-def _difference(found: Comparison) -> tuple[str, ...]:
+def _format_difference(found: PairedComparison) -> tuple[str, ...]:
     alone = found.p_adjusted is None
-    star = "*" if is_told(found) else ""
+    star = "*" if is_significant(found) else ""
     return (
-        signed(found.difference.value * _OF_100, 1),
-        interval_words(found.difference, 1, _OF_100) or NO_DATA,
-        p_words(found.p_value) + (star if alone else ""),
-        NO_DATA if found.p_adjusted is None else p_words(found.p_adjusted) + star,
+        format_delta(found.difference.value * _OF_100, 1),
+        format_interval(found.difference, 1, _OF_100) or NO_DATA,
+        format_p(found.p_value) + (star if alone else ""),
+        NO_DATA if found.p_adjusted is None else format_p(found.p_adjusted) + star,
         f"{found.wins}/{found.ties}/{found.losses}",
     )
 
 
-def _ranking(setting: SettingReport) -> Iterator[str]:
+def _describe_ranking(setting: SettingReport) -> Iterator[str]:
     for place, each in enumerate(setting.ranking, start=1):
         words = f"{place}. {each.system} {each.score.value * _OF_100:.1f}"
         if each.alike:
@@ -202,7 +210,7 @@ def _ranking(setting: SettingReport) -> Iterator[str]:
         yield "Every two of them can be told apart."
 
 
-def _widest(setting: SettingReport) -> Section:
+def _build_widest(setting: SettingReport) -> MatrixSection:
     rows = tuple(
         (
             each.name,
@@ -213,26 +221,26 @@ def _widest(setting: SettingReport) -> Section:
         )
         for each in setting.widest
     )
-    return Section(
+    return MatrixSection(
         title=f"Setting {setting.name}: where systems differ most",
-        grid=Grid(heads=("where", "kind", "best", "worst", "apart"), rows=rows),
+        grid=MatrixTable(heads=("where", "kind", "best", "worst", "apart"), rows=rows),
         notes=("The widest of many gaps: to look at, and to decide nothing by.",),
     )
 
 
-def _between(report: MatrixReport) -> Section:
+def _build_between(report: MatrixReport) -> MatrixSection:
     footnotes: list[str] = []
-    rows = tuple(_between_row(each, footnotes) for each in report.between)
+    rows = tuple(_make_between_row(each, footnotes) for each in report.between)
     heads = ("system", "settings", "difference", "95 %", "p", "p adj.", "better/same/worse")
-    return Section(
+    return MatrixSection(
         title="Settings against each other",
         said=("Over the trials that are the same in both, so scores above may differ otherwise.",),
-        grid=Grid(heads=heads, rows=rows),
+        grid=MatrixTable(heads=heads, rows=rows),
         notes=tuple(footnotes),
     )
 
 
-def _between_row(each: Between, footnotes: list[str]) -> tuple[str, ...]:
+def _make_between_row(each: SettingContrast, footnotes: list[str]) -> tuple[str, ...]:
     said = each.refusal or ("; ".join(each.unlike) if each.unlike else None)
     mark = ""
     if said is not None:
@@ -245,22 +253,22 @@ def _between_row(each: Between, footnotes: list[str]) -> tuple[str, ...]:
     settings = f"{each.second} − {each.first}{mark}"
     if each.comparison is None:
         return (each.system, settings, *[NO_DATA] * 5)
-    return (each.system, settings, *_difference(each.comparison))
+    return (each.system, settings, *_format_difference(each.comparison))
 
 
-def _seeds(report: MatrixReport) -> Iterator[Section]:
+def _build_seeds(report: MatrixReport) -> Iterator[MatrixSection]:
     for setting in report.settings:
-        rows = tuple(_seed_row(each, report.seeds) for each in setting.systems)
+        rows = tuple(_make_seed_row(each, report.seeds) for each in setting.systems)
         if rows:
             heads = ("system", *(f"seed {seed}" for seed in report.seeds), "spread", "± interval")
-            yield Section(
+            yield MatrixSection(
                 title=f"Setting {setting.name}: by seed",
-                grid=Grid(heads=heads, rows=rows),
+                grid=MatrixTable(heads=heads, rows=rows),
                 notes=(_SEEDS_SHARE,),
             )
 
 
-def _seed_row(each: Figures, seeds: Sequence[int]) -> tuple[str, ...]:
+def _make_seed_row(each: SystemFigures, seeds: Sequence[int]) -> tuple[str, ...]:
     values = {one.seed: one.score.value * _OF_100 for one in each.seeds}
     score = each.score
     half = None if score.low is None or score.high is None else (score.high - score.low) / 2
@@ -272,13 +280,13 @@ def _seed_row(each: Figures, seeds: Sequence[int]) -> tuple[str, ...]:
     )
 
 
-def _span(estimate: Estimate, scale: float) -> str:
+def _format_span(estimate: Estimate, scale: float) -> str:
     if estimate.low is None or estimate.high is None:
         return NO_DATA
     return f"{estimate.low * scale:.1f}–{estimate.high * scale:.1f}"
 
 
-def _seconds(seconds: float | None) -> str:
+def _format_seconds(seconds: float | None) -> str:
     if seconds is None:
         return NO_DATA
     if seconds < 1:
@@ -286,5 +294,5 @@ def _seconds(seconds: float | None) -> str:
     return f"{seconds:.1f} s" if seconds < 600 else f"{seconds / 60:,.0f} min"
 
 
-def _counted(count: int, noun: str) -> str:
+def _format_count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

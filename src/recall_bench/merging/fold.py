@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge as by_key
 
-from recall_bench.core.difference import differences
+from recall_bench.core.difference import list_differences
 from recall_bench.core.event import (
     Answered,
     Declared,
@@ -29,13 +29,13 @@ from recall_bench.core.event import (
     RunStarted,
 )
 from recall_bench.core.plan import Plan, Trial
-from recall_bench.core.review import reviews_due
-from recall_bench.core.standing import ScenarioStanding, Standings, State
+from recall_bench.core.review import find_due_reviews
+from recall_bench.core.standing import ScenarioStates, TrialState, TrialStates
 from recall_bench.errors import DataError, UsageError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class MergeSource:
     """A journal that is merged."""
 
     place: str
@@ -47,23 +47,23 @@ class Source:
     """All that comes after its first event, anew at each call."""
 
 
-def merged(sources: Sequence[Source]) -> Iterator[Event]:
+def merge_events(sources: Sequence[MergeSource]) -> Iterator[Event]:
     """One journal of them all; UsageError names the two that do not go together.
 
     It ends with RunEnded if nothing is left to do, whatever they say themselves.
     """
-    refuse_strangers(sources)
+    refuse_different_plans(sources)
     first = min(sources, key=lambda source: source.started.at)
     plan = first.started.plan
-    yield first.started.but(part=None)
-    standings, owners = Standings(plan), _Owners(sources)
-    for declared in _declarations(plan, sources):
-        standings.note(declared)
+    yield first.started.replace(part=None)
+    standings, owners = TrialStates(plan), _TrialOwners(sources)
+    for declared in _collect_declarations(plan, sources):
+        standings.apply_event(declared)
         yield declared
     at = first.started.at
-    for number, event in _by_time(sources, sources.index(first)):
+    for number, event in _order_by_time(sources, sources.index(first)):
         try:
-            standings.note(event)
+            standings.apply_event(event)
             owners.note(number, event, standings)
         except ValueError as error:
             raise DataError(f"{sources[number].place}: {error}") from error
@@ -73,23 +73,25 @@ def merged(sources: Sequence[Source]) -> Iterator[Event]:
         yield RunEnded(at=at)
 
 
-def is_over(standings: Standings) -> bool:
+def is_over(standings: TrialStates) -> bool:
     """Whether everything owed has its outcome, and every review that is due was done."""
     plan = standings.plan
     for card in plan.scenarios:
         standing = standings.scenarios.get(card.id)
-        if standing is None or standing.count(State.OPEN, State.ANSWERED, State.NOT_JUDGED):
+        if standing is None or standing.count_states(
+            TrialState.OPEN, TrialState.ANSWERED, TrialState.NOT_JUDGED
+        ):
             return False
-        if plan.appellate is not None and reviews_due(card.id, standing, plan):
+        if plan.appellate is not None and find_due_reviews(card.id, standing, plan):
             return False
     return True
 
 
-def refuse_strangers(sources: Sequence[Source]) -> None:
+def refuse_different_plans(sources: Sequence[MergeSource]) -> None:
     """Raise UsageError unless all are of one plan, and are different parts of one division."""
     first, *others = sources
     for other in others:
-        differing = differences(first.started.plan, other.started.plan, between=" and ")
+        differing = list_differences(first.started.plan, other.started.plan, between=" and ")
         if differing:
             raise UsageError(
                 f"{first.place} and {other.place} are runs of different plans, with other "
@@ -111,13 +113,13 @@ def refuse_strangers(sources: Sequence[Source]) -> None:
         of, seen[part.number] = (part.of, place), place
 
 
-def _declarations(plan: Plan, sources: Sequence[Source]) -> Iterator[Declared]:
+def _collect_declarations(plan: Plan, sources: Sequence[MergeSource]) -> Iterator[Declared]:
     """What each scenario owes, once, in the order of the plan."""
     found: dict[str, tuple[Declared, str]] = {}
     for source in sources:
         for declared in source.declared():
             known, place = found.setdefault(declared.scenario, (declared, source.place))
-            if known.but(at=declared.at) != declared:
+            if known.replace(at=declared.at) != declared:
                 raise UsageError(
                     f"{place} and {source.place} declare other questions or days for "
                     f"{declared.scenario}; merge parts of one plan"
@@ -127,15 +129,20 @@ def _declarations(plan: Plan, sources: Sequence[Source]) -> Iterator[Declared]:
             yield found[card.id][0]
 
 
-def _by_time(sources: Sequence[Source], first: int) -> Iterator[tuple[int, Event]]:
+def _order_by_time(sources: Sequence[MergeSource], first: int) -> Iterator[tuple[int, Event]]:
     """What happened after the declarations, with the number of the journal that tells it."""
-    streams = (_course(number, source, number == first) for number, source in enumerate(sources))
+    streams = (
+        _read_source_events(number, source, number == first)
+        for number, source in enumerate(sources)
+    )
     # Of streams that are not quite sorted, as where answers are graded side by side, the order
     # within each is kept all the same: only their next events are compared.
     return by_key(*streams, key=lambda numbered: numbered[1].at)
 
 
-def _course(number: int, source: Source, is_first: bool) -> Iterator[tuple[int, Event]]:
+def _read_source_events(
+    number: int, source: MergeSource, is_first: bool
+) -> Iterator[tuple[int, Event]]:
     if not is_first:
         yield number, RunResumed(at=source.started.at, code=source.started.code)
     for event in source.events():
@@ -143,23 +150,23 @@ def _course(number: int, source: Source, is_first: bool) -> Iterator[tuple[int, 
             yield number, event
 
 
-class _Owners:
+class _TrialOwners:
     """Which journal speaks of each trial."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(self, sources: Sequence[MergeSource]) -> None:
         self._places = [source.place for source in sources]
         self._known: dict[str, array[int]] = {}
 
-    def note(self, number: int, event: Event, standings: Standings) -> None:
+    def note(self, number: int, event: Event, standings: TrialStates) -> None:
         """Remember whose trial it is; UsageError if it is another's."""
         if isinstance(event, Answered | NotAnswered | Judged | NotJudged):
-            self._claim(number, event.trial, standings.scenarios[event.trial.scenario])
+            self._set_owner(number, event.trial, standings.scenarios[event.trial.scenario])
 
-    def _claim(self, number: int, trial: Trial, standing: ScenarioStanding) -> None:
+    def _set_owner(self, number: int, trial: Trial, standing: ScenarioStates) -> None:
         known = self._known.get(trial.scenario)
         if known is None:
             known = self._known[trial.scenario] = array("i", [-1]) * len(standing.grid)
-        slot = standing.slot_of(trial)
+        slot = standing.find_slot(trial)
         owner = known[slot]
         if owner not in (-1, number):
             raise UsageError(

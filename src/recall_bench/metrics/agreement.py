@@ -17,22 +17,22 @@ from recall_bench.metrics.agreement_clusters import (
     Bools,
     Floats,
     Ints,
-    effective_size,
-    interval,
-    resamples,
+    compute_interval,
+    draw_resamples,
+    estimate_effective_size,
 )
 from recall_bench.metrics.agreement_figures import (
-    at_the_pass_level,
-    auc,
-    bin_of,
-    brier,
-    kappa_weighted,
-    reliability,
+    compute_auc,
+    compute_brier,
+    compute_pass_figures,
+    compute_reliability,
+    compute_weighted_kappa,
+    find_bins,
 )
 
 BINS: Final = 10
 
-FEWEST: Final = 5
+FEWEST_QUESTIONS: Final = 5
 """Fewer questions than this do not show how much questions differ: there is no interval."""
 
 FIGURES: Final = (
@@ -49,7 +49,7 @@ Interval = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rulings:
+class MarkPairs:
     """One mark of many answers: what the judge gave and what the labels say."""
 
     given: Ints
@@ -83,7 +83,7 @@ class Rulings:
         return self.given.astype(np.float64)
 
 
-class Bin(Record, frozen=True, kw_only=True):
+class ReliabilityBin(Record, frozen=True, kw_only=True):
     """Answers that were about as likely to pass as one another, by the judge's own account."""
 
     start: float
@@ -121,16 +121,19 @@ class MarkAgreement(Record, frozen=True, kw_only=True):
     """By figure."""
     effective: dict[str, float | None]
     """How many independent answers would tell the sensitivity and specificity as surely."""
-    reliability: tuple[Bin, ...] | None
+    reliability: tuple[ReliabilityBin, ...] | None
     """None where the judge gives no probabilities."""
 
 
-def agreement(rulings: Rulings) -> MarkAgreement:
+def measure_agreement(rulings: MarkPairs) -> MarkAgreement:
     """Every figure of agreement with its interval."""
-    plain = _Reading.of(np.ones((1, len(rulings.label))), rulings)
+    plain = _FigureDraws.compute(np.ones((1, len(rulings.label))), rulings)
     questions = len(np.unique(rulings.question))
-    spread = [_Reading.of(weights, rulings) for weights in _redrawn(rulings, questions)]
-    figures = {name: _defined(values[0]) for name, values in plain.figures.items()}
+    spread = [
+        _FigureDraws.compute(weights, rulings)
+        for weights in _resample_questions(rulings, questions)
+    ]
+    figures = {name: _drop_nan(values[0]) for name, values in plain.figures.items()}
     return MarkAgreement(
         n=len(rulings.label),
         questions=questions,
@@ -145,18 +148,18 @@ def agreement(rulings: Rulings) -> MarkAgreement:
         specificity=figures["specificity"],
         brier=figures.get("brier"),
         intervals={
-            name: interval([part.figures[name] for part in spread])
+            name: compute_interval([part.figures[name] for part in spread])
             if figures.get(name) is not None
             else None
             for name in FIGURES
         },
-        effective=_effective(rulings),
-        reliability=_reliability(rulings, plain, spread),
+        effective=_estimate_effective(rulings),
+        reliability=_build_bins(rulings, plain, spread),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _FigureDraws:
     """All figures under each row of weights."""
 
     figures: dict[str, Floats]
@@ -164,51 +167,51 @@ class _Reading:
     observed: Floats | None = None
 
     @classmethod
-    def of(cls, weights: Floats, rulings: Rulings) -> Self:
+    def compute(cls, weights: Floats, rulings: MarkPairs) -> Self:
         positive, probability = rulings.positive, rulings.probability
-        figures = at_the_pass_level(weights, rulings.passed, positive)
-        figures["auc"] = auc(weights, rulings.score, positive)
-        figures["kappa_weighted"] = kappa_weighted(
+        figures = compute_pass_figures(weights, rulings.passed, positive)
+        figures["auc"] = compute_auc(weights, rulings.score, positive)
+        figures["kappa_weighted"] = compute_weighted_kappa(
             weights, rulings.given, rulings.label, rulings.top
         )
         if probability is None:
             return cls(figures)
-        figures["brier"] = brier(weights, probability, positive)
-        return cls(figures, *reliability(weights, probability, positive, BINS))
+        figures["brier"] = compute_brier(weights, probability, positive)
+        return cls(figures, *compute_reliability(weights, probability, positive, BINS))
 
 
-def _redrawn(rulings: Rulings, questions: int) -> Iterator[Floats]:
+def _resample_questions(rulings: MarkPairs, questions: int) -> Iterator[Floats]:
     """The resamples; none where there are too few questions to draw from."""
-    return resamples(rulings.question) if questions >= FEWEST else iter(())
+    return draw_resamples(rulings.question) if questions >= FEWEST_QUESTIONS else iter(())
 
 
-def _effective(rulings: Rulings) -> dict[str, float | None]:
+def _estimate_effective(rulings: MarkPairs) -> dict[str, float | None]:
     positive, passed, question = rulings.positive, rulings.passed, rulings.question
     return {
-        "sensitivity": effective_size(passed[positive], question[positive]),
-        "specificity": effective_size(~passed[~positive], question[~positive]),
+        "sensitivity": estimate_effective_size(passed[positive], question[positive]),
+        "specificity": estimate_effective_size(~passed[~positive], question[~positive]),
     }
 
 
-def _reliability(
-    rulings: Rulings, plain: _Reading, spread: list[_Reading]
-) -> tuple[Bin, ...] | None:
+def _build_bins(
+    rulings: MarkPairs, plain: _FigureDraws, spread: list[_FigureDraws]
+) -> tuple[ReliabilityBin, ...] | None:
     if rulings.probability is None or plain.stated is None or plain.observed is None:
         return None
-    held = np.bincount(bin_of(rulings.probability, BINS), minlength=BINS)
+    held = np.bincount(find_bins(rulings.probability, BINS), minlength=BINS)
     curves = [part.observed for part in spread if part.observed is not None]
     return tuple(
-        Bin(
+        ReliabilityBin(
             start=place / BINS,
             end=(place + 1) / BINS,
             n=int(held[place]),
-            probability=_defined(plain.stated[0, place]),
-            observed=_defined(plain.observed[0, place]),
-            interval=interval([curve[:, place] for curve in curves]),
+            probability=_drop_nan(plain.stated[0, place]),
+            observed=_drop_nan(plain.observed[0, place]),
+            interval=compute_interval([curve[:, place] for curve in curves]),
         )
         for place in range(BINS)
     )
 
 
-def _defined(value: float) -> float | None:
+def _drop_nan(value: float) -> float | None:
     return None if np.isnan(value) else float(value)

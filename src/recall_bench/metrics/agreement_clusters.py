@@ -25,7 +25,7 @@ _DEFINED = 0.9
 """A figure that exists in a smaller share of the resamples has no interval."""
 
 
-def resamples(question: Ints, count: int = RESAMPLES) -> Iterator[Floats]:
+def draw_resamples(question: Ints, count: int = RESAMPLES) -> Iterator[Floats]:
     """How often each record is drawn when as many questions as there are are drawn again.
 
     One row a resample, in as many pieces as keep the memory small. The same questions give the
@@ -42,7 +42,7 @@ def resamples(question: Ints, count: int = RESAMPLES) -> Iterator[Floats]:
         yield drawn.astype(np.float64)[:, question]
 
 
-def interval(parts: Sequence[Floats]) -> tuple[float, float] | None:
+def compute_interval(parts: Sequence[Floats]) -> tuple[float, float] | None:
     """The middle 95 % of a figure's values, NaN meaning undefined; None if it too often is."""
     if not parts:
         return None
@@ -55,7 +55,7 @@ def interval(parts: Sequence[Floats]) -> tuple[float, float] | None:
     return float(low), float(high)
 
 
-def effective_size(hits: Bools, question: Ints) -> float | None:
+def estimate_effective_size(hits: Bools, question: Ints) -> float | None:
     """How many independent records would give this share as surely; None where there is none.
 
     Never more than the records there are. Where all records agree nothing shows how alike the
@@ -74,7 +74,7 @@ def effective_size(hits: Bools, question: Ints) -> float | None:
     return max(1.0, share * (1 - share) / max(variance, alone))
 
 
-def numbered(names: Sequence[str]) -> Ints:
+def number_names(names: Sequence[str]) -> Ints:
     """Each name as a number: equal names, equal numbers, counted from 0 without a gap."""
     place: dict[str, int] = {}
     return np.array([place.setdefault(name, len(place)) for name in names], dtype=np.int64)

@@ -10,7 +10,7 @@ import numpy as np
 from recall_bench.metrics.agreement_clusters import Bools, Floats, Ints
 
 
-def auc(weights: Floats, score: Floats, positive: Bools) -> Floats:
+def compute_auc(weights: Floats, score: Floats, positive: Bools) -> Floats:
     """The chance that a positive record outscores a negative one, ties counting half."""
     if not len(score):
         return np.full(len(weights), np.nan)
@@ -21,31 +21,31 @@ def auc(weights: Floats, score: Floats, positive: Bools) -> Floats:
     above = np.add.reduceat(np.where(is_positive, drawn, 0.0), starts, axis=1)
     below = np.add.reduceat(np.where(is_positive, 0.0, drawn), starts, axis=1)
     beaten = np.cumsum(below, axis=1) - below / 2
-    return _divided((above * beaten).sum(axis=1), above.sum(axis=1) * below.sum(axis=1))
+    return _divide((above * beaten).sum(axis=1), above.sum(axis=1) * below.sum(axis=1))
 
 
-def at_the_pass_level(weights: Floats, passed: Bools, positive: Bools) -> dict[str, Floats]:
+def compute_pass_figures(weights: Floats, passed: Bools, positive: Bools) -> dict[str, Floats]:
     """Accuracy, Cohen's kappa, sensitivity and specificity of a yes or no."""
     right_yes = weights @ (passed & positive)
     wrong_yes = weights @ (passed & ~positive)
     wrong_no = weights @ (~passed & positive)
     right_no = weights @ (~passed & ~positive)
     total = right_yes + wrong_yes + wrong_no + right_no
-    agreed = _divided(right_yes + right_no, total)
-    by_chance = _divided(
+    agreed = _divide(right_yes + right_no, total)
+    by_chance = _divide(
         (right_yes + wrong_yes) * (right_yes + wrong_no)
         + (right_no + wrong_no) * (right_no + wrong_yes),
         total**2,
     )
     return {
         "accuracy": agreed,
-        "kappa": _divided(agreed - by_chance, 1 - by_chance),
-        "sensitivity": _divided(right_yes, right_yes + wrong_no),
-        "specificity": _divided(right_no, right_no + wrong_yes),
+        "kappa": _divide(agreed - by_chance, 1 - by_chance),
+        "sensitivity": _divide(right_yes, right_yes + wrong_no),
+        "specificity": _divide(right_no, right_no + wrong_yes),
     }
 
 
-def kappa_weighted(weights: Floats, given: Ints, label: Ints, top: int) -> Floats:
+def compute_weighted_kappa(weights: Floats, given: Ints, label: Ints, top: int) -> Floats:
     """Agreement beyond chance on the whole scale, a miss by two costing four times one by one."""
     points = np.arange(top + 1)
     cost = (points[:, None] - points[None, :]) ** 2
@@ -54,30 +54,30 @@ def kappa_weighted(weights: Floats, given: Ints, label: Ints, top: int) -> Float
     as_given = weights @ (given[:, None] == points)
     as_labelled = weights @ (label[:, None] == points)
     by_chance = ((as_given @ cost) * as_labelled).sum(axis=1)
-    return 1 - _divided(seen * weights.sum(axis=1), by_chance)
+    return 1 - _divide(seen * weights.sum(axis=1), by_chance)
 
 
-def brier(weights: Floats, probability: Floats, positive: Bools) -> Floats:
+def compute_brier(weights: Floats, probability: Floats, positive: Bools) -> Floats:
     """The mean squared distance of the probability from what was so."""
-    return _divided(weights @ (probability - positive) ** 2, weights.sum(axis=1))
+    return _divide(weights @ (probability - positive) ** 2, weights.sum(axis=1))
 
 
-def reliability(
+def compute_reliability(
     weights: Floats, probability: Floats, positive: Bools, bins: int
 ) -> tuple[Floats, Floats]:
     """For each bin of probability, its mean probability and its share of positives."""
-    place = bin_of(probability, bins)
+    place = find_bins(probability, bins)
     member = place[:, None] == np.arange(bins)
     held = weights @ member
-    stated = _divided(weights @ (member * probability[:, None]), held)
-    observed = _divided(weights @ (member & positive[:, None]), held)
+    stated = _divide(weights @ (member * probability[:, None]), held)
+    observed = _divide(weights @ (member & positive[:, None]), held)
     return stated, observed
 
 
-def bin_of(probability: Floats, bins: int) -> Ints:
+def find_bins(probability: Floats, bins: int) -> Ints:
     """The bin each probability falls into; the last one holds 1 as well."""
     return np.minimum((probability * bins).astype(np.int64), bins - 1)
 
 
-def _divided(part: Floats, whole: Floats) -> Floats:
+def _divide(part: Floats, whole: Floats) -> Floats:
     return np.divide(part, whole, out=np.full_like(part, np.nan), where=whole != 0)

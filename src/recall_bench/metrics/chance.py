@@ -17,10 +17,10 @@ from itertools import combinations
 from math import comb
 
 from recall_bench.metrics.retrieval import (
-    Measure,
-    ideal,
+    RetrievalMeasure,
     longmemeval_discount,
     standard_discount,
+    sum_ideal,
 )
 
 Sizes = tuple[int, ...]
@@ -28,12 +28,12 @@ Sizes = tuple[int, ...]
 Expected = Callable[[int, Sizes, int], float]
 """From the items there are, the gold's sizes and the places to fill, to the expectation."""
 
-_remembered = lru_cache(maxsize=4096)
+_cache_results = lru_cache(maxsize=4096)
 """Questions of one history draw from the same pool, and most have few gold units."""
 
 
 @dataclass(frozen=True)
-class Pool:
+class ChancePool:
     """What may be drawn from."""
 
     items: Mapping[str, int]
@@ -52,7 +52,7 @@ class Pool:
         """All items there are."""
         return sum(self.items.values())
 
-    def expected(self, measure: Measure, gold: frozenset[str]) -> float | None:
+    def expect(self, measure: RetrievalMeasure, gold: frozenset[str]) -> float | None:
         """The mean of the measure over all random draws; None for a budget of unknown places.
 
         ValueError if there is no gold, or gold that the pool does not know.
@@ -71,7 +71,7 @@ class Pool:
         return _EXPECTED[measure.family](self.total, sizes, places)
 
 
-def expected_coverage(total: int, holding: Sequence[int], drawn: int) -> float:
+def expect_coverage(total: int, holding: Sequence[int], drawn: int) -> float:
     """The share of facts found in `drawn` random items, where `holding[i]` of `total` hold fact i.
 
     An item holds a fact that stands in it or, for the layer of documents, in its source. It is 1
@@ -79,16 +79,16 @@ def expected_coverage(total: int, holding: Sequence[int], drawn: int) -> float:
     """
     if not holding:
         raise ValueError("a question without facts cannot be measured; leave it out beforehand")
-    return 1 - sum(_absent(total, having, drawn) for having in holding) / len(holding)
+    return 1 - sum(_compute_absence(total, having, drawn) for having in holding) / len(holding)
 
 
-def _absent(total: int, size: int, drawn: int) -> float:
+def _compute_absence(total: int, size: int, drawn: int) -> float:
     """The chance that none of `size` items is among the first `drawn`."""
-    return _absences(total, size, drawn)[drawn]
+    return _compute_absences(total, size, drawn)[drawn]
 
 
-@_remembered
-def _absences(total: int, size: int, drawn: int) -> tuple[float, ...]:
+@_cache_results
+def _compute_absences(total: int, size: int, drawn: int) -> tuple[float, ...]:
     """The chance that none of `size` items was drawn, after 0, 1, … `drawn` draws."""
     chances = [1.0]
     for before in range(drawn):
@@ -98,34 +98,34 @@ def _absences(total: int, size: int, drawn: int) -> tuple[float, ...]:
     return tuple(chances)
 
 
-def _firsts(total: int, size: int, places: int) -> list[float]:
+def _compute_first_ranks(total: int, size: int, places: int) -> list[float]:
     """The chance that the first of `size` items comes at rank 1, 2, … `places`."""
-    absent = _absences(total, size, places)
+    absent = _compute_absences(total, size, places)
     return [
         absent[rank - 1] * size / (total - rank + 1) if rank <= total else 0.0
         for rank in range(1, places + 1)
     ]
 
 
-def _hit(total: int, sizes: Sizes, places: int) -> float:
-    return 1 - _absent(total, sum(sizes), places)
+def _expect_hit(total: int, sizes: Sizes, places: int) -> float:
+    return 1 - _compute_absence(total, sum(sizes), places)
 
 
-def _found(total: int, sizes: Sizes, places: int) -> float:
+def _expect_finds(total: int, sizes: Sizes, places: int) -> float:
     """How many gold units are found, on average."""
-    return sum(1 - _absent(total, size, places) for size in sizes)
+    return sum(1 - _compute_absence(total, size, places) for size in sizes)
 
 
-def _recall(total: int, sizes: Sizes, places: int) -> float:
-    return _found(total, sizes, places) / len(sizes)
+def _expect_recall(total: int, sizes: Sizes, places: int) -> float:
+    return _expect_finds(total, sizes, places) / len(sizes)
 
 
-def _precision(total: int, sizes: Sizes, places: int) -> float:
-    return _found(total, sizes, places) / places
+def _expect_precision(total: int, sizes: Sizes, places: int) -> float:
+    return _expect_finds(total, sizes, places) / places
 
 
-@_remembered
-def _recall_all(total: int, sizes: Sizes, places: int) -> float:
+@_cache_results
+def _expect_recall_all(total: int, sizes: Sizes, places: int) -> float:
     """By inclusion and exclusion over what is left out.
 
     Subsets of the gold count only by their number of items, so those of equal number are summed
@@ -141,45 +141,49 @@ def _recall_all(total: int, sizes: Sizes, places: int) -> float:
     return ways / comb(total, drawn)
 
 
-def _reciprocal_rank(total: int, sizes: Sizes, places: int) -> float:
-    return _reciprocal(total, sum(sizes), places)
+def _expect_reciprocal_rank(total: int, sizes: Sizes, places: int) -> float:
+    return _expect_reciprocal(total, sum(sizes), places)
 
 
-@_remembered
-def _reciprocal(total: int, size: int, places: int) -> float:
+@_cache_results
+def _expect_reciprocal(total: int, size: int, places: int) -> float:
     """One by the rank of the first of `size` items, on average."""
-    firsts = _firsts(total, size, min(places, total))
+    firsts = _compute_first_ranks(total, size, min(places, total))
     return sum(chance / rank for rank, chance in enumerate(firsts, start=1))
 
 
-@_remembered
-def _average_precision(total: int, sizes: Sizes, places: int) -> float:
+@_cache_results
+def _expect_average_precision(total: int, sizes: Sizes, places: int) -> float:
     """The finds so far, at each find and by its rank, are itself and pairs with earlier finds.
 
     A pair is complete at a rank where one of it is found first, unless that is the first of either.
     """
-    alone = sum(_reciprocal(total, size, places) for size in sizes)
-    either = sum(_reciprocal(total, one + other, places) for one, other in combinations(sizes, 2))
+    alone = sum(_expect_reciprocal(total, size, places) for size in sizes)
+    either = sum(
+        _expect_reciprocal(total, one + other, places) for one, other in combinations(sizes, 2)
+    )
     return alone - either / len(sizes)
 
 
-@_remembered
-def _ndcg(discount: Callable[[int], float], total: int, sizes: Sizes, places: int) -> float:
+@_cache_results
+def _expect_ndcg(discount: Callable[[int], float], total: int, sizes: Sizes, places: int) -> float:
     gained = sum(
         chance * discount(rank)
         for size in sizes
-        for rank, chance in enumerate(_firsts(total, size, min(places, total)), start=1)
+        for rank, chance in enumerate(
+            _compute_first_ranks(total, size, min(places, total)), start=1
+        )
     )
-    return gained / ideal(discount, min(len(sizes), places))
+    return gained / sum_ideal(discount, min(len(sizes), places))
 
 
 _EXPECTED: dict[str, Expected] = {
-    "hit": _hit,
-    "recall": _recall,
-    "recall_all": _recall_all,
-    "precision": _precision,
-    "mrr": _reciprocal_rank,
-    "map": _average_precision,
-    "ndcg": partial(_ndcg, standard_discount),
-    "ndcg_lme": partial(_ndcg, longmemeval_discount),
+    "hit": _expect_hit,
+    "recall": _expect_recall,
+    "recall_all": _expect_recall_all,
+    "precision": _expect_precision,
+    "mrr": _expect_reciprocal_rank,
+    "map": _expect_average_precision,
+    "ndcg": partial(_expect_ndcg, standard_discount),
+    "ndcg_lme": partial(_expect_ndcg, longmemeval_discount),
 }

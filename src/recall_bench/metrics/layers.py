@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from recall_bench.core.matching import Wording
+from recall_bench.core.matching import WordSequence
 
-CUTOFFS = (1, 5, 10)
+LAYER_CUTOFFS = (1, 5, 10)
 """The ranks that are quoted, as far as the ranking goes."""
 
 Facts = tuple[tuple[str, ...], ...]
 """What a complete answer holds, fact by fact, each in any of its wordings."""
 
 
-class Layer(StrEnum):
+class EvidenceLayer(StrEnum):
     """How much of what was returned is looked at."""
 
     SNIPPET = "snippet"
@@ -31,7 +31,7 @@ class Layer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
+class ReturnedPassage:
     """One passage as the system gave it, and where it is from."""
 
     text: str
@@ -46,16 +46,16 @@ class LayerMeasure:
     name: str
     """Layer and cutoff, as it is quoted: `snippet_r@5`."""
     version: str
-    layer: Layer
+    layer: EvidenceLayer
     cutoff: int
     definition: str
 
-    def of(self, returned: Sequence[Returned], facts: Facts) -> float:
+    def measure(self, returned: Sequence[ReturnedPassage], facts: Facts) -> float:
         """Its value; ValueError without facts, or for a fact that no text could hold."""
-        return covered(returned[: self.cutoff], facts, self.layer)
+        return measure_coverage(returned[: self.cutoff], facts, self.layer)
 
 
-def layer_measures(depth: int) -> tuple[LayerMeasure, ...]:
+def list_layer_measures(depth: int) -> tuple[LayerMeasure, ...]:
     """All that may be quoted of rankings for which `depth` passages were asked for."""
     if depth < 1:
         raise ValueError(f"a ranking {depth} deep has nothing to measure; ask for at least 1")
@@ -67,47 +67,49 @@ def layer_measures(depth: int) -> tuple[LayerMeasure, ...]:
             cutoff=k,
             definition=f"share of the facts that stand in {_WHERE[layer].format(k=k)}",
         )
-        for layer in Layer
-        for k in CUTOFFS
+        for layer in EvidenceLayer
+        for k in LAYER_CUTOFFS
         if k <= depth
     )
 
 
-def covered(returned: Sequence[Returned], facts: Facts, layer: Layer) -> float:
+def measure_coverage(
+    returned: Sequence[ReturnedPassage], facts: Facts, layer: EvidenceLayer
+) -> float:
     """The share of the facts that stand in a passage or, by layer, in the source of one."""
     if not facts:
         raise ValueError("a question without facts cannot be measured; leave it out beforehand")
     texts = [passage.text for passage in returned]
-    if layer is Layer.DOCUMENT:
+    if layer is EvidenceLayer.DOCUMENT:
         texts += dict.fromkeys(one.source for one in returned if one.source is not None)
-    return sum(stands(wordings, texts) for wordings in facts) / len(facts)
+    return sum(is_stated_in(wordings, texts) for wordings in facts) / len(facts)
 
 
-def holds_trap(text: str, traps: Iterable[str]) -> bool:
+def contains_trap(text: str, traps: Iterable[str]) -> bool:
     """Whether a text holds any of the traps, as whole words; ValueError for one without words."""
-    phrases = _phrases(traps)
-    said = Wording(text)
-    return any(said.holds(phrase) for phrase in phrases)
+    phrases = _parse_phrases(traps)
+    said = WordSequence(text)
+    return any(said.contains(phrase) for phrase in phrases)
 
 
 _WHERE = {
-    Layer.SNIPPET: "a passage up to rank {k}",
-    Layer.DOCUMENT: "a passage up to rank {k}, or anywhere in the full source of one",
+    EvidenceLayer.SNIPPET: "a passage up to rank {k}",
+    EvidenceLayer.DOCUMENT: "a passage up to rank {k}, or anywhere in the full source of one",
 }
 
 
-def stands(wordings: Sequence[str], texts: Iterable[str]) -> bool:
+def is_stated_in(wordings: Sequence[str], texts: Iterable[str]) -> bool:
     """Whether one of the wordings stands, as whole words, in one of the texts."""
-    phrases = _phrases(wordings)
+    phrases = _parse_phrases(wordings)
     if not phrases:
         raise ValueError("a fact has no wording, so that nothing can be looked for")
-    return any(_taken_apart(text).holds(phrase) for text in texts for phrase in phrases)
+    return any(_parse_text(text).contains(phrase) for text in texts for phrase in phrases)
 
 
-def _phrases(wordings: Iterable[str]) -> list[Wording]:
+def _parse_phrases(wordings: Iterable[str]) -> list[WordSequence]:
     phrases = []
     for wording in wordings:
-        phrase = _taken_apart(wording)
+        phrase = _parse_text(wording)
         if phrase.is_empty:
             raise ValueError(f"nothing is left to look for of the wording {wording!r}")
         phrases.append(phrase)
@@ -115,6 +117,6 @@ def _phrases(wordings: Iterable[str]) -> list[Wording]:
 
 
 @lru_cache(maxsize=1024)
-def _taken_apart(text: str) -> Wording:
+def _parse_text(text: str) -> WordSequence:
     """Remembered, for the questions of one history return the same episodes again and again."""
-    return Wording(text)
+    return WordSequence(text)

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from recall_bench.core.standing import Standing, State
+from recall_bench.core.standing import TrialState, TrialStatus
 from recall_bench.core.verdict import FULL_MARKS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class TrialTally:
     """The trials owed in one place: a checkpoint, a category of it, a whole run."""
 
     owed: int = 0
@@ -30,9 +30,9 @@ class Tally:
     eligible: int = 0
     """Questions the story supports by then, whether or not they were to be asked."""
 
-    def __add__(self, other: Self) -> "Tally":
+    def __add__(self, other: Self) -> "TrialTally":
         """Both groups together: means are weighted by what each counted."""
-        return Tally(
+        return TrialTally(
             owed=self.owed + other.owed,
             judged=self.judged + other.judged,
             not_answered=self.not_answered + other.not_answered,
@@ -80,27 +80,27 @@ class Tally:
         return self.ungrounded / self.judged if self.judged else None
 
 
-def total(tallies: Iterable[Tally]) -> Tally:
+def sum_tallies(tallies: Iterable[TrialTally]) -> TrialTally:
     """All groups together; an empty tally if there is none."""
-    return sum(tallies, start=Tally())
+    return sum(tallies, start=TrialTally())
 
 
-def tally_of(standings: Mapping[Standing, int]) -> Tally:
+def tally_states(standings: Mapping[TrialStatus, int]) -> TrialTally:
     """The tally of trials given as how many of them stand how."""
-    states = dict.fromkeys(State, 0)
+    states = dict.fromkeys(TrialState, 0)
     points = ungrounded = 0
     for standing, count in standings.items():
         states[standing.state] += count
-        if standing.state is State.JUDGED:
+        if standing.state is TrialState.JUDGED:
             points += standing.composite * count
             ungrounded += count if standing.grounded == 0 else 0
-    return Tally(
+    return TrialTally(
         owed=sum(states.values()),
-        judged=states[State.JUDGED],
-        not_answered=states[State.NOT_ANSWERED],
-        not_judged=states[State.NOT_JUDGED],
-        awaiting=states[State.ANSWERED],
-        measured=states[State.MEASURED],
+        judged=states[TrialState.JUDGED],
+        not_answered=states[TrialState.NOT_ANSWERED],
+        not_judged=states[TrialState.NOT_JUDGED],
+        awaiting=states[TrialState.ANSWERED],
+        measured=states[TrialState.MEASURED],
         points=points,
         ungrounded=ungrounded,
     )

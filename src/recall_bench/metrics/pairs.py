@@ -15,14 +15,14 @@ from typing import Final
 import numpy as np
 
 from recall_bench.core.record import Record
-from recall_bench.metrics.agreement_clusters import LEVEL, SEED, Floats, Ints, numbered
+from recall_bench.metrics.agreement_clusters import LEVEL, SEED, Floats, Ints, number_names
 
 RESAMPLES: Final = 4000
 _CELLS = 1 << 21
 _NORMAL = NormalDist()
 
 
-class Difference(Record, frozen=True, kw_only=True):
+class PairedDifference(Record, frozen=True, kw_only=True):
     """The mean of what the second has more than the first, over the pairs."""
 
     mean: float
@@ -37,14 +37,14 @@ class Difference(Record, frozen=True, kw_only=True):
         return self.interval is not None and (self.interval[0] > 0 or self.interval[1] < 0)
 
 
-def paired(
+def compare_pairs(
     differences: Sequence[float],
     questions: Sequence[str],
     strata: Sequence[str],
     *,
     level: float = LEVEL,
     resamples: int = RESAMPLES,
-) -> Difference | None:
+) -> PairedDifference | None:
     """The difference over pairs, each of a question of a stratum; None where there is no pair.
 
     Questions are told apart within their stratum. The same pairs give the same interval.
@@ -52,22 +52,22 @@ def paired(
     if not len(differences):
         return None
     values = np.asarray(differences, np.float64)
-    cluster = numbered([f"{s}\0{q}" for s, q in zip(strata, questions, strict=True)])
+    cluster = number_names([f"{s}\0{q}" for s, q in zip(strata, questions, strict=True)])
     sums = np.bincount(cluster, weights=values).astype(np.float64)
     sizes = np.bincount(cluster).astype(np.float64)
     _, first = np.unique(cluster, return_index=True)
-    stratum = numbered([strata[place] for place in first.tolist()])
-    clusters = _Clusters(sums=sums, sizes=sizes, stratum=stratum)
-    return Difference(
+    stratum = number_names([strata[place] for place in first.tolist()])
+    clusters = _PairSums(sums=sums, sizes=sizes, stratum=stratum)
+    return PairedDifference(
         mean=float(values.mean()),
-        interval=_interval(clusters, level, resamples),
+        interval=_compute_interval(clusters, level, resamples),
         pairs=len(values),
         questions=len(sums),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Clusters:
+class _PairSums:
     """What is drawn: each question's sum of differences, its trials and its stratum."""
 
     sums: Floats
@@ -75,18 +75,20 @@ class _Clusters:
     stratum: Ints
 
 
-def _interval(clusters: _Clusters, level: float, resamples: int) -> tuple[float, float] | None:
+def _compute_interval(
+    clusters: _PairSums, level: float, resamples: int
+) -> tuple[float, float] | None:
     count = len(clusters.sums)
     freedom = count - len(np.unique(clusters.stratum))
     if freedom < 1:
         return None
-    tail = _widened((1 - level) / 2, count, freedom)
-    low, high = np.quantile(_draws(clusters, resamples), [tail, 1 - tail])
+    tail = _widen_tail((1 - level) / 2, count, freedom)
+    low, high = np.quantile(_draw_means(clusters, resamples), [tail, 1 - tail])
     mean = float(clusters.sums.sum() / clusters.sizes.sum())
     return min(float(low), mean), max(float(high), mean)
 
 
-def _draws(clusters: _Clusters, resamples: int) -> Floats:
+def _draw_means(clusters: _PairSums, resamples: int) -> Floats:
     """The mean difference of each draw of questions."""
     chance = np.random.default_rng(SEED)
     totals, counts = np.zeros(resamples), np.zeros(resamples)
@@ -103,13 +105,13 @@ def _draws(clusters: _Clusters, resamples: int) -> Floats:
     return totals / counts
 
 
-def _widened(tail: float, clusters: int, freedom: int) -> float:
+def _widen_tail(tail: float, clusters: int, freedom: int) -> float:
     """The tail to cut off the draws so that so few clusters leave the tail meant."""
     scale = math.sqrt(clusters / freedom)
-    return _NORMAL.cdf(-scale * student_point(tail, freedom))
+    return _NORMAL.cdf(-scale * compute_student_point(tail, freedom))
 
 
-def student_point(tail: float, freedom: int) -> float:
+def compute_student_point(tail: float, freedom: int) -> float:
     """Where Student's distribution has this upper tail.
 
     Exact for one and two degrees of freedom, Cornish and Fisher's expansion for more.

@@ -25,7 +25,7 @@ Formula = Callable[[Sequence[int], int, int], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
+class RankedPassage:
     """One passage of a ranking, as far as measures look at it."""
 
     unit: str | None
@@ -39,7 +39,7 @@ class Delivered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class RetrievalMeasure:
     """A figure of one ranking, from 0 to 1, that a name and a version define for good."""
 
     name: str
@@ -55,19 +55,19 @@ class Measure:
     definition: str
     formula: Formula
 
-    def of(self, ranking: Sequence[Delivered], gold: frozenset[str]) -> float:
+    def score(self, ranking: Sequence[RankedPassage], gold: frozenset[str]) -> float:
         """Its value. ValueError without gold: such a question has no ranking to measure."""
-        tokens = () if self.budget is None else spent(ranking)
-        return self.formula(finds(ranking, gold), len(gold), self.places(tokens))
+        tokens = () if self.budget is None else sum_tokens(ranking)
+        return self.formula(find_ranks(ranking, gold), len(gold), self.count_places(tokens))
 
-    def places(self, tokens: Sequence[int]) -> int:
+    def count_places(self, tokens: Sequence[int]) -> int:
         """How many places it looks at of a ranking that spends so many tokens up to each rank."""
         if self.budget is None:
             return self.depth
         return min(self.depth, bisect_right(tokens, self.budget))
 
 
-def finds(ranking: Sequence[Delivered], gold: frozenset[str]) -> tuple[int, ...]:
+def find_ranks(ranking: Sequence[RankedPassage], gold: frozenset[str]) -> tuple[int, ...]:
     """The rank, counted from 1, of the first passage of every gold unit that is there."""
     if not gold:
         raise ValueError("a question without gold cannot be measured; leave it out beforehand")
@@ -78,12 +78,12 @@ def finds(ranking: Sequence[Delivered], gold: frozenset[str]) -> tuple[int, ...]
     return tuple(ranks.values())
 
 
-def spent(ranking: Iterable[Delivered]) -> tuple[int, ...]:
+def sum_tokens(ranking: Iterable[RankedPassage]) -> tuple[int, ...]:
     """The tokens of the passages up to and with each rank."""
     return tuple(accumulate(passage.tokens for passage in ranking))
 
 
-def distinct(ranking: Iterable[Delivered]) -> list[Delivered]:
+def drop_repeats(ranking: Iterable[RankedPassage]) -> list[RankedPassage]:
     """The same ranking without the repeats, for protocols that widen k to k distinct units.
 
     LongMemEval reads on past k passages until they are of k sessions. Hit and recall of the
@@ -100,13 +100,14 @@ def distinct(ranking: Iterable[Delivered]) -> list[Delivered]:
     return kept
 
 
-def scores(
-    measures: Iterable[Measure], ranking: Sequence[Delivered], gold: frozenset[str]
+def score_all(
+    measures: Iterable[RetrievalMeasure], ranking: Sequence[RankedPassage], gold: frozenset[str]
 ) -> dict[str, float]:
     """The value of every measure, by name; the ranking is looked through once."""
-    found, wanted, tokens = finds(ranking, gold), len(gold), spent(ranking)
+    found, wanted, tokens = find_ranks(ranking, gold), len(gold), sum_tokens(ranking)
     return {
-        measure.name: measure.formula(found, wanted, measure.places(tokens)) for measure in measures
+        measure.name: measure.formula(found, wanted, measure.count_places(tokens))
+        for measure in measures
     }
 
 
@@ -121,72 +122,80 @@ def longmemeval_discount(rank: int) -> float:
 
 
 @cache
-def ideal(discount: Callable[[int], float], count: int) -> float:
+def sum_ideal(discount: Callable[[int], float], count: int) -> float:
     """The sum of so many finds at the top, which none can exceed."""
     return sum(discount(rank) for rank in range(1, count + 1))
 
 
-def _hit(found: Sequence[int], _: int, places: int) -> float:
+def _score_hit(found: Sequence[int], _: int, places: int) -> float:
     return float(bool(found) and found[0] <= places)
 
 
-def _recall(found: Sequence[int], gold: int, places: int) -> float:
+def _score_recall(found: Sequence[int], gold: int, places: int) -> float:
     return bisect_right(found, places) / gold
 
 
-def _recall_all(found: Sequence[int], gold: int, places: int) -> float:
+def _score_recall_all(found: Sequence[int], gold: int, places: int) -> float:
     return float(bisect_right(found, places) == gold)
 
 
-def _precision(found: Sequence[int], _: int, places: int) -> float:
+def _score_precision(found: Sequence[int], _: int, places: int) -> float:
     return bisect_right(found, places) / places
 
 
-def _reciprocal_rank(found: Sequence[int], _: int, places: int) -> float:
+def _score_reciprocal_rank(found: Sequence[int], _: int, places: int) -> float:
     return 1 / found[0] if found and found[0] <= places else 0.0
 
 
-def _average_precision(found: Sequence[int], gold: int, places: int) -> float:
+def _score_average_precision(found: Sequence[int], gold: int, places: int) -> float:
     inside = takewhile(lambda rank: rank <= places, found)
     return sum(count / rank for count, rank in enumerate(inside, start=1)) / gold
 
 
-def _ndcg(discount: Callable[[int], float], found: Sequence[int], gold: int, places: int) -> float:
+def _score_ndcg(
+    discount: Callable[[int], float], found: Sequence[int], gold: int, places: int
+) -> float:
     gained = sum(discount(rank) for rank in found if rank <= places)
     # From the gold and not from what was found: else a lone find at the top would be perfect.
-    return gained / ideal(discount, min(gold, places))
+    return gained / sum_ideal(discount, min(gold, places))
 
 
 _AT_CUTOFFS: dict[str, tuple[Formula, str]] = {
-    "hit": (_hit, "1 if any gold unit is found up to rank {k}, else 0"),
-    "recall": (_recall, "share of the gold units that are found up to rank {k}"),
-    "recall_all": (_recall_all, "1 if every gold unit is found up to rank {k}, else 0"),
+    "hit": (_score_hit, "1 if any gold unit is found up to rank {k}, else 0"),
+    "recall": (_score_recall, "share of the gold units that are found up to rank {k}"),
+    "recall_all": (_score_recall_all, "1 if every gold unit is found up to rank {k}, else 0"),
     "precision": (
-        _precision,
+        _score_precision,
         "gold units found up to rank {k}, divided by {k} even where fewer passages came",
     ),
     "ndcg": (
-        partial(_ndcg, standard_discount),
+        partial(_score_ndcg, standard_discount),
         "sum of 1/log2(rank+1) over gold units found up to rank {k}, divided by the most possible",
     ),
     "ndcg_lme": (
-        partial(_ndcg, longmemeval_discount),
+        partial(_score_ndcg, longmemeval_discount),
         "ndcg@{k} by LongMemEval's discount: ranks 1 and 2 count in full, later ones 1/log2(rank)",
     ),
 }
 
 _AT_DEPTH: dict[str, tuple[Formula, str]] = {
-    "mrr": (_reciprocal_rank, "1/rank of the first gold unit found up to rank {k}, 0 without one"),
+    "mrr": (
+        _score_reciprocal_rank,
+        "1/rank of the first gold unit found up to rank {k}, 0 without one",
+    ),
     "map": (
-        _average_precision,
+        _score_average_precision,
         "sum of the precision at each rank up to {k} that finds gold, divided by all gold units",
     ),
 }
 
 _IN_BUDGETS: dict[str, tuple[Formula, str]] = {
-    "hit": (_hit, "1 if any gold unit is found in the passages that fit, else 0"),
-    "recall": (_recall, "share of the gold units that are found in the passages that fit"),
-    "recall_all": (_recall_all, "1 if every gold unit is found in the passages that fit, else 0"),
+    "hit": (_score_hit, "1 if any gold unit is found in the passages that fit, else 0"),
+    "recall": (_score_recall, "share of the gold units that are found in the passages that fit"),
+    "recall_all": (
+        _score_recall_all,
+        "1 if every gold unit is found in the passages that fit, else 0",
+    ),
 }
 
 _FIT = (
@@ -195,27 +204,31 @@ _FIT = (
 
 
 @cache
-def measures(depth: int) -> tuple[Measure, ...]:
+def list_measures(depth: int) -> tuple[RetrievalMeasure, ...]:
     """All that may be quoted of rankings for which `depth` passages were asked for."""
     if depth < 1:
         raise ValueError(f"a ranking {depth} deep has nothing to measure; ask for at least 1")
-    at_cutoffs = [_at_rank(family, k) for family in _AT_CUTOFFS for k in CUTOFFS if k <= depth]
-    at_depth = [_at_rank(family, depth) for family in _AT_DEPTH]
-    in_budgets = [_in_budget(family, size, depth) for family in _IN_BUDGETS for size in BUDGETS]
+    at_cutoffs = [
+        _make_rank_measure(family, k) for family in _AT_CUTOFFS for k in CUTOFFS if k <= depth
+    ]
+    at_depth = [_make_rank_measure(family, depth) for family in _AT_DEPTH]
+    in_budgets = [
+        _make_budget_measure(family, size, depth) for family in _IN_BUDGETS for size in BUDGETS
+    ]
     return (*at_cutoffs, *at_depth, *in_budgets)
 
 
-def named(name: str, depth: int) -> Measure:
+def find_measure(name: str, depth: int) -> RetrievalMeasure:
     """The measure of this name; ValueError, with the reason, if it may not be quoted."""
-    quotable = {measure.name: measure for measure in measures(depth)}
+    quotable = {measure.name: measure for measure in list_measures(depth)}
     if name not in quotable:
-        raise ValueError(f"{name!r} cannot be quoted: {_reason(name, depth)}")
+        raise ValueError(f"{name!r} cannot be quoted: {_explain_refusal(name, depth)}")
     return quotable[name]
 
 
-def _at_rank(family: str, cutoff: int) -> Measure:
+def _make_rank_measure(family: str, cutoff: int) -> RetrievalMeasure:
     formula, definition = (_AT_CUTOFFS | _AT_DEPTH)[family]
-    return Measure(
+    return RetrievalMeasure(
         name=f"{family}@{cutoff}",
         version="1",
         family=family,
@@ -227,9 +240,9 @@ def _at_rank(family: str, cutoff: int) -> Measure:
     )
 
 
-def _in_budget(family: str, budget: int, depth: int) -> Measure:
+def _make_budget_measure(family: str, budget: int, depth: int) -> RetrievalMeasure:
     formula, definition = _IN_BUDGETS[family]
-    return Measure(
+    return RetrievalMeasure(
         name=f"{family}@{budget}tok",
         version="1",
         family=family,
@@ -241,7 +254,7 @@ def _in_budget(family: str, budget: int, depth: int) -> Measure:
     )
 
 
-def _reason(name: str, depth: int) -> str:
+def _explain_refusal(name: str, depth: int) -> str:
     family, _, at = name.partition("@")
     if family not in _AT_CUTOFFS | _AT_DEPTH:
         return f"there is no such measure; there are {', '.join(_AT_CUTOFFS | _AT_DEPTH)}"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
-from recall_bench.core.standing import Reviewed
+from recall_bench.core.standing import ReviewChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class ReviewTally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reviews:
+class ReviewCounts:
     """All reviews of a run, by what the first judge had said."""
 
     failures: ReviewTally = ReviewTally()
@@ -50,15 +50,19 @@ class Reviews:
         return self.failures + self.passes
 
 
-def reviews_of(reviewed: Iterable[Reviewed], *, still_open: int = 0) -> Reviews:
+def count_reviews(reviewed: Iterable[ReviewChange], *, still_open: int = 0) -> ReviewCounts:
     """Count what came of each review."""
     changes: dict[bool, list[int | None]] = {True: [], False: []}
     for review in reviewed:
         changes[review.was_failure].append(review.change)
-    return Reviews(failures=_tally(changes[True]), passes=_tally(changes[False]), open=still_open)
+    return ReviewCounts(
+        failures=_tally_changes(changes[True]),
+        passes=_tally_changes(changes[False]),
+        open=still_open,
+    )
 
 
-def _tally(changes: list[int | None]) -> ReviewTally:
+def _tally_changes(changes: list[int | None]) -> ReviewTally:
     known = [change for change in changes if change is not None]
     return ReviewTally(
         raised=sum(change > 0 for change in known),

@@ -10,7 +10,7 @@ Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 """The normal deviate of that level."""
 
 
-def wilson(count: float, of: int) -> tuple[float, float]:
+def compute_wilson(count: float, of: int) -> tuple[float, float]:
     """The interval of a share, by Wilson's score: 10 of 20 is 30 % to 70 %."""
     if not 0 <= count <= of or not of:
         raise ValueError(f"{count} of {of} is no share")
@@ -21,7 +21,7 @@ def wilson(count: float, of: int) -> tuple[float, float]:
     return (middle - reach if count else 0.0), (middle + reach if count < of else 1.0)
 
 
-def mcnemar(better: int, worse: int) -> float:
+def compute_mcnemar(better: int, worse: int) -> float:
     """How likely at least so uneven a split of the tests that differ is, if nothing is better.
 
     Two-sided and exact: 1 where none differ.

@@ -55,21 +55,21 @@ BUNDLED = frozenset({"openai", "anthropic"})
 """The extras that come with `recall-bench[llm]`."""
 
 
-def _plain(*keys: str, extra: str = "openai") -> Provider:
+def _make_plain(*keys: str, extra: str = "openai") -> Provider:
     return Provider(keys=keys, extra=extra)
 
 
-def _movable(*keys: str, urls: tuple[str, ...] = (), extra: str = "openai") -> Provider:
+def _make_movable(*keys: str, urls: tuple[str, ...] = (), extra: str = "openai") -> Provider:
     return Provider(keys=keys, url_parameter="base_url", urls=urls, extra=extra)
 
 
-def _signed_in(extra: str = "openai") -> Provider:
+def _make_signed_in(extra: str = "openai") -> Provider:
     """Credentials are found by the provider's own library, or were left by a sign-in."""
     return Provider(key_parameter=None, needs_key=False, extra=extra)
 
 
 _OPENAI = replace(
-    _movable("OPENAI_API_KEY", urls=("OPENAI_BASE_URL",)),
+    _make_movable("OPENAI_API_KEY", urls=("OPENAI_BASE_URL",)),
     usual_url="https://api.openai.com/v1",
     needs_key_elsewhere=False,
 )
@@ -79,7 +79,7 @@ _AZURE = Provider(
     urls=("AZURE_OPENAI_ENDPOINT",),
     needs_url=True,
 )
-_GATEWAY = _movable(
+_GATEWAY = _make_movable(
     "PYDANTIC_AI_GATEWAY_API_KEY",
     "PAIG_API_KEY",
     urls=("PYDANTIC_AI_GATEWAY_BASE_URL", "PAIG_BASE_URL"),
@@ -103,57 +103,57 @@ _GATEWAYS = {
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType(
     {
-        "alibaba": _movable("ALIBABA_API_KEY", "DASHSCOPE_API_KEY"),
+        "alibaba": _make_movable("ALIBABA_API_KEY", "DASHSCOPE_API_KEY"),
         "anthropic": replace(
-            _movable("ANTHROPIC_API_KEY", urls=("ANTHROPIC_BASE_URL",), extra="anthropic"),
+            _make_movable("ANTHROPIC_API_KEY", urls=("ANTHROPIC_BASE_URL",), extra="anthropic"),
             usual_url="https://api.anthropic.com",
             needs_key_elsewhere=False,
         ),
         "azure": _AZURE,
         "azure-responses": _AZURE,
-        "bedrock": _signed_in("bedrock"),
-        "bedrock-mantle": _signed_in("bedrock-mantle"),
-        "cerebras": _plain("CEREBRAS_API_KEY"),
-        "cohere": _plain("CO_API_KEY", extra="cohere"),
-        "crusoe": _plain("CRUSOE_API_KEY"),
-        "deepseek": _plain("DEEPSEEK_API_KEY"),
-        "fireworks": _plain("FIREWORKS_API_KEY"),
-        "github-copilot": _movable(
+        "bedrock": _make_signed_in("bedrock"),
+        "bedrock-mantle": _make_signed_in("bedrock-mantle"),
+        "cerebras": _make_plain("CEREBRAS_API_KEY"),
+        "cohere": _make_plain("CO_API_KEY", extra="cohere"),
+        "crusoe": _make_plain("CRUSOE_API_KEY"),
+        "deepseek": _make_plain("DEEPSEEK_API_KEY"),
+        "fireworks": _make_plain("FIREWORKS_API_KEY"),
+        "github-copilot": _make_movable(
             "GITHUB_COPILOT_API_KEY",
             "GITHUB_COPILOT_API_TOKEN",
             "COPILOT_GITHUB_TOKEN",
             urls=("GITHUB_COPILOT_BASE_URL", "COPILOT_API_URL", "GITHUB_COPILOT_API_BASE"),
         ),
-        "google": _movable("GOOGLE_API_KEY", "GEMINI_API_KEY", extra="google"),
-        "google-cloud": _signed_in("google"),
-        "groq": _movable("GROQ_API_KEY", urls=("GROQ_BASE_URL",), extra="groq"),
-        "heroku": _movable("HEROKU_INFERENCE_KEY", urls=("HEROKU_INFERENCE_URL",)),
-        "huggingface": _movable("HF_TOKEN", extra="huggingface"),
+        "google": _make_movable("GOOGLE_API_KEY", "GEMINI_API_KEY", extra="google"),
+        "google-cloud": _make_signed_in("google"),
+        "groq": _make_movable("GROQ_API_KEY", urls=("GROQ_BASE_URL",), extra="groq"),
+        "heroku": _make_movable("HEROKU_INFERENCE_KEY", urls=("HEROKU_INFERENCE_URL",)),
+        "huggingface": _make_movable("HF_TOKEN", extra="huggingface"),
         "litellm": Provider(url_parameter="api_base", needs_key=False, needs_url=True),
-        "meta": _plain("META_API_KEY"),
-        "mistral": _movable("MISTRAL_API_KEY", extra="mistral"),
-        "moonshotai": _movable("MOONSHOTAI_API_KEY", urls=("MOONSHOTAI_BASE_URL",)),
-        "nebius": _plain("NEBIUS_API_KEY"),
+        "meta": _make_plain("META_API_KEY"),
+        "mistral": _make_movable("MISTRAL_API_KEY", extra="mistral"),
+        "moonshotai": _make_movable("MOONSHOTAI_API_KEY", urls=("MOONSHOTAI_BASE_URL",)),
+        "nebius": _make_plain("NEBIUS_API_KEY"),
         "ollama": replace(
-            _movable("OLLAMA_API_KEY", urls=("OLLAMA_BASE_URL",)),
+            _make_movable("OLLAMA_API_KEY", urls=("OLLAMA_BASE_URL",)),
             needs_key=False,
             usual_url="http://127.0.0.1:11434/v1",
         ),
         "openai": _OPENAI,
         "openai-chat": _OPENAI,
-        "openai-codex": _signed_in(),
+        "openai-codex": _make_signed_in(),
         "openai-responses": _OPENAI,
-        "openrouter": _plain("OPENROUTER_API_KEY"),
-        "ovhcloud": _plain("OVHCLOUD_API_KEY"),
-        "sambanova": _movable("SAMBANOVA_API_KEY", urls=("SAMBANOVA_BASE_URL",)),
-        "snowflake": replace(_movable("SNOWFLAKE_TOKEN"), key_parameter="token"),
-        "together": _plain("TOGETHER_API_KEY"),
-        "vercel": _plain("VERCEL_AI_GATEWAY_API_KEY", "VERCEL_OIDC_TOKEN"),
+        "openrouter": _make_plain("OPENROUTER_API_KEY"),
+        "ovhcloud": _make_plain("OVHCLOUD_API_KEY"),
+        "sambanova": _make_movable("SAMBANOVA_API_KEY", urls=("SAMBANOVA_BASE_URL",)),
+        "snowflake": replace(_make_movable("SNOWFLAKE_TOKEN"), key_parameter="token"),
+        "together": _make_plain("TOGETHER_API_KEY"),
+        "vercel": _make_plain("VERCEL_AI_GATEWAY_API_KEY", "VERCEL_OIDC_TOKEN"),
         "vllm": replace(
-            _movable("VLLM_API_KEY", urls=("VLLM_BASE_URL",)), needs_key=False, needs_url=True
+            _make_movable("VLLM_API_KEY", urls=("VLLM_BASE_URL",)), needs_key=False, needs_url=True
         ),
-        "xai": _plain("XAI_API_KEY", extra="xai"),
-        "zai": _movable("ZAI_API_KEY"),
+        "xai": _make_plain("XAI_API_KEY", extra="xai"),
+        "zai": _make_movable("ZAI_API_KEY"),
         **_GATEWAYS,
     }
 )

@@ -21,7 +21,7 @@ _OUTPUT_LIMIT = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class ChildResult:
     """How a program ended, and what it said."""
 
     code: int
@@ -31,7 +31,7 @@ class Ended:
 
 async def run_child(
     command: Sequence[str], text: str, *, folder: str, environ: Mapping[str, str]
-) -> Ended:
+) -> ChildResult:
     """Run a program to its end with the text on its standard input; no shell is involved.
 
     It gets a process group of its own. However this ends, by the program itself or because the
@@ -40,7 +40,7 @@ async def run_child(
     """
     # Shielded, because a caller that gave up on a program half started could not end it.
     with anyio.CancelScope(shield=True):
-        process = await _started(command, folder, environ)
+        process = await _start(command, folder, environ)
     out, err = bytearray(), bytearray()
     assert process.stdin is not None  # noqa: S101 - all three are pipes by default
     assert process.stdout is not None  # noqa: S101
@@ -48,25 +48,27 @@ async def run_child(
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_feed, process.stdin, text.encode())
-            tasks.start_soon(_drain, process.stdout, out)
-            tasks.start_soon(_drain, process.stderr, err)
+            tasks.start_soon(_collect_output, process.stdout, out)
+            tasks.start_soon(_collect_output, process.stderr, err)
             code = await process.wait()
             # What the program started and left behind may hold its pipes open for ever.
             tasks.cancel_scope.deadline = anyio.current_time() + GRACE_S
     finally:
         with anyio.CancelScope(shield=True):
-            await _end(process)
-    return Ended(code=code, out=out.decode(errors="replace"), err=err.decode(errors="replace"))
+            await _stop(process)
+    return ChildResult(
+        code=code, out=out.decode(errors="replace"), err=err.decode(errors="replace")
+    )
 
 
-async def _started(command: Sequence[str], folder: str, environ: Mapping[str, str]) -> Process:
+async def _start(command: Sequence[str], folder: str, environ: Mapping[str, str]) -> Process:
     try:
         return await anyio.open_process(
             command,
             cwd=folder,
             env=environ,
             start_new_session=sys.platform != "win32",
-            creationflags=_creation_flags(),
+            creationflags=_choose_creation_flags(),
         )
     except OSError as error:
         raise ModelFault(f"{command[0]}: cannot be started: {error.strerror}") from None
@@ -79,15 +81,15 @@ async def _feed(stream: ByteSendStream, text: bytes) -> None:
         await stream.aclose()
 
 
-async def _drain(stream: ByteReceiveStream, into: bytearray) -> None:
+async def _collect_output(stream: ByteReceiveStream, into: bytearray) -> None:
     async for chunk in stream:
         into += chunk[: max(0, _OUTPUT_LIMIT - len(into))]
 
 
-async def _end(process: Process) -> None:
+async def _stop(process: Process) -> None:
     """Ask the whole group to end, then make it."""
     try:
-        if process.returncode is None and _ask(process):
+        if process.returncode is None and _terminate(process):
             with anyio.move_on_after(GRACE_S):
                 await process.wait()
     finally:
@@ -97,23 +99,23 @@ async def _end(process: Process) -> None:
         await process.aclose()
 
 
-def _creation_flags() -> int:
+def _choose_creation_flags() -> int:
     if sys.platform == "win32":
         return subprocess.CREATE_NEW_PROCESS_GROUP
     return 0
 
 
-def _ask(process: Process) -> bool:
+def _terminate(process: Process) -> bool:
     """Whether there was a way to ask: Windows has none that programs without a window heed."""
     if sys.platform == "win32":
         return False
-    _signal_group(process, signal.SIGTERM)
+    _send_signal(process, signal.SIGTERM)
     return True
 
 
 def _kill(process: Process) -> None:
     if sys.platform != "win32":
-        _signal_group(process, signal.SIGKILL)
+        _send_signal(process, signal.SIGKILL)
     elif process.returncode is None:
         # Only while it lives: its number may be another's afterwards, and its tree is not found.
         command = ("taskkill", "/T", "/F", "/PID", str(process.pid))
@@ -123,7 +125,7 @@ def _kill(process: Process) -> None:
             process.kill()
 
 
-def _signal_group(process: Process, number: signal.Signals) -> None:
+def _send_signal(process: Process, number: signal.Signals) -> None:
     if sys.platform != "win32":
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, number)

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from recall_bench.errors import UsageError
 from recall_bench.models.model import Prompt, Reply
-from recall_bench.models.program import Program, whole
+from recall_bench.models.program import ModelProgram, join_prompt
 from recall_bench.models.spec import ModelSpec
 
 
@@ -31,7 +31,7 @@ class CliAgent:
     def __init__(self, spec: ModelSpec, program: str, environ: Mapping[str, str]) -> None:
         self._spec = spec
         self._path = program
-        self._program = Program(spec.name, environ)
+        self._program = ModelProgram(spec.name, environ)
 
     @property
     def name(self) -> str:
@@ -51,12 +51,12 @@ class CliAgent:
 
     async def complete(self, prompt: Prompt) -> Reply:
         """Ask once; if the caller gives up, the program and all it started are ended."""
-        arguments, text = _invocation(self._spec, prompt)
+        arguments, text = _build_command(self._spec, prompt)
         with TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True) as folder:
             return await self._program.ask([self._path, *arguments], text, folder=folder)
 
 
-def _invocation(spec: ModelSpec, prompt: Prompt) -> tuple[list[str], str]:
+def _build_command(spec: ModelSpec, prompt: Prompt) -> tuple[list[str], str]:
     """The arguments, and what goes to standard input."""
     model = ["--model", spec.model] if spec.model else []
     match spec.provider:
@@ -67,7 +67,9 @@ def _invocation(spec: ModelSpec, prompt: Prompt) -> tuple[list[str], str]:
             return ["--print", "--output-format", "text", *alone, *role, *model], prompt.user
         case "codex":
             alone = ["--sandbox", "read-only", "--skip-git-repo-check", "--ephemeral"]
-            return ["exec", *alone, "--color", "never", *model, "-"], whole(prompt)
+            return ["exec", *alone, "--color", "never", *model, "-"], join_prompt(prompt)
     alone = ["--no-custom-instructions", "--disable-builtin-mcps", "--no-ask-user"]
     denied = [f"--deny-tool={tool}" for tool in ("shell", "write", "read", "url")]
-    return ["--silent", "--no-color", "--no-auto-update", *alone, *denied, *model], whole(prompt)
+    return ["--silent", "--no-color", "--no-auto-update", *alone, *denied, *model], join_prompt(
+        prompt
+    )

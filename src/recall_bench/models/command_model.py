@@ -13,17 +13,17 @@ from pathlib import Path
 
 from recall_bench.errors import UsageError
 from recall_bench.models.model import Prompt, Reply
-from recall_bench.models.program import Program, whole
-from recall_bench.models.secrets import Redactor, environment_secrets
-from recall_bench.models.tuning import UNTUNED, Tuning
+from recall_bench.models.program import ModelProgram, join_prompt
+from recall_bench.models.secrets import Redactor, list_environment_secrets
+from recall_bench.models.tuning import NO_TUNING, Tuning
 
-PREFIX = "command:"
+COMMAND_PREFIX = "command:"
 
-_LOOKED_AT = 1 << 20
+_DIGEST_BYTES = 1 << 20
 
 
 def open_command(
-    target: str, tuning: Tuning = UNTUNED, environ: Mapping[str, str] | None = None
+    target: str, tuning: Tuning = NO_TUNING, environ: Mapping[str, str] | None = None
 ) -> "CommandModel":
     """The model behind `command:PROGRAM ARGS…`, split as a shell does; UsageError if there is none.
 
@@ -31,16 +31,18 @@ def open_command(
     """
     environ = os.environ if environ is None else environ
     try:
-        words = shlex.split(target.removeprefix(PREFIX))
+        words = shlex.split(target.removeprefix(COMMAND_PREFIX))
     except ValueError as error:
         raise UsageError(
-            f"{PREFIX} what follows cannot be split into words ({error}); quote it as for a shell"
+            f"{COMMAND_PREFIX} what follows cannot be split into words ({error}); quote it as for a shell"
         ) from None
     if not words:
-        raise UsageError(f"{PREFIX} names no program; write '{PREFIX}PROGRAM ARGS…'")
-    program = Path(_found(words[0], environ)).absolute()
-    words += _flags(tuning)
-    return CommandModel(_name(words, program, environ), [str(program), *words[1:]], environ)
+        raise UsageError(
+            f"{COMMAND_PREFIX} names no program; write '{COMMAND_PREFIX}PROGRAM ARGS…'"
+        )
+    program = Path(_find_program(words[0], environ)).absolute()
+    words += _format_flags(tuning)
+    return CommandModel(_make_name(words, program, environ), [str(program), *words[1:]], environ)
 
 
 class CommandModel:
@@ -49,7 +51,7 @@ class CommandModel:
     def __init__(self, name: str, command: Sequence[str], environ: Mapping[str, str]) -> None:
         self._command = tuple(command)
         self._folder = str(Path.cwd())
-        self._program = Program(name, environ)
+        self._program = ModelProgram(name, environ)
 
     @property
     def name(self) -> str:
@@ -69,17 +71,17 @@ class CommandModel:
 
     async def complete(self, prompt: Prompt) -> Reply:
         """Ask once; if the caller gives up, the program and all it started are ended."""
-        return await self._program.ask(self._command, whole(prompt), folder=self._folder)
+        return await self._program.ask(self._command, join_prompt(prompt), folder=self._folder)
 
 
-def _flags(tuning: Tuning) -> list[str]:
+def _format_flags(tuning: Tuning) -> list[str]:
     asked = {"--temperature": tuning.temperature, "--max-tokens": tuning.max_tokens}
     return [
         word for flag, value in asked.items() if value is not None for word in (flag, str(value))
     ]
 
 
-def _found(program: str, environ: Mapping[str, str]) -> str:
+def _find_program(program: str, environ: Mapping[str, str]) -> str:
     """On the PATH, or else in the folder where we are."""
     path = environ.get("PATH", os.defpath)
     here = str(Path.cwd() / program)
@@ -87,22 +89,22 @@ def _found(program: str, environ: Mapping[str, str]) -> str:
         return found
     if Path(here).is_file():
         raise UsageError(
-            f"{PREFIX} {program} may not be executed; make it executable, or name what runs it, "
-            f"as in '{PREFIX}python {program}'"
+            f"{COMMAND_PREFIX} {program} may not be executed; make it executable, or name what runs it, "
+            f"as in '{COMMAND_PREFIX}python {program}'"
         )
     raise UsageError(
-        f"{PREFIX} there is no program {program!r}, neither here nor on the PATH; check its name"
+        f"{COMMAND_PREFIX} there is no program {program!r}, neither here nor on the PATH; check its name"
     )
 
 
-def _name(words: Sequence[str], program: Path, environ: Mapping[str, str]) -> str:
+def _make_name(words: Sequence[str], program: Path, environ: Mapping[str, str]) -> str:
     """Free of secrets, which people do write into command lines."""
-    name = Redactor(environment_secrets(environ))(f"{PREFIX}{shlex.join(words)}")
-    files = _own_files(words, program)
-    return f"{name};digest={_digest(files)}" if files else name
+    name = Redactor(list_environment_secrets(environ))(f"{COMMAND_PREFIX}{shlex.join(words)}")
+    files = _list_own_files(words, program)
+    return f"{name};digest={_digest_files(files)}" if files else name
 
 
-def _own_files(words: Sequence[str], program: Path) -> list[Path]:
+def _list_own_files(words: Sequence[str], program: Path) -> list[Path]:
     """The program, unless it is found on the PATH, and the script that it runs.
 
     A file behind an option is neither: it may be a log that every call makes longer.
@@ -124,11 +126,11 @@ def _is_file(word: str | Path) -> bool:
         return False
 
 
-def _digest(files: Sequence[Path]) -> str:
+def _digest_files(files: Sequence[Path]) -> str:
     """Of their sizes and beginnings: a script is read whole, the weights of a model are not."""
     digest = sha256()
     for file in files:
         digest.update(b"%d\n" % file.stat().st_size)
         with file.open("rb") as opened:
-            digest.update(opened.read(_LOOKED_AT))
+            digest.update(opened.read(_DIGEST_BYTES))
     return digest.hexdigest()[:12]

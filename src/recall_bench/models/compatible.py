@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 from recall_bench.core.usage import Usage
 from recall_bench.errors import UsageError
 from recall_bench.models.catalogue import PROVIDERS
-from recall_bench.models.prices import billed
-from recall_bench.models.providers import basic_authorization, key_for
+from recall_bench.models.prices import price_usage
+from recall_bench.models.providers import build_basic_authorization, find_key
 from recall_bench.models.secrets import (
     Redactor,
-    environment_secrets,
-    guard_logs,
-    userinfo_secrets,
+    filter_logs,
+    list_environment_secrets,
+    list_userinfo_secrets,
 )
 from recall_bench.models.spec import ModelSpec
 
@@ -37,21 +37,21 @@ class CompatibleServer:
     redact_reply: Redactor = field(repr=False)
     """For replies: its `exactly` takes out what we sent, and nothing else."""
 
-    def url(self, path: str) -> str:
+    def build_url(self, path: str) -> str:
         """The whole address of `embeddings` or `chat/completions`."""
         if self.spec.api_version is None:
             return f"{self.base_url}/{path}"
         place = f"{self.base_url}/openai/deployments/{self.spec.model}"
         return f"{place}/{path}?api-version={self.spec.api_version}"
 
-    def bill(self, counted: object, answered_as: object = None) -> Usage:
+    def price_reply(self, counted: object, answered_as: object = None) -> Usage:
         """What one call cost, by the `usage` of its reply; unpriced if nobody knows."""
         tokens = counted if isinstance(counted, dict) else {}
         details = tokens.get("prompt_tokens_details")
         numbers = {
-            "input_tokens": _count(tokens.get("prompt_tokens")),
-            "output_tokens": _count(tokens.get("completion_tokens")),
-            "cache_read_tokens": _count(
+            "input_tokens": _read_count(tokens.get("prompt_tokens")),
+            "output_tokens": _read_count(tokens.get("completion_tokens")),
+            "cache_read_tokens": _read_count(
                 details.get("cached_tokens") if isinstance(details, dict) else 0
             ),
         }
@@ -59,12 +59,12 @@ class CompatibleServer:
         try:
             from genai_prices import Usage as Counted
 
-            return billed(self.spec, cast("RequestUsage", Counted(**numbers)), name)
+            return price_usage(self.spec, cast("RequestUsage", Counted(**numbers)), name)
         except ImportError:
-            return _without_list(self.spec, numbers)
+            return _price_without_list(self.spec, numbers)
 
 
-def compatible_server(
+def resolve_server(
     spec: ModelSpec, environ: Mapping[str, str] | None = None
 ) -> CompatibleServer | None:
     """The server that the spec names; None if it speaks otherwise; UsageError for want of a key."""
@@ -73,33 +73,33 @@ def compatible_server(
     if spec.provider not in COMPATIBLE or facts is None or base_url is None:
         return None
     environ = os.environ if environ is None else environ
-    key = key_for(spec, facts, environ)
+    key = find_key(spec, facts, environ)
     if key is not None and not (key.isascii() and key.isprintable()):
         raise UsageError(f"{spec.name}: its key holds characters that no header can; correct it")
-    secrets = (*([key] if key else []), *userinfo_secrets(spec.userinfo))
-    guard_logs(secrets)
+    secrets = (*([key] if key else []), *list_userinfo_secrets(spec.userinfo))
+    filter_logs(secrets)
     return CompatibleServer(
         spec=spec,
         base_url=base_url,
-        headers=_credentials(spec, key),
-        redact=Redactor((*secrets, *environment_secrets(environ))),
+        headers=_build_credentials(spec, key),
+        redact=Redactor((*secrets, *list_environment_secrets(environ))),
         redact_reply=Redactor(secrets),
     )
 
 
-def _credentials(spec: ModelSpec, key: str | None) -> dict[str, str]:
+def _build_credentials(spec: ModelSpec, key: str | None) -> dict[str, str]:
     if spec.userinfo is not None:
-        return basic_authorization(spec.userinfo)
+        return build_basic_authorization(spec.userinfo)
     if key is None:
         return {}
     return {"api-key": key} if spec.api_version else {"Authorization": f"Bearer {key}"}
 
 
-def _count(number: object) -> int:
+def _read_count(number: object) -> int:
     return number if isinstance(number, int) and number > 0 else 0
 
 
-def _without_list(spec: ModelSpec, numbers: dict[str, Any]) -> Usage:
+def _price_without_list(spec: ModelSpec, numbers: dict[str, Any]) -> Usage:
     """Without the price list, which the `llm` extra brings, only the spec can know a price."""
     paid_in, paid_out = numbers["input_tokens"], numbers["output_tokens"]
     price = spec.price

@@ -7,7 +7,7 @@ asked for cannot. A refusal that names such a thing costs one call, which the ca
 
 import re
 
-_NAMED = {
+_REFUSABLE = {
     "schema": re.compile(
         r"response_format|json_schema|output_format|output_config|text\.format|structured.output",
         re.IGNORECASE,
@@ -28,7 +28,7 @@ class Concessions:
 
     def yield_to(self, refusal: str, sent: set[str]) -> str | None:
         """What to leave out from now on, of what was sent, because the refusal names it."""
-        for what, words in _NAMED.items():
+        for what, words in _REFUSABLE.items():
             if what in sent and words.search(refusal):
                 self._made.add(what)
                 return what.replace("_", " ")

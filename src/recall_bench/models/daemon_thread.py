@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 
 
-async def in_daemon_thread(call: Callable[[], object]) -> object:
+async def run_in_daemon_thread(call: Callable[[], object]) -> object:
     """What the call returns, or raises what it raises.
 
     A caller that is cancelled leaves the thread behind: Python cannot stop it, but the process may
@@ -16,26 +16,26 @@ async def in_daemon_thread(call: Callable[[], object]) -> object:
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[object] = loop.create_future()
 
-    def work() -> None:
+    def run_call() -> None:
         try:
             returned = call()
         except BaseException as error:  # noqa: BLE001 - handed to the caller, whatever it is
-            _hand_over(loop, outcome, partial(outcome.set_exception, _portable(error)))
+            _deliver_outcome(loop, outcome, partial(outcome.set_exception, _wrap_error(error)))
         else:
-            _hand_over(loop, outcome, partial(outcome.set_result, returned))
+            _deliver_outcome(loop, outcome, partial(outcome.set_result, returned))
 
-    threading.Thread(target=work, name="foreign call", daemon=True).start()
+    threading.Thread(target=run_call, name="foreign call", daemon=True).start()
     return await outcome
 
 
-def _hand_over(
+def _deliver_outcome(
     loop: asyncio.AbstractEventLoop, outcome: asyncio.Future[object], give: Callable[[], None]
 ) -> None:
     with suppress(RuntimeError):  # the loop may be gone by the time a late call is done
         loop.call_soon_threadsafe(lambda: None if outcome.done() else give())
 
 
-def _portable(error: BaseException) -> Exception:
+def _wrap_error(error: BaseException) -> Exception:
     """What a future accepts: a StopIteration or a SystemExit would upset its loop."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from recall_bench.core.usage import Usage
 from recall_bench.errors import ModelBusy, ModelFault, ModelGone, UsageError
-from recall_bench.models.compatible import COMPATIBLE, CompatibleServer, compatible_server
-from recall_bench.models.faults import shortened
+from recall_bench.models.compatible import COMPATIBLE, CompatibleServer, resolve_server
+from recall_bench.models.faults import truncate_line
 from recall_bench.models.spec import parse_spec
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _NOTHING = Usage()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Embedded:
+class Embeddings:
     """Vectors and tokens, in the order of the texts, and what they really cost."""
 
     vectors: NDArray[np.float32]
@@ -51,7 +51,7 @@ class Embedded:
     spared: Usage = _NOTHING
     """The price, when they were made, of vectors that did not have to be made again."""
 
-    def prices(self) -> tuple[Usage, ...]:
+    def price_texts(self) -> tuple[Usage, ...]:
         """What making each text's vector costs, paid now or spared: its part by tokens."""
         total = self.usage.cost_usd + self.spared.cost_usd
         is_unpriced = int(self.usage.unpriced + self.spared.unpriced > 0)
@@ -80,7 +80,7 @@ class Embedder(Protocol):
         """How long its vectors are; may ask the model to find out."""
         ...
 
-    def embed(self, texts: Sequence[str]) -> Embedded:
+    def embed(self, texts: Sequence[str]) -> Embeddings:
         """One vector a text, or ModelBusy, ModelGone or another ModelFault."""
         ...
 
@@ -99,7 +99,7 @@ def open_embedder(
             raise UsageError(f"{kind}: names no model; write {kind}:MODEL")
         return _LOCAL[kind](model)
     spec = parse_spec(text, environ)
-    server = compatible_server(spec, environ) if spec is not None else None
+    server = resolve_server(spec, environ) if spec is not None else None
     if server is None:
         # Not repeated: it may hold a key.
         raise UsageError(
@@ -134,7 +134,7 @@ class ServedEmbedder:
     def identity(self) -> str:
         """Name, address and price; neither key nor password."""
         server = self._server
-        return f"{self.name} {server.url('embeddings')} {server.spec.price}"
+        return f"{self.name} {server.build_url('embeddings')} {server.spec.price}"
 
     @property
     def model(self) -> str:
@@ -148,7 +148,7 @@ class ServedEmbedder:
             self.embed(["dimensions"])
         return self._dimensions or 0
 
-    def embed(self, texts: Sequence[str]) -> Embedded:
+    def embed(self, texts: Sequence[str]) -> Embeddings:
         """One vector a text, as the server makes them.
 
         A server counts the tokens of a batch: they are shared out among its texts by length, so
@@ -156,11 +156,11 @@ class ServedEmbedder:
         """
         import numpy as np
 
-        parts = [self._batch(texts[at : at + _BATCH]) for at in range(0, len(texts), _BATCH)]
+        parts = [self._embed_batch(texts[at : at + _BATCH]) for at in range(0, len(texts), _BATCH)]
         usage = Usage()
         for part in parts:
             usage += part.usage
-        return Embedded(
+        return Embeddings(
             vectors=np.concatenate([part.vectors for part in parts]),
             tokens=tuple(count for part in parts for count in part.tokens),
             usage=usage,
@@ -173,7 +173,7 @@ class ServedEmbedder:
         if client is not None:
             client.close()
 
-    def _client(self) -> httpx.Client:
+    def _open_client(self) -> httpx.Client:
         import httpx
 
         with self._lock:
@@ -182,47 +182,51 @@ class ServedEmbedder:
                 self._open = httpx.Client(headers=headers, timeout=self._timeout_s)
             return self._open
 
-    def _batch(self, texts: Sequence[str]) -> Embedded:
-        body = self._asked({"model": self.model, "input": list(texts), "encoding_format": "float"})
-        vectors = _vectors(body, len(texts))
+    def _embed_batch(self, texts: Sequence[str]) -> Embeddings:
+        body = self._request(
+            {"model": self.model, "input": list(texts), "encoding_format": "float"}
+        )
+        vectors = _parse_vectors(body, len(texts))
         if vectors is None or self._dimensions not in (None, vectors.shape[1]):
             raise ModelFault(f"{self.name}: replied with something that is no list of embeddings")
         self._dimensions = vectors.shape[1]
-        usage = self._server.bill(body.get("usage"), body.get("model"))
-        return Embedded(vectors=vectors, tokens=_shared_out(usage.input_tokens, texts), usage=usage)
+        usage = self._server.price_reply(body.get("usage"), body.get("model"))
+        return Embeddings(
+            vectors=vectors, tokens=_split_tokens(usage.input_tokens, texts), usage=usage
+        )
 
-    def _asked(self, request: dict[str, object]) -> dict[str, Any]:
+    def _request(self, request: dict[str, object]) -> dict[str, Any]:
         import httpx
 
         failure: ModelFault
         try:
-            reply = self._client().post(self._server.url("embeddings"), json=request)
+            reply = self._open_client().post(self._server.build_url("embeddings"), json=request)
             if reply.is_success:
                 found = reply.json()
                 if isinstance(found, dict):
                     return found
-            failure = self._refused(reply)
+            failure = self._translate_refusal(reply)
         except httpx.TimeoutException:
             failure = ModelBusy(f"{self.name}: no reply within {self._timeout_s:g} s")
         except httpx.HTTPError as error:
-            said = shortened(self._server.redact(str(error)))
+            said = truncate_line(self._server.redact(str(error)))
             failure = ModelBusy(f"{self.name}: the connection failed: {said}")
         except ValueError:
             failure = ModelFault(f"{self.name}: replied with something that is no JSON")
         # Raised here, where no error of the library is being handled, it drags no headers along.
         raise failure
 
-    def _refused(self, reply: httpx.Response) -> ModelFault:
+    def _translate_refusal(self, reply: httpx.Response) -> ModelFault:
         status = reply.status_code
-        said = shortened(self._server.redact(reply.text)) or "no reason given"
+        said = truncate_line(self._server.redact(reply.text)) or "no reason given"
         message = f"{self.name}: it refuses to embed (status {status}): {said}"
         if status in {408, 409, 425, 429} or status >= 500:
-            return ModelBusy(message, retry_after_s(reply.headers))
+            return ModelBusy(message, parse_retry_after(reply.headers))
         gone = status in {401, 402, 403, 404, 405, 410}
         return ModelGone(message) if gone else ModelFault(message)
 
 
-def normalised(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def normalise_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Each vector brought to the length of one; zeros stay zeros."""
     import numpy as np
 
@@ -230,7 +234,7 @@ def normalised(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.divide(vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
-def retry_after_s(headers: Mapping[str, str]) -> float:
+def parse_retry_after(headers: Mapping[str, str]) -> float:
     """How long a reply asks to be left alone; 0 if it does not say, or says a date."""
     try:
         return max(0.0, float(headers.get("retry-after", "0")))
@@ -238,7 +242,7 @@ def retry_after_s(headers: Mapping[str, str]) -> float:
         return 0.0
 
 
-def _vectors(body: dict[str, Any], count: int) -> NDArray[np.float32] | None:
+def _parse_vectors(body: dict[str, Any], count: int) -> NDArray[np.float32] | None:
     """One row a text, in the order of their indices; None if there is not one for each."""
     import numpy as np
 
@@ -251,7 +255,7 @@ def _vectors(body: dict[str, Any], count: int) -> NDArray[np.float32] | None:
     return vectors if is_sound else None
 
 
-def _shared_out(total: int, texts: Sequence[str]) -> tuple[int, ...]:
+def _split_tokens(total: int, texts: Sequence[str]) -> tuple[int, ...]:
     """The total in proportion to the lengths, without losing one to rounding."""
     lengths = [len(text.encode()) for text in texts]
     whole = sum(lengths) or 1
@@ -305,7 +309,7 @@ class LocalEmbedder:
             self.embed(["dimensions"])
         return self._dimensions or 0
 
-    def embed(self, texts: Sequence[str]) -> Embedded:
+    def embed(self, texts: Sequence[str]) -> Embeddings:
         """One unit vector a text."""
         import numpy as np
 
@@ -313,13 +317,13 @@ class LocalEmbedder:
             vectors = np.asarray(self._vectors(list(texts)), np.float32)
             tokens = tuple(self._count(list(texts)))
         self._dimensions = vectors.shape[1]
-        return Embedded(vectors=normalised(vectors), tokens=tokens)
+        return Embeddings(vectors=normalise_vectors(vectors), tokens=tokens)
 
     def close(self) -> None:
         """Nothing to release."""
 
 
-def _sentence_transformers(model: str) -> LocalEmbedder:
+def _load_sentence_transformers(model: str) -> LocalEmbedder:
     kind = "sentence-transformers"
     try:
         library = import_module("sentence_transformers")
@@ -327,53 +331,55 @@ def _sentence_transformers(model: str) -> LocalEmbedder:
         raise UsageError(
             f"{kind}:{model}: needs packages that are not installed; pip install {kind}"
         ) from missing
-    loaded = _loaded(f"{kind}:{model}", lambda: library.SentenceTransformer(model))
+    loaded = _load_model(f"{kind}:{model}", lambda: library.SentenceTransformer(model))
 
-    def count(texts: list[str]) -> list[int]:
+    def count_tokens(texts: list[str]) -> list[int]:
         return [len(ids) for ids in loaded.tokenizer(texts, truncation=True)["input_ids"]]
 
-    def vectors(texts: list[str]) -> Any:  # noqa: ANN401 - an array of an untyped library
+    def encode_texts(texts: list[str]) -> Any:  # noqa: ANN401 - an array of an untyped library
         return loaded.encode(texts, convert_to_numpy=True, show_progress_bar=False)
 
-    version = _version_of(library)
-    return LocalEmbedder(kind=kind, model=model, version=version, vectors=vectors, count=count)
+    version = _read_version(library)
+    return LocalEmbedder(
+        kind=kind, model=model, version=version, vectors=encode_texts, count=count_tokens
+    )
 
 
-def _fastembed(model: str) -> LocalEmbedder:
+def _load_fastembed_model(model: str) -> LocalEmbedder:
     try:
         library = import_module("fastembed")
     except ImportError as missing:
         raise UsageError(
             f"fastembed:{model}: needs packages that are not installed; pip install fastembed"
         ) from missing
-    loaded = _loaded(f"fastembed:{model}", lambda: library.TextEmbedding(model_name=model))
+    loaded = _load_model(f"fastembed:{model}", lambda: library.TextEmbedding(model_name=model))
 
-    def count(texts: list[str]) -> list[int]:
+    def count_tokens(texts: list[str]) -> list[int]:
         return [loaded.token_count([text]) for text in texts]
 
-    def vectors(texts: list[str]) -> Any:  # noqa: ANN401 - an array of an untyped library
+    def encode_texts(texts: list[str]) -> Any:  # noqa: ANN401 - an array of an untyped library
         return list(loaded.embed(texts))
 
-    version = _version_of(library)
+    version = _read_version(library)
     return LocalEmbedder(
-        kind="fastembed", model=model, version=version, vectors=vectors, count=count
+        kind="fastembed", model=model, version=version, vectors=encode_texts, count=count_tokens
     )
 
 
-def _version_of(library: object) -> str:
+def _read_version(library: object) -> str:
     return str(getattr(library, "__version__", "of unknown version"))
 
 
-def _loaded(name: str, load: Callable[[], Any]) -> Any:  # noqa: ANN401
+def _load_model(name: str, load: Callable[[], Any]) -> Any:  # noqa: ANN401
     """The library's model. What it may raise on a name it does not know is its own affair."""
     try:
         return load()
     except Exception as error:
-        said = shortened(str(error) or type(error).__name__)
+        said = truncate_line(str(error) or type(error).__name__)
         raise UsageError(f"{name}: cannot be loaded: {said}") from error
 
 
 _LOCAL: dict[str, Callable[[str], LocalEmbedder]] = {
-    "sentence-transformers": _sentence_transformers,
-    "fastembed": _fastembed,
+    "sentence-transformers": _load_sentence_transformers,
+    "fastembed": _load_fastembed_model,
 }

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from recall_bench.core.usage import Usage
 from recall_bench.errors import UsageError
-from recall_bench.models.embedders import Embedded, Embedder
-from recall_bench.replacement import put_whole
+from recall_bench.models.embedders import Embedder, Embeddings
+from recall_bench.replacement import write_shared_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +30,7 @@ _KIND = b"RBv1"
 _CHECK_BYTES = 32
 
 
-class Identified(Embedder, Protocol):
+class IdentifiedEmbedder(Embedder, Protocol):
     """An embedder that tells everything its vectors and their price depend on."""
 
     @property
@@ -40,7 +40,7 @@ class Identified(Embedder, Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
+class CachedVector:
     """What is on record of one text."""
 
     vector: NDArray[np.float32]
@@ -49,7 +49,7 @@ class Kept:
     """What it cost when it was made: money, or that nobody knows."""
 
 
-def cache_key(identity: str, text: str) -> str:
+def make_cache_key(identity: str, text: str) -> str:
     """Names one text before one embedder."""
     # The length keeps the two apart: no text can pass for the end of an identity.
     return sha256(f"{len(identity)}:{identity}{text}".encode()).hexdigest()
@@ -69,24 +69,24 @@ class EmbeddingCache:
                 "name another folder"
             ) from error
 
-    def find(self, key: str) -> Kept | None:
+    def find(self, key: str) -> CachedVector | None:
         """The vector on record, to the bit; None if there is none, or it was damaged."""
         import numpy as np
 
         try:
-            entry = self._path(key).read_bytes()
+            entry = self._locate_entry(key).read_bytes()
         except OSError:
             return None
         content, check = entry[:-_CHECK_BYTES], entry[-_CHECK_BYTES:]
-        if len(content) <= _HEAD.size or check != _check(key, content):
+        if len(content) <= _HEAD.size or check != _compute_checksum(key, content):
             return None
         kind, tokens, cost_usd, is_unpriced = _HEAD.unpack_from(content)
         if kind != _KIND:
             return None
         vector = np.frombuffer(content, "<f4", offset=_HEAD.size).astype(np.float32, copy=False)
-        return Kept(vector, tokens, Usage(cost_usd=cost_usd, unpriced=is_unpriced))
+        return CachedVector(vector, tokens, Usage(cost_usd=cost_usd, unpriced=is_unpriced))
 
-    def keep(self, key: str, kept: Kept) -> None:
+    def keep(self, key: str, kept: CachedVector) -> None:
         """Put a vector on record, in the place of whatever was there.
 
         A folder that takes no more is told in the log, once: the vector is right all the same,
@@ -96,7 +96,7 @@ class EmbeddingCache:
         head = _HEAD.pack(_KIND, kept.tokens, price.cost_usd, price.unpriced > 0)
         content = head + kept.vector.astype("<f4", copy=False).tobytes()
         try:
-            put_whole(self._path(key), content + _check(key, content))
+            write_shared_file(self._locate_entry(key), content + _compute_checksum(key, content))
         except OSError as error:
             if not self._is_full:
                 self._is_full = True
@@ -106,11 +106,11 @@ class EmbeddingCache:
                     error.strerror or error,
                 )
 
-    def _path(self, key: str) -> Path:
+    def _locate_entry(self, key: str) -> Path:
         return self._folder / key[:2] / f"{key}.f32"
 
 
-def _check(key: str, content: bytes) -> bytes:
+def _compute_checksum(key: str, content: bytes) -> bytes:
     """Of the key too: an entry under another's name is noticed."""
     return sha256(key.encode() + content).digest()
 
@@ -124,7 +124,7 @@ class CachedEmbedder:
     change, which is why nobody gets a cache without asking for one.
     """
 
-    def __init__(self, embedder: Identified, cache: EmbeddingCache) -> None:
+    def __init__(self, embedder: IdentifiedEmbedder, cache: EmbeddingCache) -> None:
         self._embedder = embedder
         self._cache = cache
         self._dimensions: int | None = None
@@ -146,16 +146,16 @@ class CachedEmbedder:
             self.embed(["dimensions"])
         return self._dimensions or 0
 
-    def embed(self, texts: Sequence[str]) -> Embedded:
+    def embed(self, texts: Sequence[str]) -> Embeddings:
         """One vector a text, in their order; those on record are not made again."""
         import numpy as np
 
-        keys = {text: cache_key(self._embedder.identity, text) for text in texts}
+        keys = {text: make_cache_key(self._embedder.identity, text) for text in texts}
         found = {text: kept for text, key in keys.items() if (kept := self._cache.find(key))}
-        made, usage = self._made([text for text in keys if text not in found], keys)
+        made, usage = self._embed_missing([text for text in keys if text not in found], keys)
         if len({kept.vector.size for kept in (*found.values(), *made.values())}) > 1:
             # Another model has taken over the name: only what it makes now goes together.
-            more, spent = self._made(list(found), keys)
+            more, spent = self._embed_missing(list(found), keys)
             found, made, usage = {}, made | more, usage + spent
         known, paid, spared = found | made, set(made), Usage()
         for text in texts:
@@ -166,7 +166,7 @@ class CachedEmbedder:
                 spared += known[text].price
         vectors = np.stack([known[text].vector for text in texts])
         self._dimensions = vectors.shape[1]
-        return Embedded(
+        return Embeddings(
             vectors=vectors,
             tokens=tuple(known[text].tokens for text in texts),
             usage=usage + Usage(cached=len(found)),
@@ -177,15 +177,17 @@ class CachedEmbedder:
         """The embedder's own connections; what is on record stays."""
         self._embedder.close()
 
-    def _made(self, texts: list[str], keys: dict[str, str]) -> tuple[dict[str, Kept], Usage]:
+    def _embed_missing(
+        self, texts: list[str], keys: dict[str, str]
+    ) -> tuple[dict[str, CachedVector], Usage]:
         """The vectors of these texts, made now and put on record, and what they cost."""
         if not texts:
             return {}, Usage()
         embedded = self._embedder.embed(texts)
         new = {
-            text: Kept(vector, tokens, price)
+            text: CachedVector(vector, tokens, price)
             for text, vector, tokens, price in zip(
-                texts, embedded.vectors, embedded.tokens, embedded.prices(), strict=True
+                texts, embedded.vectors, embedded.tokens, embedded.price_texts(), strict=True
             )
         }
         for text, kept in new.items():

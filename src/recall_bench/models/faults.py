@@ -8,7 +8,7 @@ from recall_bench.models.secrets import Redactor
 if TYPE_CHECKING:
     from pydantic_ai.exceptions import ModelHTTPError
 
-_SAID_LIMIT = 300
+_MESSAGE_LIMIT = 300
 
 KINDS: tuple[tuple[str, type[ModelFault], str], ...] = (
     ("ModelQuotaExceededError", ModelGone, "the account has no money or quota left"),
@@ -42,31 +42,31 @@ def is_filtered(error: Exception) -> bool:
     return isinstance(error, ContentFilterError)
 
 
-def refused_request(error: Exception) -> str | None:
+def read_refusal(error: Exception) -> str | None:
     """What the server says of a request that it finds malformed; None of any other failure."""
     from pydantic_ai.exceptions import ModelHTTPError
 
     if isinstance(error, ModelHTTPError) and error.status_code in {400, 422}:
-        return _said(error)
+        return _extract_message(error)
     return None
 
 
-def translated(error: Exception, name: str, redact: Redactor) -> ModelFault:
+def translate_error(error: Exception, name: str, redact: Redactor) -> ModelFault:
     """One of our own for an error of the library, with no secret in it.
 
     It stands alone: raise it outside of the `except` block, for what is raised inside one drags
     along the library's error, which holds headers and bodies.
     """
-    said = shortened(redact(_said(error)))
-    kind, problem = _kind(error)
-    message = f"{name}: {problem}{_status(error)}: {said}"
+    said = truncate_line(redact(_extract_message(error)))
+    kind, problem = _find_kind(error)
+    message = f"{name}: {problem}{_format_status(error)}: {said}"
     wait_s = getattr(error, "retry_after", None)
     if kind is ModelBusy and isinstance(wait_s, int | float) and wait_s >= 0:
         return ModelBusy(f"{message}; it asks to wait {wait_s:g} s", float(wait_s))
     return kind(message)
 
 
-def _kind(error: Exception) -> tuple[type[ModelFault], str]:
+def _find_kind(error: Exception) -> tuple[type[ModelFault], str]:
     classes = {base.__name__ for base in type(error).__mro__}
     for name, kind, problem in KINDS:
         if name in classes:
@@ -76,23 +76,23 @@ def _kind(error: Exception) -> tuple[type[ModelFault], str]:
     return ModelFault, f"replied with something that is no completion ({type(error).__name__})"
 
 
-def _status(error: Exception) -> str:
+def _format_status(error: Exception) -> str:
     status = getattr(error, "status_code", None)
     return "" if status is None else f" (status {status})"
 
 
-def _said(error: Exception) -> str:
+def _extract_message(error: Exception) -> str:
     """The words of the provider; of a lost connection, what the operating system said."""
     from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError
 
     if isinstance(error, ModelHTTPError):
-        return _message_in(error)
+        return _extract_body_message(error)
     if isinstance(error, ModelConnectionError):
-        return next((text for text in reversed(_chain(error)) if text), "no reason given")
+        return next((text for text in reversed(_collect_chain(error)) if text), "no reason given")
     return str(error) or "no reason given"
 
 
-def _message_in(error: "ModelHTTPError") -> str:
+def _extract_body_message(error: "ModelHTTPError") -> str:
     body = error.body
     for key in ("error", "message"):
         if isinstance(body, dict) and key in body:
@@ -100,7 +100,7 @@ def _message_in(error: "ModelHTTPError") -> str:
     return str(body) if body else "no reason given"
 
 
-def _chain(error: BaseException) -> list[str]:
+def _collect_chain(error: BaseException) -> list[str]:
     texts: list[str] = []
     current: BaseException | None = error
     while current is not None and len(texts) < 10:
@@ -109,17 +109,17 @@ def _chain(error: BaseException) -> list[str]:
     return texts
 
 
-def shortened(text: str) -> str:
+def truncate_line(text: str) -> str:
     """On one line, cut where nobody reads on, and fit to be written down."""
-    line = _line(text)
-    return line if len(line) <= _SAID_LIMIT else f"{line[:_SAID_LIMIT]}…"
+    line = _join_lines(text)
+    return line if len(line) <= _MESSAGE_LIMIT else f"{line[:_MESSAGE_LIMIT]}…"
 
 
-def ending(text: str) -> str:
+def truncate_start(text: str) -> str:
     """The same of a text whose last lines say what is wrong, as those of programs do."""
-    line = _line(text)
-    return line if len(line) <= _SAID_LIMIT else f"…{line[-_SAID_LIMIT:]}"
+    line = _join_lines(text)
+    return line if len(line) <= _MESSAGE_LIMIT else f"…{line[-_MESSAGE_LIMIT:]}"
 
 
-def _line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.encode("utf-8", "backslashreplace").decode().split())

@@ -17,7 +17,7 @@ _BY_SUBSCRIPTION = frozenset({"github-copilot", "openai-codex"})
 _LISTED_AS = {"azure-responses": "azure"}
 
 
-def is_priced(spec: ModelSpec) -> bool:
+def is_price_known(spec: ModelSpec) -> bool:
     """Whether we can say what a call to this model costs before we make one."""
     if spec.price is not None:
         return True
@@ -25,16 +25,18 @@ def is_priced(spec: ModelSpec) -> bool:
         return False
     from genai_prices import Usage as Counted
 
-    return _listed(spec, spec.model or "", Counted(input_tokens=1, output_tokens=1)) is not None
+    return (
+        _look_up_price(spec, spec.model or "", Counted(input_tokens=1, output_tokens=1)) is not None
+    )
 
 
-def billed(spec: ModelSpec, counted: "RequestUsage", *answered_as: str | None) -> Usage:
+def price_usage(spec: ModelSpec, counted: "RequestUsage", *answered_as: str | None) -> Usage:
     """One call with its tokens and its price, or marked as unpriced.
 
     A provider may name the model more precisely than the spec does: the first of `answered_as`
     that has a price decides, and then the spec's own name.
     """
-    cost = _cost(spec, counted, [name for name in (*answered_as, spec.model) if name])
+    cost = _compute_cost(spec, counted, [name for name in (*answered_as, spec.model) if name])
     return Usage(
         calls=1,
         input_tokens=counted.input_tokens,
@@ -44,7 +46,7 @@ def billed(spec: ModelSpec, counted: "RequestUsage", *answered_as: str | None) -
     )
 
 
-def expected_cost(
+def estimate_cost(
     spec: ModelSpec, *, input_tokens: int, output_tokens: int, calls: int = 1
 ) -> float | None:
     """US dollars for so many tokens in so many calls of one size; None if nobody knows.
@@ -64,11 +66,11 @@ def expected_cost(
     one = Counted(
         input_tokens=math.ceil(input_tokens / calls), output_tokens=math.ceil(output_tokens / calls)
     )
-    each = _listed(spec, spec.model or "", one)
+    each = _look_up_price(spec, spec.model or "", one)
     return None if each is None else each * calls
 
 
-def _cost(spec: ModelSpec, counted: "RequestUsage", names: list[str]) -> float | None:
+def _compute_cost(spec: ModelSpec, counted: "RequestUsage", names: list[str]) -> float | None:
     price = spec.price
     if price is not None and price.input == price.output == 0:
         return 0.0
@@ -77,11 +79,11 @@ def _cost(spec: ModelSpec, counted: "RequestUsage", names: list[str]) -> float |
     if price is not None:
         spent = counted.input_tokens * price.input + counted.output_tokens * price.output
         return spent / 1_000_000
-    costs = (_listed(spec, name, counted) for name in names)
+    costs = (_look_up_price(spec, name, counted) for name in names)
     return next((cost for cost in costs if cost is not None), None)
 
 
-def _listed(spec: ModelSpec, model: str, counted: object) -> float | None:
+def _look_up_price(spec: ModelSpec, model: str, counted: object) -> float | None:
     from genai_prices import calc_price
 
     if spec.provider in _BY_SUBSCRIPTION:

@@ -10,9 +10,9 @@ from anyio.lowlevel import current_token
 from recall_bench.core.usage import Usage
 from recall_bench.errors import ModelBusy, ModelFault
 from recall_bench.models.concessions import Concessions
-from recall_bench.models.faults import is_filtered, refused_request, shortened, translated
+from recall_bench.models.faults import is_filtered, read_refusal, translate_error, truncate_line
 from recall_bench.models.model import Finish, Prompt, Reply
-from recall_bench.models.prices import billed, is_priced
+from recall_bench.models.prices import is_price_known, price_usage
 from recall_bench.models.secrets import Redactor
 from recall_bench.models.spec import ModelSpec
 
@@ -65,7 +65,7 @@ class ProviderModel:
     @property
     def is_priced(self) -> bool:
         """Whether the spec or the price list knows what a call costs."""
-        return is_priced(self._spec)
+        return is_price_known(self._spec)
 
     def __repr__(self) -> str:
         return f"ProviderModel({self.name})"
@@ -92,8 +92,8 @@ class ProviderModel:
         from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
 
         await self._open()
-        settings = self._settings()
-        parameters = self._parameters(prompt)
+        settings = self._build_settings()
+        parameters = self._build_parameters(prompt)
         sent = {*settings, *(["schema"] if parameters.output_object else [])}
         request = ModelRequest(parts=[SystemPromptPart(prompt.system), UserPromptPart(prompt.user)])
         outcome: Reply | ModelFault
@@ -106,15 +106,15 @@ class ProviderModel:
                 instrument=False,
             )
         except Exception as error:  # noqa: BLE001 - libraries of many providers, and their servers
-            outcome = self._failure(error, sent)
+            outcome = self._translate_failure(error, sent)
         else:
-            outcome = self._reply(response)
+            outcome = self._read_reply(response)
         # Raised here, where no error of the library is being handled, it has no context to print.
         if isinstance(outcome, ModelFault):
             raise outcome
         return outcome
 
-    def _settings(self) -> "ModelSettings":
+    def _build_settings(self) -> "ModelSettings":
         spec, conceded = self._spec, self._concessions
         wanted: dict[str, object] = {
             "max_tokens": spec.max_tokens or (None if "max_tokens" in conceded else MAX_TOKENS),
@@ -122,7 +122,7 @@ class ProviderModel:
             "max_retries": 0,
             "extra_headers": self._headers or None,
             # OpenAI's Responses API keeps what it is told unless it is told not to.
-            "openai_store": False if self._foreign_is("OpenAIResponsesModel") else None,
+            "openai_store": False if self._is_foreign_kind("OpenAIResponsesModel") else None,
         }
         if spec.temperature is None and "temperature" not in conceded:
             wanted["temperature"] = self._usual_temperature if self._takes_temperature() else None
@@ -138,10 +138,10 @@ class ProviderModel:
         is_unknown = "temperature" in self._foreign.unsupported_settings
         return not is_unknown and not takes_no_temperature(self._foreign)
 
-    def _foreign_is(self, kind: str) -> bool:
+    def _is_foreign_kind(self, kind: str) -> bool:
         return any(base.__name__ == kind for base in type(self._foreign).__mro__)
 
-    def _parameters(self, prompt: Prompt) -> "ModelRequestParameters":
+    def _build_parameters(self, prompt: Prompt) -> "ModelRequestParameters":
         from pydantic_ai.models import ModelRequestParameters
         from pydantic_ai.output import OutputObjectDefinition
 
@@ -155,25 +155,25 @@ class ProviderModel:
             ),
         )
 
-    def _reply(self, response: "ModelResponse") -> Reply | ModelFault:
+    def _read_reply(self, response: "ModelResponse") -> Reply | ModelFault:
         if response.finish_reason == "error":
             return ModelFault(f"{self.name}: the provider broke off its reply with an error")
         return Reply(
-            text=self._redact_reply.exactly(response.text or ""),
-            usage=billed(self._spec, response.usage, response.model_name),
+            text=self._redact_reply.redact_secrets(response.text or ""),
+            usage=price_usage(self._spec, response.usage, response.model_name),
             finish=_FINISHES.get(response.finish_reason or "stop", Finish.STOP),
         )
 
-    def _failure(self, error: Exception, sent: set[str]) -> Reply | ModelFault:
+    def _translate_failure(self, error: Exception, sent: set[str]) -> Reply | ModelFault:
         if is_filtered(error):
             return Reply(text="", usage=Usage(calls=1), finish=Finish.FILTERED)
-        refusal = refused_request(error)
+        refusal = read_refusal(error)
         asked_for = {"temperature": self._spec.temperature, "max_tokens": self._spec.max_tokens}
         ours = sent - {name for name, value in asked_for.items() if value is not None}
         if refusal and (left_out := self._concessions.yield_to(refusal, ours)):
-            said = shortened(self._redact(refusal))
+            said = truncate_line(self._redact(refusal))
             return ModelBusy(f"{self.name}: it takes no {left_out}; the next call has none: {said}")
-        return translated(error, self.name, self._redact)
+        return translate_error(error, self.name, self._redact)
 
 
 def takes_no_temperature(foreign: "Foreign[Any]") -> bool:

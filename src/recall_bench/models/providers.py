@@ -10,15 +10,15 @@ from urllib.parse import unquote, urlsplit
 from recall_bench.errors import BenchError, UsageError
 from recall_bench.models.catalogue import BUNDLED, PROVIDERS, Provider
 from recall_bench.models.cli_agent import open_agent
-from recall_bench.models.faults import shortened
+from recall_bench.models.faults import truncate_line
 from recall_bench.models.model import Model
 from recall_bench.models.provider_model import ProviderModel, takes_no_temperature
 from recall_bench.models.secrets import (
     Redactor,
-    are_keys_needed,
-    environment_secrets,
-    guard_logs,
-    userinfo_secrets,
+    filter_logs,
+    is_key_necessary,
+    list_environment_secrets,
+    list_userinfo_secrets,
 )
 from recall_bench.models.spec import ModelSpec
 
@@ -45,21 +45,21 @@ def open_model(
     environ = os.environ if environ is None else environ
     if spec.is_agent:
         return open_agent(spec, environ)
-    key = key_for(spec, PROVIDERS[spec.provider], environ)
-    secrets = (*([key] if key else []), *userinfo_secrets(spec.userinfo))
-    redact = Redactor((*secrets, *environment_secrets(environ)))
-    guard_logs(secrets)
+    key = find_key(spec, PROVIDERS[spec.provider], environ)
+    secrets = (*([key] if key else []), *list_userinfo_secrets(spec.userinfo))
+    redact = Redactor((*secrets, *list_environment_secrets(environ)))
+    filter_logs(secrets)
     return ProviderModel(
         spec,
-        lambda: _foreign(spec, key, redact),
+        lambda: _build_foreign(spec, key, redact),
         redact=redact,
         redact_reply=Redactor(secrets),
-        headers=basic_authorization(spec.userinfo),
+        headers=build_basic_authorization(spec.userinfo),
         usual_temperature=usual_temperature,
     )
 
 
-def key_for(spec: ModelSpec, facts: Provider, environ: Mapping[str, str]) -> str | None:
+def find_key(spec: ModelSpec, facts: Provider, environ: Mapping[str, str]) -> str | None:
     """The key to send; None if none is wanted, UsageError if one is missing that is needed.
 
     The usual one does not travel in the clear unless it is asked to.
@@ -67,16 +67,16 @@ def key_for(spec: ModelSpec, facts: Provider, environ: Mapping[str, str]) -> str
     if spec.key_env is not None:
         if named := environ.get(spec.key_env, "").strip():
             return named
-        if not are_keys_needed():
+        if not is_key_necessary():
             return None
         raise UsageError(f"{spec.name}: the variable {spec.key_env} is not set; put the key in it")
     found = (environ.get(variable, "").strip() for variable in facts.keys)
     key = next(filter(None, found), None)
-    is_exposed = spec.base_url is not None and _in_the_clear(spec.base_url)
+    is_exposed = spec.base_url is not None and _is_plain_http(spec.base_url)
     if key is not None and not is_exposed:
         return key
     needs_one = facts.needs_key_elsewhere if spec.base_url is not None else True
-    if not (facts.needs_key and needs_one) or (key is None and not are_keys_needed()):
+    if not (facts.needs_key and needs_one) or (key is None and not is_key_necessary()):
         return None
     if key is not None:
         raise UsageError(
@@ -89,7 +89,7 @@ def key_for(spec: ModelSpec, facts: Provider, environ: Mapping[str, str]) -> str
     )
 
 
-def _in_the_clear(url: str) -> bool:
+def _is_plain_http(url: str) -> bool:
     parts = urlsplit(url)
     host = parts.hostname or ""
     if parts.scheme == "https" or host == "localhost":
@@ -100,28 +100,28 @@ def _in_the_clear(url: str) -> bool:
         return True
 
 
-def basic_authorization(userinfo: str | None) -> dict[str, str]:
+def build_basic_authorization(userinfo: str | None) -> dict[str, str]:
     """The header that shows what stood before the @ of an address; none if nothing did."""
     if userinfo is None:
         return {}
     return {"Authorization": f"Basic {b64encode(unquote(userinfo).encode()).decode()}"}
 
 
-def _foreign(spec: ModelSpec, key: str | None, redact: Redactor) -> "Foreign[Any]":
+def _build_foreign(spec: ModelSpec, key: str | None, redact: Redactor) -> "Foreign[Any]":
     """The library's own model. Its errors are told in our words, and stand alone."""
     failure: BenchError
     try:
         from pydantic_ai.models import infer_model
 
         foreign = infer_model(
-            f"{_interface(spec)}:{spec.model}", lambda name: _provider(spec, name, key)
+            f"{_choose_interface(spec)}:{spec.model}", lambda name: _build_provider(spec, name, key)
         )
     except ImportError:
         extra = PROVIDERS[spec.provider].extra
         install = _INSTALL if extra in BUNDLED else f"pip install 'pydantic-ai-slim[{extra}]'"
         failure = UsageError(f"{spec.name}: needs packages that are not installed; {install}")
     except Exception as error:  # noqa: BLE001 - constructors of many providers
-        said = shortened(redact(str(error) or type(error).__name__))
+        said = truncate_line(redact(str(error) or type(error).__name__))
         failure = UsageError(f"{spec.name}: cannot be set up: {said}")
     else:
         if spec.temperature is None or not takes_no_temperature(foreign):
@@ -130,13 +130,13 @@ def _foreign(spec: ModelSpec, key: str | None, redact: Redactor) -> "Foreign[Any
     raise failure
 
 
-def _interface(spec: ModelSpec) -> str:
+def _choose_interface(spec: ModelSpec) -> str:
     """Compatible servers speak Chat Completions; OpenAI's own Responses API serves every model."""
     is_elsewhere = spec.provider == "openai" and spec.base_url is not None
     return "openai-chat" if is_elsewhere else spec.provider
 
 
-def _provider(spec: ModelSpec, name: str, key: str | None) -> "ForeignProvider[Any]":
+def _build_provider(spec: ModelSpec, name: str, key: str | None) -> "ForeignProvider[Any]":
     facts = PROVIDERS[spec.provider]
     options: dict[str, Any] = {}
     if facts.key_parameter is not None:

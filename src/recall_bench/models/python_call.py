@@ -9,14 +9,14 @@ from inspect import Parameter
 
 from recall_bench.errors import UsageError
 from recall_bench.models.model import Prompt
-from recall_bench.models.program import whole
+from recall_bench.models.program import join_prompt
 from recall_bench.models.tuning import Tuning
 
-_TUNED = ("temperature", "max_tokens")
+_TUNING_NAMES = ("temperature", "max_tokens")
 _IN_ORDER = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
-class _Takes(Enum):
+class _PromptForm(Enum):
     PROMPT = auto()
     TEXT = auto()
     """System and user in one."""
@@ -30,20 +30,20 @@ class PythonCall:
     function: Callable[..., object]
     asked: Mapping[str, float]
     """What the user asked for and the function takes."""
-    takes: _Takes
+    takes: _PromptForm
 
-    def positional(self, prompt: Prompt) -> tuple[Prompt] | tuple[str, ...]:
+    def format_arguments(self, prompt: Prompt) -> tuple[Prompt] | tuple[str, ...]:
         """The prompt in the form that the function takes."""
         match self.takes:
-            case _Takes.PROMPT:
+            case _PromptForm.PROMPT:
                 return (prompt,)
-            case _Takes.TEXT:
-                return (whole(prompt),)
-            case _Takes.SYSTEM_AND_USER:
+            case _PromptForm.TEXT:
+                return (join_prompt(prompt),)
+            case _PromptForm.SYSTEM_AND_USER:
                 return (prompt.system, prompt.user)
 
 
-def python_call(function: Callable[..., object], tuning: Tuning, owner: str) -> PythonCall:
+def inspect_call(function: Callable[..., object], tuning: Tuning, owner: str) -> PythonCall:
     """How to call it; UsageError that speaks of its owner if it takes no prompt.
 
     `temperature` and `max_tokens` are passed by name, if the user asked for them. One that it
@@ -53,7 +53,7 @@ def python_call(function: Callable[..., object], tuning: Tuning, owner: str) -> 
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         raise UsageError(f"{owner}: nobody can tell what it takes; wrap it in a function") from None
-    takes = _takes(parameters)
+    takes = _find_form(parameters)
     if takes is None:
         raise UsageError(
             f"{owner}: takes neither a prompt alone nor system and user; give it one of these "
@@ -66,23 +66,27 @@ def python_call(function: Callable[..., object], tuning: Tuning, owner: str) -> 
         for name, value in wanted.items()
         if value is not None and (takes_any or name in parameters)
     }
-    missed = {name: None for name in _TUNED if name in parameters and _required(parameters[name])}
+    missed = {
+        name: None
+        for name in _TUNING_NAMES
+        if name in parameters and _is_mandatory(parameters[name])
+    }
     return PythonCall(function=partial(function, **(missed | asked)), asked=asked, takes=takes)
 
 
-def _takes(parameters: Mapping[str, Parameter]) -> _Takes | None:
-    others = [one for name, one in parameters.items() if name not in _TUNED]
+def _find_form(parameters: Mapping[str, Parameter]) -> _PromptForm | None:
+    others = [one for name, one in parameters.items() if name not in _TUNING_NAMES]
     in_order = [one for one in others if one.kind in _IN_ORDER]
-    required = [one for one in others if _required(one)]
+    required = [one for one in others if _is_mandatory(one)]
     if not in_order or any(one not in in_order for one in required):
         return None
     if [one.name for one in in_order[:2]] == ["system", "user"] or len(required) == 2:
-        return None if len(required) > 2 else _Takes.SYSTEM_AND_USER
+        return None if len(required) > 2 else _PromptForm.SYSTEM_AND_USER
     if len(required) > 2:
         return None
-    return _Takes.TEXT if in_order[0].annotation in (str, "str") else _Takes.PROMPT
+    return _PromptForm.TEXT if in_order[0].annotation in (str, "str") else _PromptForm.PROMPT
 
 
-def _required(parameter: Parameter) -> bool:
+def _is_mandatory(parameter: Parameter) -> bool:
     is_variable = parameter.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     return parameter.default is Parameter.empty and not is_variable

@@ -16,24 +16,24 @@ from types import ModuleType
 from recall_bench.core.usage import Usage
 from recall_bench.errors import ModelBusy, ModelFault, UsageError
 from recall_bench.foreign_code import (
-    described,
-    import_place,
-    raised_at,
-    source_digest,
+    describe_error,
+    digest_source,
+    import_target,
+    locate_error,
     split_target,
 )
-from recall_bench.models.daemon_thread import in_daemon_thread
-from recall_bench.models.faults import shortened
+from recall_bench.models.daemon_thread import run_in_daemon_thread
+from recall_bench.models.faults import truncate_line
 from recall_bench.models.model import Prompt, Reply
-from recall_bench.models.python_call import PythonCall, python_call
-from recall_bench.models.secrets import Redactor, environment_secrets
-from recall_bench.models.tuning import UNTUNED, Tuning
+from recall_bench.models.python_call import PythonCall, inspect_call
+from recall_bench.models.secrets import Redactor, list_environment_secrets
+from recall_bench.models.tuning import NO_TUNING, Tuning
 
 _USUAL_NAMES = ("model", "complete")
 
 
 def load_model(
-    target: str, tuning: Tuning = UNTUNED, environ: Mapping[str, str] | None = None
+    target: str, tuning: Tuning = NO_TUNING, environ: Mapping[str, str] | None = None
 ) -> "PythonModel":
     """The model that `file.py`, `file.py:name` or `package.module:name` names, ready to be asked.
 
@@ -42,18 +42,20 @@ def load_model(
     these. A file alone means its `model`, or else its `complete`. What the tuning asks for is
     passed on where it is taken.
     """
-    place, name = _split(target)
-    module = import_place(place, target)
-    found = _made(_found(module, target, name), target)
+    place, name = _split_name(target)
+    module = import_target(place, target)
+    found = _make_object(_find_object(module, target, name), target)
     function = found.complete if hasattr(found, "complete") else found
     if not callable(function):
         raise UsageError(
             f"{target}: is {type(found).__name__}, neither a function nor an object with a "
             "complete method"
         )
-    redact = Redactor(environment_secrets(os.environ if environ is None else environ))
-    call = python_call(function, tuning, target)
-    return PythonModel(found, call, name=redact(_name(target, module, found, call)), redact=redact)
+    redact = Redactor(list_environment_secrets(os.environ if environ is None else environ))
+    call = inspect_call(function, tuning, target)
+    return PythonModel(
+        found, call, name=redact(_make_name(target, module, found, call)), redact=redact
+    )
 
 
 class PythonModel:
@@ -83,11 +85,13 @@ class PythonModel:
 
         A thread cannot be ended: one whose caller gave up runs on, unheard.
         """
-        returned = await self._run(partial(self._call.function, *self._call.positional(prompt)))
+        returned = await self._run(
+            partial(self._call.function, *self._call.format_arguments(prompt))
+        )
         if isinstance(returned, str):
-            return Reply(text=_writable(returned), usage=Usage(calls=1, unpriced=1))
+            return Reply(text=_escape_text(returned), usage=Usage(calls=1, unpriced=1))
         if isinstance(returned, Reply):
-            return replace(returned, text=_writable(returned.text))
+            return replace(returned, text=_escape_text(returned.text))
         kind = type(returned).__name__
         raise ModelFault(f"{self.name}: returned {kind}, neither a text nor a Reply")
 
@@ -100,24 +104,26 @@ class PythonModel:
     async def _run(self, call: Callable[[], object]) -> object:
         fault: ModelFault
         try:
-            returned = call() if _is_async(call) else await in_daemon_thread(call)
+            returned = call() if _is_async(call) else await run_in_daemon_thread(call)
             return await returned if isinstance(returned, Awaitable) else returned
         except ModelFault:
             raise
         except (ConnectionError, TimeoutError) as error:
-            fault = ModelBusy(f"{self.name}: could not reach what it needs: {self._said(error)}")
+            fault = ModelBusy(
+                f"{self.name}: could not reach what it needs: {self._describe_error(error)}"
+            )
         except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody else's code
-            fault = ModelFault(f"{self.name}: failed: {self._said(error)}")
+            fault = ModelFault(f"{self.name}: failed: {self._describe_error(error)}")
         # Raised here, where no error of theirs is being handled, it drags no secrets along.
         raise fault
 
-    def _said(self, error: BaseException) -> str:
-        place = raised_at(error)
-        said = shortened(self._redact(described(error)))
+    def _describe_error(self, error: BaseException) -> str:
+        place = locate_error(error)
+        said = truncate_line(self._redact(describe_error(error)))
         return f"{said} ({place})" if place else said
 
 
-def _split(target: str) -> tuple[str, str]:
+def _split_name(target: str) -> tuple[str, str]:
     place, name = split_target(target)
     is_module = re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", place) is not None and bool(name)
     if not (place.endswith(".py") or is_module) or (name and not name.isidentifier()):
@@ -128,7 +134,7 @@ def _split(target: str) -> tuple[str, str]:
     return place, name
 
 
-def _found(module: ModuleType, target: str, name: str) -> object:
+def _find_object(module: ModuleType, target: str, name: str) -> object:
     for wanted in (name,) if name else _USUAL_NAMES:
         if hasattr(module, wanted):
             found: object = getattr(module, wanted)
@@ -137,7 +143,7 @@ def _found(module: ModuleType, target: str, name: str) -> object:
     raise UsageError(f"{target}: there is no {missing} in it; define it, or name another")
 
 
-def _made(found: object, target: str) -> object:
+def _make_object(found: object, target: str) -> object:
     """What a class or a function without parameters makes; anything else as it is."""
     if not inspect.isclass(found):
         if not inspect.isfunction(found) or inspect.signature(found).parameters:
@@ -148,17 +154,17 @@ def _made(found: object, target: str) -> object:
     try:
         made: object = found()
     except (Exception, SystemExit) as error:
-        raise UsageError(f"{target}: cannot be made: {described(error)}") from error
+        raise UsageError(f"{target}: cannot be made: {describe_error(error)}") from error
     return made
 
 
-def _name(target: str, module: ModuleType, found: object, call: PythonCall) -> str:
+def _make_name(target: str, module: ModuleType, found: object, call: PythonCall) -> str:
     place, name = split_target(target)
     place = Path(place).name if place.endswith(".py") else place
     own = getattr(found, "name", None)
     parts = {
-        "digest": source_digest(module),
-        "name": shortened(own) if isinstance(own, str) else None,
+        "digest": digest_source(module),
+        "name": truncate_line(own) if isinstance(own, str) else None,
         **{key.replace("_", "-"): str(value) for key, value in call.asked.items()},
     }
     said = [f"{key}={value}" for key, value in parts.items() if value is not None]
@@ -172,5 +178,5 @@ def _is_async(call: Callable[[], object]) -> bool:
     )
 
 
-def _writable(text: str) -> str:
+def _escape_text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()

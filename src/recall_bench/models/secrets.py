@@ -51,22 +51,22 @@ _LONG = 8
 """From here on a secret is replaced wherever it stands; a shorter one only as a whole word."""
 
 
-_NEEDED = ContextVar("needed", default=True)
+_KEYS_NECESSARY = ContextVar("needed", default=True)
 
 
 @contextmanager
-def keys_not_needed() -> Iterator[None]:
+def allow_missing_keys() -> Iterator[None]:
     """Within it models are only looked at, and open without the keys that asking them takes."""
-    token = _NEEDED.set(False)
+    token = _KEYS_NECESSARY.set(False)
     try:
         yield
     finally:
-        _NEEDED.reset(token)
+        _KEYS_NECESSARY.reset(token)
 
 
-def are_keys_needed() -> bool:
+def is_key_necessary() -> bool:
     """Whether a model that is opened now may be asked."""
-    return _NEEDED.get()
+    return _KEYS_NECESSARY.get()
 
 
 class Redactor:
@@ -75,16 +75,16 @@ class Redactor:
     __slots__ = ("_known",)
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        self._known = _pattern(tuple(secrets))
+        self._known = _compile_pattern(tuple(secrets))
 
     def __call__(self, text: str) -> str:
         """The text with neither secrets nor anything that looks like one."""
-        text = self.exactly(text)
+        text = self.redact_secrets(text)
         for shape in _SHAPES:
             text = shape.sub(rf"\g<keep>{REDACTED}", text)
         return text
 
-    def exactly(self, text: str) -> str:
+    def redact_secrets(self, text: str) -> str:
         """The text without the given secrets, and otherwise as it was."""
         return text if self._known is None else self._known.sub(REDACTED, text)
 
@@ -92,8 +92,8 @@ class Redactor:
         return "Redactor()"
 
 
-def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
-    forms = {form for secret in secrets for form in _forms(secret)}
+def _compile_pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
+    forms = {form for secret in secrets for form in _list_forms(secret)}
     wordings = [
         re.escape(form) if len(form) >= _LONG else rf"(?<!\w){re.escape(form)}(?!\w)"
         for form in sorted(forms, key=len, reverse=True)
@@ -104,7 +104,7 @@ def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile("|".join(wordings)) if wordings else None
 
 
-def _forms(secret: str) -> set[str]:
+def _list_forms(secret: str) -> set[str]:
     """A secret as it may be written: plain, in a URL, in JSON, in a Basic header."""
     if not secret:
         return set()
@@ -116,7 +116,7 @@ def _forms(secret: str) -> set[str]:
     }
 
 
-def userinfo_secrets(userinfo: str | None) -> tuple[str, ...]:
+def list_userinfo_secrets(userinfo: str | None) -> tuple[str, ...]:
     """What to keep secret about `user:password` of a URL: all of it, and the password."""
     if userinfo is None:
         return ()
@@ -124,7 +124,9 @@ def userinfo_secrets(userinfo: str | None) -> tuple[str, ...]:
     return tuple(filter(None, (plain, plain.partition(":")[2])))
 
 
-def environment_secrets(environ: Mapping[str, str], *, shortest: int = _LONG) -> tuple[str, ...]:
+def list_environment_secrets(
+    environ: Mapping[str, str], *, shortest: int = _LONG
+) -> tuple[str, ...]:
     """The values of the variables whose names say that they are secret."""
     secret = re.compile(r"(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_|$)", re.IGNORECASE)
     return tuple(
@@ -159,7 +161,7 @@ class _LogFilter(logging.Filter):
 _FILTER = _LogFilter()
 
 
-def guard_logs(secrets: Iterable[str]) -> None:
+def filter_logs(secrets: Iterable[str]) -> None:
     """From now on, the libraries we call models through log none of these."""
     _FILTER.learn(secrets)
     families = tuple(f"{name}." for name in _LOGGERS)

@@ -75,11 +75,14 @@ class ModelSpec:
             "temperature": None if self.temperature is None else f"{self.temperature:g}",
             "max-tokens": self.max_tokens,
         }
-        parts = [_called(self.provider, self.model), *([self.base_url] if self.base_url else [])]
+        parts = [
+            _format_head(self.provider, self.model),
+            *([self.base_url] if self.base_url else []),
+        ]
         parts += [f"{key}={value}" for key, value in options.items() if value is not None]
         return ";".join(parts)
 
-    def tuned(self, *, temperature: float | None, max_tokens: int | None) -> "ModelSpec":
+    def apply_tuning(self, *, temperature: float | None, max_tokens: int | None) -> "ModelSpec":
         """With these in place of its own, unless they are None; an agent takes neither."""
         if self.is_agent:
             return self
@@ -101,7 +104,7 @@ def parse_spec(text: str, environ: Mapping[str, str] | None = None) -> ModelSpec
     provider = provider.lower()
     if provider not in PROVIDERS and provider not in AGENTS and provider not in UNUSABLE:
         if any(_is_ours(part) for part in parts):
-            raise UsageError(_unknown(provider))
+            raise UsageError(_describe_unknown(provider))
         return None
     if provider in UNUSABLE:
         raise UsageError(f"{provider}: it {UNUSABLE[provider]}; name a model of another provider")
@@ -113,8 +116,8 @@ def parse_spec(text: str, environ: Mapping[str, str] | None = None) -> ModelSpec
             raise UsageError(f"{spec.name}: a command-line agent takes nothing after ';'")
         return spec
     for part in parts:
-        spec = _with_part(spec, part)
-    return _located(spec, os.environ if environ is None else environ)
+        spec = _add_part(spec, part)
+    return _resolve_address(spec, os.environ if environ is None else environ)
 
 
 def _is_ours(part: str) -> bool:
@@ -123,31 +126,31 @@ def _is_ours(part: str) -> bool:
     return bool(_URL.match(part)) or bool(equals and key.strip().lower() in _KEYS)
 
 
-def near_provider(name: str) -> str | None:
+def suggest_provider(name: str) -> str | None:
     """The provider or agent that somebody may have meant by a name that is none."""
     close = get_close_matches(name.lower(), sorted({*PROVIDERS, *AGENTS}), n=1)
     return close[0] if close else None
 
 
-def _unknown(provider: str) -> str:
-    near = near_provider(provider)
+def _describe_unknown(provider: str) -> str:
+    near = suggest_provider(provider)
     known = ", ".join(sorted({*PROVIDERS, *AGENTS}))
     instead = f"did you mean {near}?" if near else f"known are {known}"
     return f"{provider[:40]!r} is no provider of models; {instead}"
 
 
-def _called(provider: str, model: str | None) -> str:
+def _format_head(provider: str, model: str | None) -> str:
     return provider if model is None else f"{provider}:{model}"
 
 
-def _with_part(spec: ModelSpec, part: str) -> ModelSpec:
+def _add_part(spec: ModelSpec, part: str) -> ModelSpec:
     """The spec with one part more. What is not understood is not repeated: it may be a key."""
-    owner = _called(spec.provider, spec.model)
+    owner = _format_head(spec.provider, spec.model)
     if not part:
         raise UsageError(f"{owner}: has an empty part; remove the ';' or fill it")
     if _URL.match(part):
-        _once(owner, "base URL", spec.base_url)
-        base_url, userinfo = _url(owner, spec.provider, part)
+        _check_once(owner, "base URL", spec.base_url)
+        base_url, userinfo = _parse_url(owner, spec.provider, part)
         return replace(spec, base_url=base_url, userinfo=userinfo)
     key, equals, value = (word.strip() for word in part.partition("="))
     key = key.lower()
@@ -157,20 +160,20 @@ def _with_part(spec: ModelSpec, part: str) -> ModelSpec:
             f"{owner}: does not know {unknown}; after ';' comes a base URL or one of "
             + ", ".join(f"{known}=" for known in _KEYS)
         )
-    _once(owner, key, getattr(spec, key.replace("-", "_")))
-    return _with_option(spec, key, value)
+    _check_once(owner, key, getattr(spec, key.replace("-", "_")))
+    return _add_option(spec, key, value)
 
 
-def _once(owner: str, what: str, current: object) -> None:
+def _check_once(owner: str, what: str, current: object) -> None:
     if current is not None:
         raise UsageError(f"{owner}: gives {what} twice; keep one")
 
 
-def _with_option(spec: ModelSpec, key: str, text: str) -> ModelSpec:
-    owner = _called(spec.provider, spec.model)
+def _add_option(spec: ModelSpec, key: str, text: str) -> ModelSpec:
+    owner = _format_head(spec.provider, spec.model)
     match key:
         case "price":
-            if price := _price(text):
+            if price := _parse_price(text):
                 return replace(spec, price=price)
             wanted = "two amounts in US dollars per million tokens, as in price=2.5/10"
         case "key-env":
@@ -180,7 +183,7 @@ def _with_option(spec: ModelSpec, key: str, text: str) -> ModelSpec:
                 return replace(spec, key_env=text)
             wanted = "the name of an environment variable that holds the key, not the key itself"
         case "temperature":
-            temperature = _number(text)
+            temperature = _parse_number(text)
             if temperature is not None and temperature <= 2:
                 return replace(spec, temperature=temperature)
             wanted = "a number from 0 to 2"
@@ -197,8 +200,8 @@ def _with_option(spec: ModelSpec, key: str, text: str) -> ModelSpec:
     raise UsageError(f"{owner}: {key} takes {wanted}")
 
 
-def _price(text: str) -> Price | None:
-    match [_number(amount) for amount in text.split("/")]:
+def _parse_price(text: str) -> Price | None:
+    match [_parse_number(amount) for amount in text.split("/")]:
         case [float(paid_in), float(paid_out)]:
             return Price(input=paid_in, output=paid_out)
     return None
@@ -208,7 +211,7 @@ def _is_azure(spec: ModelSpec) -> bool:
     return spec.provider in {"azure", "azure-responses"}
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     try:
         number = float(text)
     except ValueError:
@@ -216,13 +219,13 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) and number >= 0 else None
 
 
-def _url(owner: str, provider: str, text: str) -> tuple[str, str | None]:
+def _parse_url(owner: str, provider: str, text: str) -> tuple[str, str | None]:
     """The URL without its userinfo, in one spelling, and the userinfo."""
     if PROVIDERS[provider].url_parameter is None:
         raise UsageError(
             f"{owner}: takes no base URL; for a compatible server write openai:MODEL;URL"
         )
-    parts, host = _split(text)
+    parts, host = _split_url(text)
     if parts is None or not host:
         raise UsageError(
             f"{owner}: its base URL cannot be read; write it as in http://host:8000/v1"
@@ -239,7 +242,7 @@ def _url(owner: str, provider: str, text: str) -> tuple[str, str | None]:
     return f"{parts.scheme.lower()}://{place.lower()}{path}", userinfo if at else None
 
 
-def _split(text: str) -> tuple[SplitResult | None, str | None]:
+def _split_url(text: str) -> tuple[SplitResult | None, str | None]:
     try:
         parts = urlsplit(text)
         _ = parts.port
@@ -248,29 +251,29 @@ def _split(text: str) -> tuple[SplitResult | None, str | None]:
     return (None, None) if re.search(r"\s", text) else (parts, parts.hostname)
 
 
-def _located(spec: ModelSpec, environ: Mapping[str, str]) -> ModelSpec:
+def _resolve_address(spec: ModelSpec, environ: Mapping[str, str]) -> ModelSpec:
     """The spec with the address of the environment where it has none of its own."""
     facts = PROVIDERS[spec.provider]
     if spec.base_url is None:
-        spec = _from_environment(spec, facts, environ)
+        spec = _read_environment(spec, facts, environ)
     if spec.base_url is None and facts.needs_url:
         instead = f"set {facts.urls[0]} or " if facts.urls else ""
         raise UsageError(f"{spec.name}: needs a base URL; {instead}write it after a ';'")
-    return _versioned(spec, environ) if _is_azure(spec) else spec
+    return _resolve_version(spec, environ) if _is_azure(spec) else spec
 
 
-def _from_environment(spec: ModelSpec, facts: Provider, environ: Mapping[str, str]) -> ModelSpec:
+def _read_environment(spec: ModelSpec, facts: Provider, environ: Mapping[str, str]) -> ModelSpec:
     for variable in facts.urls:
         if text := environ.get(variable, "").strip():
-            base_url, userinfo = _url(f"{spec.name} ({variable})", spec.provider, text)
+            base_url, userinfo = _parse_url(f"{spec.name} ({variable})", spec.provider, text)
             is_usual = base_url == facts.usual_url and userinfo is None
             return spec if is_usual else replace(spec, base_url=base_url, userinfo=userinfo)
     return spec
 
 
-def _versioned(spec: ModelSpec, environ: Mapping[str, str]) -> ModelSpec:
+def _resolve_version(spec: ModelSpec, environ: Mapping[str, str]) -> ModelSpec:
     """Azure wants a version with every call, except where its address ends in one."""
-    if _has_version(spec):
+    if _is_version_in_url(spec):
         if spec.api_version is not None:
             raise UsageError(f"{spec.name}: its base URL takes no api-version; leave it out")
         return spec
@@ -280,9 +283,9 @@ def _versioned(spec: ModelSpec, environ: Mapping[str, str]) -> ModelSpec:
             f"{spec.name}: needs a version; set OPENAI_API_VERSION, write api-version= after a "
             "';', or use the base URL that ends in /openai/v1"
         )
-    return spec if spec.api_version else _with_option(spec, "api-version", version)
+    return spec if spec.api_version else _add_option(spec, "api-version", version)
 
 
-def _has_version(spec: ModelSpec) -> bool:
+def _is_version_in_url(spec: ModelSpec) -> bool:
     parts = urlsplit(spec.base_url or "")
     return parts.path.endswith("/v1") or (parts.hostname or "").endswith(".models.ai.azure.com")

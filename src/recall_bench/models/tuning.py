@@ -28,5 +28,5 @@ def _is_temperature(number: float) -> bool:
     return math.isfinite(number) and 0 <= number <= 2
 
 
-UNTUNED = Tuning()
+NO_TUNING = Tuning()
 """Nobody said anything."""

@@ -2,21 +2,21 @@
 
 from collections.abc import Iterable, Sequence
 
-from recall_bench.analysis.report.views import Report
+from recall_bench.analysis.report.views import RunReport
 from recall_bench.charts import Chart
-from recall_bench.pages.drawings import IN_WORDS, has_panels, note_of
-from recall_bench.pages.failures import failure_words
-from recall_bench.pages.header import header_of, without_script
-from recall_bench.pages.markup import Markup, element, joined
+from recall_bench.pages.drawings import LISTED_CHARTS, extract_note, is_grid
+from recall_bench.pages.failures import render_failures
+from recall_bench.pages.header import render_header, render_noscript
+from recall_bench.pages.markup import Markup, join_markup, make_element
 from recall_bench.pages.sections import (
-    canary_words,
-    cost_words,
-    degradation_words,
-    hallucination_words,
+    render_canaries,
+    render_costs,
+    render_degradation,
+    render_hallucination,
 )
 from recall_bench.statistics.estimate import FEW_QUESTIONS
 
-_SECTIONS = (
+_PAGE_SECTIONS = (
     ("scores", "Scores"),
     ("hallucination", "Hallucination"),
     ("degradation", "Degradation"),
@@ -27,47 +27,52 @@ _SECTIONS = (
 )
 
 
-def body_of(report: Report, charts: Sequence[Chart], *, has_days: bool) -> Markup:
+def render_body(report: RunReport, charts: Sequence[Chart], *, has_days: bool) -> Markup:
     """Everything that is seen, with its words; figures and rows are filled in by the script."""
-    return joined(
-        element("a", "Skip to the questions", href="#questions", class_="skip"),
-        header_of(report),
-        _navigation(),
-        element(
+    return join_markup(
+        make_element("a", "Skip to the questions", href="#questions", class_="skip"),
+        render_header(report),
+        _render_navigation(),
+        make_element(
             "main",
-            without_script(report),
-            element("p", id="trouble", class_="notice loud", hidden=True, role="alert"),
-            _section("scores", "Scores", [_heatmap()], charts, "categories"),
-            _section(
-                "hallucination", "Hallucination", hallucination_words(report.hallucination), charts
+            render_noscript(report),
+            make_element("p", id="trouble", class_="notice loud", hidden=True, role="alert"),
+            _render_section("scores", "Scores", [_render_heatmap()], charts, "categories"),
+            _render_section(
+                "hallucination", "Hallucination", render_hallucination(report.hallucination), charts
             ),
-            _section("degradation", "Degradation", degradation_words(report.degradation), charts),
-            _section(
-                "failures", "Failures", failure_words(report.attribution), charts, "attribution"
+            _render_section(
+                "degradation", "Degradation", render_degradation(report.degradation), charts
             ),
-            _section("costs", "Cost", cost_words(report.costs, report.paretos), charts),
-            _section("canaries", "Canaries", canary_words(report.canaries), charts),
-            _section("questions", "Questions", [_explorer(has_days)], charts),
+            _render_section(
+                "failures", "Failures", render_failures(report.attribution), charts, "attribution"
+            ),
+            _render_section("costs", "Cost", render_costs(report.costs, report.paretos), charts),
+            _render_section("canaries", "Canaries", render_canaries(report.canaries), charts),
+            _render_section("questions", "Questions", [_render_explorer(has_days)], charts),
         ),
-        element("footer", _reading(report)),
-        element("div", id="tooltip", role="tooltip", hidden=True),
-        element("dialog", id="detail", aria_labelledby="detail-title", class_="detail"),
+        make_element("footer", _render_footer(report)),
+        make_element("div", id="tooltip", role="tooltip", hidden=True),
+        make_element("dialog", id="detail", aria_labelledby="detail-title", class_="detail"),
     )
 
 
-def _navigation() -> Markup:
-    links = (element("a", title, href=f"#{name}", data_section=name) for name, title in _SECTIONS)
-    return element(
+def _render_navigation() -> Markup:
+    links = (
+        make_element("a", title, href=f"#{name}", data_section=name)
+        for name, title in _PAGE_SECTIONS
+    )
+    return make_element(
         "nav",
-        element("div", *links, class_="links"),
-        element(
+        make_element("div", *links, class_="links"),
+        make_element(
             "div",
-            _toggle(
+            _render_select(
                 "colours",
                 "Colours",
                 (("standard", "Red–amber–green"), ("colour-blind", "Colour-blind safe")),
             ),
-            _toggle(
+            _render_select(
                 "theme", "Theme", (("auto", "System theme"), ("light", "Light"), ("dark", "Dark"))
             ),
             class_="settings",
@@ -76,75 +81,79 @@ def _navigation() -> Markup:
     )
 
 
-def _toggle(name: str, label: str, options: Iterable[tuple[str, str]]) -> Markup:
-    choices = (element("option", title, value=value) for value, title in options)
-    return element(
+def _render_select(name: str, label: str, options: Iterable[tuple[str, str]]) -> Markup:
+    choices = (make_element("option", title, value=value) for value, title in options)
+    return make_element(
         "label",
-        element("span", label, class_="unseen"),
-        element("select", *choices, id=f"set-{name}"),
+        make_element("span", label, class_="unseen"),
+        make_element("select", *choices, id=f"set-{name}"),
     )
 
 
-def _section(
+def _render_section(
     name: str, title: str, words: Iterable[Markup], charts: Sequence[Chart], drawn: str = ""
 ) -> Markup:
     shown = [
-        each for each in charts if each.section == (drawn or name) and each.name not in IN_WORDS
+        each
+        for each in charts
+        if each.section == (drawn or name) and each.name not in LISTED_CHARTS
     ]
-    wide = _wide(shown)
-    figures = (_figure(chart, is_wide=chart.name in wide) for chart in shown)
-    return element(
+    wide = _find_wide(shown)
+    figures = (_render_figure(chart, is_wide=chart.name in wide) for chart in shown)
+    return make_element(
         "section",
-        element("h2", title),
+        make_element("h2", title),
         *words,
-        element("div", *figures, class_="figures"),
+        make_element("div", *figures, class_="figures"),
         id=name,
         tabindex="-1",
         aria_label=title,
     )
 
 
-def _wide(charts: Sequence[Chart]) -> set[str]:
+def _find_wide(charts: Sequence[Chart]) -> set[str]:
     """The names of charts over the whole width: the others stand in pairs."""
-    narrow = [chart.name for chart in charts if not has_panels(chart)]
+    narrow = [chart.name for chart in charts if not is_grid(chart)]
     alone = narrow[-1:] if len(narrow) % 2 else []
-    return {chart.name for chart in charts if has_panels(chart)} | set(alone)
+    return {chart.name for chart in charts if is_grid(chart)} | set(alone)
 
 
-def _figure(chart: Chart, *, is_wide: bool) -> Markup:
-    note = note_of(chart)
-    return element(
+def _render_figure(chart: Chart, *, is_wide: bool) -> Markup:
+    note = extract_note(chart)
+    return make_element(
         "figure",
-        element("h3", chart.title),
-        *([element("p", note, class_="note")] if note else []),
-        element("div", class_="chart", role="img", aria_label=chart.summary, data_chart=chart.name),
-        element(
+        make_element("h3", chart.title),
+        *([make_element("p", note, class_="note")] if note else []),
+        make_element(
+            "div", class_="chart", role="img", aria_label=chart.summary, data_chart=chart.name
+        ),
+        make_element(
             "details",
-            element("summary", "In words, and as a table"),
-            element("p", chart.summary),
+            make_element("summary", "In words, and as a table"),
+            make_element("p", chart.summary),
             data_table=chart.name,
         ),
-        class_=f"{'is-wide' if is_wide else ''} {'has-panels' if has_panels(chart) else ''}",
+        class_=f"{'is-wide' if is_wide else ''} {'has-panels' if is_grid(chart) else ''}",
     )
 
 
-def _heatmap() -> Markup:
-    return joined(
-        element(
+def _render_heatmap() -> Markup:
+    return join_markup(
+        make_element(
             "p",
             "The mean of six points for each kind of question at each checkpoint. Point at a cell, "
             "or move to it with the arrow keys, for its interval; Enter lists its trials.",
         ),
-        element("div", id="heatmap"),
+        make_element("div", id="heatmap"),
     )
 
 
-def _explorer(has_days: bool) -> Markup:
-    return element("div", id="explorer", data_days="yes" if has_days else "no")
+def _render_explorer(has_days: bool) -> Markup:
+    return make_element("div", id="explorer", data_days="yes" if has_days else "no")
 
 
-def _reading(report: Report) -> Markup:
-    return element(
+def _render_footer(report: RunReport) -> Markup:
+    return make_element(
         "p",
         "Intervals are at 95 %, by drawing questions again, or personas where there are five or "
         f"more (seed {report.seed}). A figure over fewer than {FEW_QUESTIONS} different questions "

@@ -3,19 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from recall_bench.analysis.attribution.views import Leaf
-from recall_bench.analysis.trials import Table, TrialRow
+from recall_bench.analysis.attribution.views import FailureLeaf
+from recall_bench.analysis.trials import TrialRow, TrialTable
 from recall_bench.core.plan import Trial
 from recall_bench.core.question import Item
 
-NONE = -1
+NO_PLACE = -1
 """No such thing, in a column of places."""
 
-LEAVES = tuple(Leaf)
+LEAF_ORDER = tuple(FailureLeaf)
 
 
 @dataclass(slots=True)
-class Questions:
+class PageQuestions:
     """Every question that was to be asked, by its place."""
 
     personas: list[str] = field(default_factory=list)
@@ -24,7 +24,7 @@ class Questions:
     """With the place of its persona."""
     places: dict[tuple[str, str], int] = field(default_factory=dict)
 
-    def columns(self, blocks: Sequence[int]) -> dict[str, object]:
+    def build_columns(self, blocks: Sequence[int]) -> dict[str, object]:
         """As the page reads them; `blocks` says where the details of each are."""
         named = {name: place for place, name in enumerate(self.categories)}
         return {
@@ -38,10 +38,10 @@ class Questions:
         }
 
 
-def questions_of(table: Table, categories: Sequence[str]) -> Questions:
+def collect_questions(table: TrialTable, categories: Sequence[str]) -> PageQuestions:
     """The questions with a trial, by persona and in the order of the dataset."""
     asked = {(row.trial.scenario, row.trial.item) for row in table.rows}
-    found = Questions(categories=list(categories))
+    found = PageQuestions(categories=list(categories))
     known = set(categories)
     for persona, items in table.items.items():
         found.personas.append(persona)
@@ -56,36 +56,41 @@ def questions_of(table: Table, categories: Sequence[str]) -> Questions:
     return found
 
 
-def trial_columns(
-    table: Table, questions: Questions, leaves: Mapping[Trial, Leaf], answers: Sequence[int]
+def build_trial_columns(
+    table: TrialTable,
+    questions: PageQuestions,
+    leaves: Mapping[Trial, FailureLeaf],
+    answers: Sequence[int],
 ) -> dict[str, object]:
     """One entry a trial in each column, in the order of the table.
 
     `answers` are the places of their answers among all answers.
     """
     labels = {each.label: place for place, each in enumerate(table.plan.checkpoints)}
-    found = {leaf: place for place, leaf in enumerate(LEAVES)}
+    found = {leaf: place for place, leaf in enumerate(LEAF_ORDER)}
     rows = table.rows
     return {
         "question": [questions.places[row.trial.scenario, row.trial.item] for row in rows],
         "checkpoint": [labels[row.trial.checkpoint] for row in rows],
         "repeat": [row.trial.repeat for row in rows],
         "state": [int(row.state) for row in rows],
-        "points": [_points(row) for row in rows],
-        "invented": [_invented(row) for row in rows],
-        "leaf": [NONE if (leaf := leaves.get(row.trial)) is None else found[leaf] for row in rows],
-        "score": [row.score for row in rows] if any(_is_scored(row) for row in rows) else None,
+        "points": [_encode_points(row) for row in rows],
+        "invented": [_encode_invention(row) for row in rows],
+        "leaf": [
+            NO_PLACE if (leaf := leaves.get(row.trial)) is None else found[leaf] for row in rows
+        ],
+        "score": [row.score for row in rows] if any(_is_score_known(row) for row in rows) else None,
         "answer": answers,
     }
 
 
-def _points(row: TrialRow) -> int:
-    return NONE if (points := row.points) is None else points
+def _encode_points(row: TrialRow) -> int:
+    return NO_PLACE if (points := row.points) is None else points
 
 
-def _invented(row: TrialRow) -> int:
-    return NONE if (invented := row.hallucinated) is None else int(invented)
+def _encode_invention(row: TrialRow) -> int:
+    return NO_PLACE if (invented := row.is_hallucination) is None else int(invented)
 
 
-def _is_scored(row: TrialRow) -> bool:
+def _is_score_known(row: TrialRow) -> bool:
     return row.score is not None

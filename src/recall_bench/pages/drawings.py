@@ -5,11 +5,11 @@ from typing import Final
 
 from recall_bench.charts import Chart, Colours, Theme, config_of
 
-IN_WORDS: Final = frozenset({"failure-tree"})
+LISTED_CHARTS: Final = frozenset({"failure-tree"})
 """Charts of what the page shows as a list, with cases to open."""
 
 
-def note_of(chart: Chart) -> str:
+def extract_note(chart: Chart) -> str:
     """What stands below the title of a chart, as one text: there it is broken into lines."""
     title = chart.spec.get("title")
     found = title.get("subtitle") if isinstance(title, Mapping) else None
@@ -22,18 +22,18 @@ def note_of(chart: Chart) -> str:
     return note
 
 
-def has_panels(chart: Chart) -> bool:
+def is_grid(chart: Chart) -> bool:
     """Whether it has several panels, which need the whole width to be read."""
     return chart.spec.get("width") != "container"
 
 
-def drawing(chart: Chart) -> dict[str, object]:
+def strip_title(chart: Chart) -> dict[str, object]:
     """The chart without its title, and its figures."""
     spec = {key: value for key, value in chart.spec.items() if key != "title"}
     return {"spec": spec, "columns": chart.columns, "rows": chart.rows}
 
 
-def configurations() -> dict[str, object]:
+def build_configs() -> dict[str, object]:
     """How charts look, by theme and colours: on the page's own ground, without a margin."""
     return {
         f"{theme.value} {colours.value}": {

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from recall_bench.analysis.attribution.views import Attribution, LeafCount
-from recall_bench.analysis.attribution.words import MEANINGS, TITLES
-from recall_bench.pages.markup import Markup, element, sentence
+from recall_bench.analysis.attribution.words import LEAF_MEANINGS, LEAF_TITLES
+from recall_bench.pages.markup import Markup, format_sentence, make_element
 
 
-def failure_words(found: Attribution) -> Iterator[Markup]:
+def render_failures(found: Attribution) -> Iterator[Markup]:
     """Misses in all, the tree, and what could not be told apart."""
     share = f" ({100 * found.misses / found.answered:.1f} %)" if found.answered else ""
-    yield element(
+    yield make_element(
         "p",
         f"{found.misses:,} of {found.answered:,} trials with an outcome are misses{share}. Each is "
         "put down to one cause, by rules and without a model.",
@@ -19,14 +19,16 @@ def failure_words(found: Attribution) -> Iterator[Markup]:
     leaves = sorted((leaf for leaf in found.leaves if leaf.trials), key=lambda leaf: -leaf.trials)
     if leaves:
         most = leaves[0].trials
-        yield element("ul", *(_leaf(leaf, found.misses, most) for leaf in leaves), class_="tree")
+        yield make_element(
+            "ul", *(_render_leaf(leaf, found.misses, most) for leaf in leaves), class_="tree"
+        )
     for note in found.notes:
-        yield element("p", sentence(note), class_="missing")
+        yield make_element("p", format_sentence(note), class_="missing")
 
 
-def _leaf(leaf: LeafCount, misses: int, most: int) -> Markup:
+def _render_leaf(leaf: LeafCount, misses: int, most: int) -> Markup:
     examples = (
-        element(
+        make_element(
             "button",
             f"{trial.item} at {trial.checkpoint}",
             type="button",
@@ -38,27 +40,27 @@ def _leaf(leaf: LeafCount, misses: int, most: int) -> Markup:
         )
         for trial in leaf.examples
     )
-    return element(
+    return make_element(
         "li",
-        element(
+        make_element(
             "button",
-            TITLES[leaf.leaf],
+            LEAF_TITLES[leaf.leaf],
             type="button",
             class_="leaf-name",
             data_leaf=leaf.leaf.value,
         ),
-        element(
+        make_element(
             "span",
-            element("i", style=f"width:{100 * leaf.trials / most:.2f}%"),
+            make_element("i", style=f"width:{100 * leaf.trials / most:.2f}%"),
             class_="leaf-bar",
             aria_hidden="true",
         ),
-        element(
+        make_element(
             "span",
-            element("b", f"{100 * leaf.trials / misses:.1f} %"),
+            make_element("b", f"{100 * leaf.trials / misses:.1f} %"),
             f" {leaf.trials:,} trials · {leaf.questions:,} questions · "
             f"{leaf.points_lost:,} points lost",
             class_="leaf-count",
         ),
-        element("p", MEANINGS[leaf.leaf], " Such as ", *examples, class_="leaf-text"),
+        make_element("p", LEAF_MEANINGS[leaf.leaf], " Such as ", *examples, class_="leaf-text"),
     )

@@ -17,35 +17,37 @@ class Markup(str):
     __slots__ = ()
 
 
-def words(text: str) -> Markup:
+def escape_text(text: str) -> Markup:
     """Any text, to be read as it is."""
     return Markup(escape(text.translate(_HIDDEN)))
 
 
-def sentence(text: str) -> str:
+def format_sentence(text: str) -> str:
     """The words as a sentence of their own."""
     text = text.strip()
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
-def element(name: str, /, *content: str, **attributes: str | bool | None) -> Markup:
+def make_element(name: str, /, *content: str, **attributes: str | bool | None) -> Markup:
     """One element: plain strings in it are escaped, markup is kept.
 
     An attribute of a reserved name ends in `_`, and `_` stands for `-`: `class_`, `aria_label`.
     One that is None or False is left out.
     """
-    written = "".join(_attribute(key, value) for key, value in attributes.items())
+    written = "".join(_format_attribute(key, value) for key, value in attributes.items())
     opening = f"<{name}{written}>"
-    return Markup(opening if name in _EMPTY else f"{opening}{joined(*content)}</{name}>")
+    return Markup(opening if name in _EMPTY else f"{opening}{join_markup(*content)}</{name}>")
 
 
-def joined(*content: str) -> Markup:
+def join_markup(*content: str) -> Markup:
     """Several pieces, one after the other."""
-    return Markup("".join(each if isinstance(each, Markup) else words(each) for each in content))
+    return Markup(
+        "".join(each if isinstance(each, Markup) else escape_text(each) for each in content)
+    )
 
 
-def _attribute(key: str, value: str | bool | None) -> str:
+def _format_attribute(key: str, value: str | bool | None) -> str:
     name = key.rstrip("_").replace("_", "-")
     if value is None or value is False:
         return ""
-    return f" {name}" if value is True else f' {name}="{words(value)}"'
+    return f" {name}" if value is True else f' {name}="{escape_text(value)}"'

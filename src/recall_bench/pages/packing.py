@@ -10,18 +10,18 @@ import msgspec
 
 from recall_bench.pages.markup import Markup
 
-CHUNK: Final = 1 << 18
+CHUNK_SIZE: Final = 1 << 18
 """About so many bytes are unpacked together: a few milliseconds in a browser."""
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PageBlock:
     """Something for the page's script, under a name."""
 
     name: str
     content: bytes
 
-    def packed(self) -> Markup:
+    def render(self) -> Markup:
         """As it stands in the page. Its letters are those of base64, so none can be markup.
 
         Most of the time this takes others can run beside it.
@@ -30,12 +30,12 @@ class Block:
         return Markup(f'<script type="text/plain" data-block="{self.name}">{text}</script>\n')
 
 
-def block(name: str, content: object) -> Block:
+def encode_block(name: str, content: object) -> PageBlock:
     """One that holds anything JSON can hold."""
-    return Block(name, msgspec.json.encode(content))
+    return PageBlock(name, msgspec.json.encode(content))
 
 
-def chunks(lengths: Sequence[int], size: int = CHUNK) -> Iterator[slice]:
+def split_chunks(lengths: Sequence[int], size: int = CHUNK_SIZE) -> Iterator[slice]:
     """Runs of entries that come to about `size` together, `lengths` being how long each is."""
     start, length = 0, 0
     for number, each in enumerate(lengths, start=1):

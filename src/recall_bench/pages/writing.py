@@ -7,34 +7,40 @@ from pathlib import Path
 
 import msgspec
 
-from recall_bench.analysis.attribution.views import Leaf
-from recall_bench.analysis.attribution.words import MEANINGS, TITLES
-from recall_bench.analysis.report.views import Report
-from recall_bench.analysis.trials import Table
+from recall_bench.analysis.attribution.views import FailureLeaf
+from recall_bench.analysis.attribution.words import LEAF_MEANINGS, LEAF_TITLES
+from recall_bench.analysis.report.views import RunReport
+from recall_bench.analysis.trials import TrialTable
 from recall_bench.charts import Chart, charts_of
 from recall_bench.core.plan import Trial
 from recall_bench.core.verdict import FULL_MARKS, SCALES
-from recall_bench.pages.body import body_of
-from recall_bench.pages.charting import charting_script
-from recall_bench.pages.columns import LEAVES, NONE, Questions, questions_of, trial_columns
-from recall_bench.pages.details import PersonaDetails, Text, persona_details
-from recall_bench.pages.document import document
-from recall_bench.pages.drawings import configurations, drawing
-from recall_bench.pages.heatmaps import heatmap_record
-from recall_bench.pages.markup import Markup, joined
-from recall_bench.pages.packing import Block, block, chunks
-from recall_bench.replacement import Replacement
+from recall_bench.pages.body import render_body
+from recall_bench.pages.charting import load_vega_script
+from recall_bench.pages.columns import (
+    LEAF_ORDER,
+    NO_PLACE,
+    PageQuestions,
+    build_trial_columns,
+    collect_questions,
+)
+from recall_bench.pages.details import PersonaDetails, SourceText, collect_details
+from recall_bench.pages.document import render_document
+from recall_bench.pages.drawings import build_configs, strip_title
+from recall_bench.pages.heatmaps import encode_heatmap
+from recall_bench.pages.markup import Markup, join_markup
+from recall_bench.pages.packing import PageBlock, encode_block, split_chunks
+from recall_bench.replacement import AtomicFile
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.statistics.estimate import FEW_QUESTIONS
 
 
 def write_page(
     output: Path,
-    report: Report,
+    report: RunReport,
     *,
     folder: RunFolder,
-    table: Table,
-    leaves: Mapping[Trial, Leaf],
+    table: TrialTable,
+    leaves: Mapping[Trial, FailureLeaf],
     stories: Mapping[str, Mapping[int, str]],
 ) -> None:
     """Write the report as one HTML file, which replaces what was there whole or not at all.
@@ -42,33 +48,33 @@ def write_page(
     `stories` are the texts of days by persona; without them the page says how to give them.
     """
     charts = charts_of(report)
-    questions = questions_of(table, report.categories)
-    charting = charting_script()
-    blocks = _Blocks(folder, table, questions, stories)
+    questions = collect_questions(table, report.categories)
+    charting = load_vega_script()
+    blocks = _PageBlocks(folder, table, questions, stories)
     with ThreadPoolExecutor() as packers:
         # Texts are gathered here while those gathered before are packed.
-        rest = [*packers.map(Block.packed, blocks.written())]
-    rest.append(Block("charting", charting.encode()).packed())
-    pieces = document(
+        rest = [*packers.map(PageBlock.render, blocks.write_texts())]
+    rest.append(PageBlock("charting", charting.encode()).render())
+    pieces = render_document(
         f"{report.header.system} · Recall Bench",
-        body_of(report, charts, has_days=any(stories.values())),
-        first=blocks.first(_page(report, charts, table, questions), leaves),
+        render_body(report, charts, has_days=any(stories.values())),
+        first=blocks.write_index(_describe_page(report, charts, table, questions), leaves),
         rest=rest,
         charting=charting,
     )
-    with Replacement(output) as file:
+    with AtomicFile(output) as file:
         for piece in pieces:
             file.write(piece.encode())
         file.commit()
 
 
 @dataclass(slots=True)
-class _Blocks:
+class _PageBlocks:
     """The data of the page, written persona by persona."""
 
     folder: RunFolder
-    table: Table
-    questions: Questions
+    table: TrialTable
+    questions: PageQuestions
     stories: Mapping[str, Mapping[int, str]]
     answers: list[int] = field(default_factory=list)
     answer_blocks: list[int] = field(default_factory=list)
@@ -80,76 +86,78 @@ class _Blocks:
     block_of: list[int] = field(default_factory=list)
     """Where the details of each question are."""
 
-    def written(self) -> Iterator[Block]:
+    def write_texts(self) -> Iterator[PageBlock]:
         """All texts, persona by persona; where they are is known when the last is written."""
-        self.answers = [NONE] * len(self.table.rows)
-        self.block_of = [NONE] * len(self.questions.items)
+        self.answers = [NO_PLACE] * len(self.table.rows)
+        self.block_of = [NO_PLACE] * len(self.questions.items)
         rows = {row.trial: number for number, row in enumerate(self.table.rows)}
         for place, persona in enumerate(self.questions.personas):
-            yield from self._persona(place, persona, rows)
+            yield from self._write_persona(place, persona, rows)
 
-    def first(self, page: dict[str, object], leaves: Mapping[Trial, Leaf]) -> Markup:
+    def write_index(self, page: dict[str, object], leaves: Mapping[Trial, FailureLeaf]) -> Markup:
         """What the page starts with, which says where all else is."""
         counted = {
             "answers": self.answer_count,
             "answerBlocks": self.answer_blocks,
             "textBlocks": self.text_blocks,
         }
-        trials = trial_columns(self.table, self.questions, leaves, self.answers)
-        return joined(
-            block("page", {**page, **counted}).packed(),
-            block("questions", self.questions.columns(self.block_of)).packed(),
-            block("trials", trials).packed(),
+        trials = build_trial_columns(self.table, self.questions, leaves, self.answers)
+        return join_markup(
+            encode_block("page", {**page, **counted}).render(),
+            encode_block("questions", self.questions.build_columns(self.block_of)).render(),
+            encode_block("trials", trials).render(),
         )
 
-    def _persona(self, place: int, persona: str, rows: Mapping[Trial, int]) -> Iterator[Block]:
+    def _write_persona(
+        self, place: int, persona: str, rows: Mapping[Trial, int]
+    ) -> Iterator[PageBlock]:
         places = {
             item: number
             for (scenario, item), number in self.questions.places.items()
             if scenario == persona
         }
         story = self.stories.get(persona, {})
-        found = persona_details(self.folder, persona, story, places=places, rows=rows)
+        found = collect_details(self.folder, persona, story, places=places, rows=rows)
         for number, answer in found.answer_of.items():
             self.answers[number] = self.answer_count + answer
-        yield from self._answers(found.answers)
-        yield from self._texts(place, found.texts)
-        yield from self._details(found)
+        yield from self._write_answers(found.answers)
+        yield from self._write_texts(place, found.texts)
+        yield from self._write_details(found)
 
-    def _answers(self, answers: list[str]) -> Iterator[Block]:
-        for part in chunks([len(answer) for answer in answers]):
-            yield block(f"answers-{len(self.answer_blocks)}", answers[part])
+    def _write_answers(self, answers: list[str]) -> Iterator[PageBlock]:
+        for part in split_chunks([len(answer) for answer in answers]):
+            yield encode_block(f"answers-{len(self.answer_blocks)}", answers[part])
             self.answer_blocks.append(self.answer_count + part.start)
         self.answer_count += len(answers)
 
-    def _texts(self, place: int, texts: list[Text]) -> Iterator[Block]:
+    def _write_texts(self, place: int, texts: list[SourceText]) -> Iterator[PageBlock]:
         starts: list[int] = []
         self.text_blocks.append(starts)
-        for part in chunks([len(each.text) for each in texts]):
+        for part in split_chunks([len(each.text) for each in texts]):
             told = {
                 "text": [each.text for each in texts[part]],
                 "day": [each.day for each in texts[part]],
                 "source": [each.source for each in texts[part]],
             }
-            yield block(f"texts-{place}-{len(starts)}", told)
+            yield encode_block(f"texts-{place}-{len(starts)}", told)
             starts.append(part.start)
 
-    def _details(self, found: PersonaDetails) -> Iterator[Block]:
+    def _write_details(self, found: PersonaDetails) -> Iterator[PageBlock]:
         entries = {
             place: b'"%d":%s' % (place, msgspec.json.encode(told))
             for place, told in found.questions.items()
         }
         places = list(entries)
-        for part in chunks([len(entry) for entry in entries.values()]):
+        for part in split_chunks([len(entry) for entry in entries.values()]):
             for place in places[part]:
                 self.block_of[place] = self.detail_blocks
             entry = b"{%s}" % b",".join(entries[place] for place in places[part])
-            yield Block(f"details-{self.detail_blocks}", entry)
+            yield PageBlock(f"details-{self.detail_blocks}", entry)
             self.detail_blocks += 1
 
 
-def _page(
-    report: Report, charts: tuple[Chart, ...], table: Table, questions: Questions
+def _describe_page(
+    report: RunReport, charts: tuple[Chart, ...], table: TrialTable, questions: PageQuestions
 ) -> dict[str, object]:
     """All but the trials."""
     checkpoints = table.plan.checkpoints
@@ -162,8 +170,8 @@ def _page(
         "personas": questions.personas,
         "categories": questions.categories,
         "checkpoints": [[each.label, each.days] for each in checkpoints],
-        "leaves": [[leaf.value, TITLES[leaf], MEANINGS[leaf]] for leaf in LEAVES],
-        "heatmaps": [heatmap_record(each) for each in report.heatmaps],
-        "charts": {chart.name: drawing(chart) for chart in charts},
-        "configs": configurations(),
+        "leaves": [[leaf.value, LEAF_TITLES[leaf], LEAF_MEANINGS[leaf]] for leaf in LEAF_ORDER],
+        "heatmaps": [encode_heatmap(each) for each in report.heatmaps],
+        "charts": {chart.name: strip_title(chart) for chart in charts},
+        "configs": build_configs(),
     }

@@ -9,20 +9,20 @@ import anyio
 from recall_bench.assemble import assemble
 from recall_bench.core.memory import MemorySystem
 from recall_bench.job import Job
-from recall_bench.resolve.models import only_looked_at
+from recall_bench.resolve.models import resolve_without_keys
 from recall_bench.settings import Settings
-from recall_bench.shipped import Building
+from recall_bench.shipped import BuildProgress
 
 
 @contextmanager
-def planned(
-    settings: Settings, building: Building | None = None, own: MemorySystem | None = None
+def dry_plan(
+    settings: Settings, building: BuildProgress | None = None, own: MemorySystem | None = None
 ) -> Iterator[Job]:
     """The job that these settings make, whose staff is dismissed at the end.
 
     Output paths are not tried: trying them would make their folders. Models need no keys.
     """
-    with only_looked_at():
+    with resolve_without_keys():
         job = assemble(replace(settings, skip_preflight=True), own, building)
     try:
         yield job

@@ -1,13 +1,13 @@
 """How far a plan, or the part of it that is asked for, has come in its folder."""
 
 from recall_bench.core.record import Record
-from recall_bench.core.shard import part_of
-from recall_bench.core.standing import Standings, State
+from recall_bench.core.shard import collect_shard_units
+from recall_bench.core.standing import TrialState, TrialStates
 from recall_bench.job import Job
-from recall_bench.journal import read
+from recall_bench.journal import read_events
 
 
-class Begun(Record, frozen=True, kw_only=True):
+class PlanProgress(Record, frozen=True, kw_only=True):
     """What is owed here, and what of it there is."""
 
     part: str | None
@@ -24,29 +24,29 @@ class Begun(Record, frozen=True, kw_only=True):
     """Whether it holds all of it."""
 
 
-def begun(job: Job) -> Begun:
+def read_progress(job: Job) -> PlanProgress:
     """As the journal in the job's folder has it; nothing is written."""
-    standings = Standings(job.plan)
-    events = read(job.journal) if job.journal.exists() else iter(())
+    standings = TrialStates(job.plan)
+    events = read_events(job.journal) if job.journal.exists() else iter(())
     is_begun = next(events, None) is not None
     for event in events:
-        standings.note(event)
+        standings.apply_event(event)
     for scenario, declared in job.questions.items():
         if scenario not in standings.scenarios:
-            standings.note(declared)
-    waiting = (State.OPEN, State.ANSWERED)
-    if job.part is None:
+            standings.apply_event(declared)
+    waiting = (TrialState.OPEN, TrialState.ANSWERED)
+    if job.shard is None:
         shards = None
-        left = sum(each.count(*waiting) for each in standings.scenarios.values())
+        left = sum(each.count_states(*waiting) for each in standings.scenarios.values())
     else:
         items = {name: declared.items for name, declared in job.questions.items()}
-        shards = sum(map(len, part_of(job.plan, items, job.part).values()))
-        left = sum(state in waiting for state in job.outcomes(standings))
-    return Begun(
-        part=None if job.part is None else str(job.part),
+        shards = sum(map(len, collect_shard_units(job.plan, items, job.shard).values()))
+        left = sum(state in waiting for state in job.list_states(standings))
+    return PlanProgress(
+        part=None if job.shard is None else str(job.shard),
         shards=shards,
-        owed=job.owed(standings),
+        owed=job.count_owed(standings),
         left=left,
         is_begun=is_begun,
-        is_done=is_begun and (standings.ended if job.part is None else not left),
+        is_done=is_begun and (standings.has_ended if job.shard is None else not left),
     )

@@ -33,9 +33,9 @@ from recall_bench.core.event import (
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.usage import Usage
 from recall_bench.errors import DataError, UsageError
-from recall_bench.journal import JOURNAL, read
+from recall_bench.journal import JOURNAL, read_events
 from recall_bench.planning.pace import Timings
-from recall_bench.planning.solitude import Solitude
+from recall_bench.planning.solitude import SingleProcessCheck
 
 FEED, SETTLE, ASK, READ, JUDGE, REST = "feed", "settle", "ask", "read", "judge", "rest"
 
@@ -44,7 +44,7 @@ SPECIMENS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class _Left:
+class _JudgedAnswer:
     """An answer that left the judge."""
 
     trial: Trial
@@ -56,23 +56,23 @@ class _Left:
 
 
 @dataclass(slots=True)
-class Process:
+class MeasuredProcess:
     """One process of a run: what was in the air at a time is only known within it."""
 
     starts: list[float] = field(default_factory=list)
     ends: list[float] = field(default_factory=list)
     arrived: dict[Trial, tuple[float, int]] = field(default_factory=dict)
     """Of each answer when it came, and at which story day; in the order they came."""
-    left: dict[Trial, _Left] = field(default_factory=dict)
+    left: dict[Trial, _JudgedAnswer] = field(default_factory=dict)
     """Answers of this process that were judged, or could not be, in that order."""
     openings: dict[str, float] = field(default_factory=dict)
     started: float | None = None
     begun: float | None = None
     """When it started, and when the first step of any began."""
     by_workers: bool = False
-    solitude: Solitude = field(default_factory=Solitude)
+    solitude: SingleProcessCheck = field(default_factory=SingleProcessCheck)
 
-    def at_a_time(self) -> int:
+    def count_at_a_time(self) -> int:
         """The most questions that were before the system and its reader at once."""
         changes = sorted([(at, 1) for at in self.starts] + [(at, -1) for at in self.ends])
         most = now = 0
@@ -83,7 +83,7 @@ class Process:
 
 
 @dataclass(slots=True)
-class Measured:
+class MeasuredRun:
     """A fold over one journal. Feed it every event, and tell it when there are no more."""
 
     name: str
@@ -119,7 +119,7 @@ class Measured:
     _step: int = 1
     _days: dict[tuple[str, str], int] = field(default_factory=dict)
     _before: datetime | None = None
-    _process: Process = field(default_factory=Process)
+    _process: MeasuredProcess = field(default_factory=MeasuredProcess)
     _judged: set[Trial] = field(default_factory=set)
 
     def note(self, event: Event) -> None:
@@ -156,9 +156,9 @@ class Measured:
 
     def end(self) -> None:
         """Nothing more comes from this process: work out how long its verdicts took."""
-        process, self._process = self._process, Process()
+        process, self._process = self._process, MeasuredProcess()
         self._before = None
-        places = process.at_a_time()
+        places = process.count_at_a_time()
         self.at_a_time = max(self.at_a_time, places)
         is_shared = process.by_workers or process.solitude.is_broken
         self.is_shared |= is_shared
@@ -183,12 +183,12 @@ class Measured:
                 continue
             self._time(JUDGE, trial.scenario, trial.checkpoint, day, took)
 
-    def timing(self, step: str) -> Timings:
+    def get_timing(self, step: str) -> Timings:
         """All the times of one step."""
         return self.timings.setdefault(step, Timings())
 
     def _time(self, step: str, scenario: str, checkpoint: str, day: int, seconds: float) -> None:
-        self.timing(step).note((self.name, scenario, checkpoint), day, max(0.0, seconds))
+        self.get_timing(step).note((self.name, scenario, checkpoint), day, max(0.0, seconds))
 
     def _note_start(self, event: RunStarted | RunResumed) -> None:
         self._process.started = event.at.timestamp()
@@ -271,14 +271,14 @@ class Measured:
             return
         before = self._before or at
         took = (at - before).total_seconds() if has_verdict else None
-        self._process.left[trial] = _Left(trial, at.timestamp(), took, stated)
+        self._process.left[trial] = _JudgedAnswer(trial, at.timestamp(), took, stated)
 
 
-def measured(folder: Path) -> Measured:
+def measure_run(folder: Path) -> MeasuredRun:
     """What the run in the folder tells, finished or not."""
     journal = folder / JOURNAL
     try:
-        events = iter(read(journal))
+        events = iter(read_events(journal))
         first = next(events, None)
     except OSError as error:
         raise UsageError(
@@ -286,7 +286,7 @@ def measured(folder: Path) -> Measured:
         ) from error
     if not isinstance(first, RunStarted):
         raise DataError(f"{journal}: does not begin with a plan; name the folder of a run")
-    found = Measured(name=str(folder), plan=first.plan)
+    found = MeasuredRun(name=str(folder), plan=first.plan)
     found.note(first)
     for number, event in enumerate(events, start=2):
         try:
@@ -297,9 +297,9 @@ def measured(folder: Path) -> Measured:
     return found
 
 
-def together(runs: Iterable[Measured], step: str) -> Timings:
+def merge_timings(runs: Iterable[MeasuredRun], step: str) -> Timings:
     """The times of one step in all of these runs."""
     all_of_them = Timings()
     for run in runs:
-        all_of_them.add(run.timing(step))
+        all_of_them.add(run.get_timing(step))
     return all_of_them

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from recall_bench.core.plan import Plan
 from recall_bench.core.reader import ReaderCard
 from recall_bench.core.record import Record
-from recall_bench.core.shard import shards_of
+from recall_bench.core.shard import list_work_units
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.planning.begun import Begun
-from recall_bench.planning.workload import Story, workload_of
+from recall_bench.planning.begun import PlanProgress
+from recall_bench.planning.workload import ScenarioWork, compute_workload
 from recall_bench.settings import Executor, Settings
 
 
@@ -59,51 +59,52 @@ class Outline(Record, frozen=True, kw_only=True):
     """Shards that are worked on at a time."""
     parallelism: int
     """Questions and verdicts at a time, in each of them."""
-    begun: Begun
+    begun: PlanProgress
     """What is owed in this folder, and what of it is left."""
 
 
-def outline_of(
+def build_outline(
     plan: Plan,
-    stories: Sequence[Story],
+    stories: Sequence[ScenarioWork],
     settings: Settings,
     *,
     folder: str,
-    begun: Begun,
+    begun: PlanProgress,
     portable: bool,
     cores: int,
     max_shards: int | None = None,
 ) -> Outline:
     """The plan as the settings have it carried out."""
-    work = workload_of(tuple(stories), plan)
+    work = compute_workload(tuple(stories), plan)
     shards = sum(
-        len(shards_of(story.scenario, story.sheets, plan, portable=portable)) for story in stories
+        len(list_work_units(story.scenario, story.sheets, plan, portable=portable))
+        for story in stories
     )
     return Outline(
         plan=plan.digest,
         folder=folder,
         system=f"{plan.system.name} {plan.system.version}",
-        judge=_named(plan.judge),
-        appellate=None if plan.appellate is None else _named(plan.appellate),
-        reader=None if plan.reader is None else _named(plan.reader),
+        judge=_format_card(plan.judge),
+        appellate=None if plan.appellate is None else _format_card(plan.appellate),
+        reader=None if plan.reader is None else _format_card(plan.reader),
         dataset=plan.dataset_digest,
         lifecycle=str(plan.lifecycle),
         repeats=plan.repeats,
         sample=plan.sample,
-        personas=tuple(_persona(story, plan) for story in stories),
+        personas=tuple(_describe_persona(story, plan) for story in stories),
         trials=work.trials,
         questions=work.questions,
         ingest_calls=work.ingests,
         settle_calls=work.settles,
         shards=shards,
         executor=str(settings.executor),
-        workers=workers_of(settings, shards=shards, cores=cores, max_shards=max_shards),
+        workers=count_workers(settings, shards=shards, cores=cores, max_shards=max_shards),
         parallelism=settings.parallelism,
         begun=begun,
     )
 
 
-def workers_of(
+def count_workers(
     settings: Settings, *, shards: int, cores: int, max_shards: int | None = None
 ) -> int:
     """How many shards are worked on at a time: one by one in one process, else as told or a core.
@@ -116,7 +117,7 @@ def workers_of(
     return max(1, min(settings.workers or cores, most))
 
 
-def _persona(story: Story, plan: Plan) -> PersonaLine:
+def _describe_persona(story: ScenarioWork, plan: Plan) -> PersonaLine:
     return PersonaLine(
         id=story.scenario,
         days=len(story.days),
@@ -132,6 +133,6 @@ def _persona(story: Story, plan: Plan) -> PersonaLine:
     )
 
 
-def _named(who: JudgeCard | ReaderCard) -> str:
+def _format_card(who: JudgeCard | ReaderCard) -> str:
     named = f"{who.name} {who.version}"
     return named if who.model is None else f"{who.model} ({named})"

@@ -21,7 +21,7 @@ ENOUGH_BLOCKS = 5
 _TWICE = 2.0
 
 
-class Pace(Record, frozen=True, kw_only=True):
+class StepPace(Record, frozen=True, kw_only=True):
     """The seconds that a step takes on a story day."""
 
     base_s: float
@@ -37,35 +37,35 @@ class Pace(Record, frozen=True, kw_only=True):
     last_day: int = 0
     """The latest story day that was measured."""
 
-    def at(self, day: float) -> float:
+    def estimate_at(self, day: float) -> float:
         """The seconds to expect on this day."""
         return max(self.least_s, self.base_s + self.slope_s * day)
 
     @property
-    def slow(self) -> "Pace":
+    def slow(self) -> "StepPace":
         """As in the slow tenth of the checkpoints."""
-        return self._times(self.high)
+        return self._scale(self.high)
 
     @property
-    def fast(self) -> "Pace":
+    def fast(self) -> "StepPace":
         """As in the fast tenth."""
-        return self._times(self.low)
+        return self._scale(self.low)
 
-    def _times(self, factor: float) -> "Pace":
-        return self.but(
+    def _scale(self, factor: float) -> "StepPace":
+        return self.replace(
             base_s=factor * self.base_s,
             slope_s=factor * self.slope_s,
             least_s=factor * self.least_s,
         )
 
 
-def stated(seconds: float) -> Pace:
+def make_fixed_pace(seconds: float) -> StepPace:
     """The same every time, because somebody says so."""
-    return Pace(base_s=seconds, least_s=seconds)
+    return StepPace(base_s=seconds, least_s=seconds)
 
 
 @dataclass(slots=True)
-class Block:
+class TimingBlock:
     """The times of one step at one checkpoint of one persona, added up."""
 
     times: int = 0
@@ -87,13 +87,13 @@ class Block:
 class Timings:
     """Every time a step took. Feed it, then ask for the pace."""
 
-    blocks: dict[tuple[str, ...], Block] = field(default_factory=dict)
+    blocks: dict[tuple[str, ...], TimingBlock] = field(default_factory=dict)
     single: "array[float]" = field(default_factory=lambda: array("f"))
     last_day: int = 0
 
     def note(self, place: tuple[str, ...], day: int, seconds: float) -> None:
         """Take one time into account, of the checkpoint that `place` names."""
-        block = self.blocks.setdefault(place, Block())
+        block = self.blocks.setdefault(place, TimingBlock())
         block.times += 1
         block.seconds += seconds
         block.days += day
@@ -111,13 +111,13 @@ class Timings:
         """All of it together."""
         return sum(block.seconds for block in self.blocks.values())
 
-    def pace(self) -> Pace | None:
+    def fit_pace(self) -> StepPace | None:
         """By the rule above; None if it never happened."""
         if not self.single:
             return None
         blocks = list(self.blocks.values())
-        base, slope = _line(blocks)
-        pace = Pace(
+        base, slope = _fit_line(blocks)
+        pace = StepPace(
             base_s=base,
             slope_s=slope,
             least_s=min(block.mean_s for block in blocks) if slope else base,
@@ -125,13 +125,15 @@ class Timings:
             last_day=self.last_day,
         )
         low, high = self._spread(blocks, pace)
-        return pace.but(low=low, high=high)
+        return pace.replace(low=low, high=high)
 
-    def _spread(self, blocks: list[Block], pace: Pace) -> tuple[float, float]:
+    def _spread(self, blocks: list[TimingBlock], pace: StepPace) -> tuple[float, float]:
         """The 10th and the 90th percentile: of checkpoints, or of single times if these are few."""
         if len(blocks) >= ENOUGH_BLOCKS:
             shares = [
-                block.mean_s / due for block in blocks if (due := pace.at(block.mean_day)) > 0
+                block.mean_s / due
+                for block in blocks
+                if (due := pace.estimate_at(block.mean_day)) > 0
             ]
         else:
             mean = self.total_s / len(self.single)
@@ -143,7 +145,7 @@ class Timings:
         return min(1.0, tenths[0]), max(1.0, tenths[-1])
 
 
-def _line(blocks: Iterable[Block]) -> tuple[float, float]:
+def _fit_line(blocks: Iterable[TimingBlock]) -> tuple[float, float]:
     """Base and slope by weighted least squares, or the average and no slope."""
     known = [(block.mean_day, block.mean_s, block.times) for block in blocks]
     total = sum(times for _, _, times in known)

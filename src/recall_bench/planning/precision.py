@@ -14,16 +14,16 @@ from statistics import fmean, median, variance
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.record import Record
 from recall_bench.core.verdict import FULL_MARKS
-from recall_bench.planning.workload import Story
+from recall_bench.planning.workload import ScenarioWork
 
-Put = Mapping[tuple[str, str], int]
+AskCounts = Mapping[tuple[str, str], int]
 """How often each question of each persona is put."""
 
 ENOUGH_PERSONAS = 5
 """From so many on, intervals speak of other personas: `statistics.clusters` draws these."""
 
 
-class Parts(Record, frozen=True, kw_only=True):
+class VarianceParts(Record, frozen=True, kw_only=True):
     """The variance of each part of a mark, in points squared."""
 
     persona: float
@@ -31,7 +31,7 @@ class Parts(Record, frozen=True, kw_only=True):
     trial: float
 
 
-WORST = Parts(persona=0.0, question=(FULL_MARKS / 2) ** 2, trial=0.0)
+WORST = VarianceParts(persona=0.0, question=(FULL_MARKS / 2) ** 2, trial=0.0)
 """Half of the questions with full marks and half with none, the same each time they are put: no
 marks can vary further from question to question."""
 
@@ -47,46 +47,48 @@ class Precision(Record, frozen=True, kw_only=True):
     """The smallest difference between two systems that is noticed four times in five."""
 
 
-class Known(Record, frozen=True, kw_only=True):
+class KnownVariance(Record, frozen=True, kw_only=True):
     """How marks vary, over all trials and within a category at a checkpoint."""
 
-    overall: Parts
-    cell: Parts
+    overall: VarianceParts
+    cell: VarianceParts
     is_measured: bool
 
 
-def assumed() -> Known:
+def make_worst_case() -> KnownVariance:
     """The worst case, where no run tells better."""
-    return Known(overall=WORST, cell=WORST, is_measured=False)
+    return KnownVariance(overall=WORST, cell=WORST, is_measured=False)
 
 
-def known_from(marks: Mapping[Trial, float], categories: Mapping[tuple[str, str], str]) -> Known:
+def estimate_variance(
+    marks: Mapping[Trial, float], categories: Mapping[tuple[str, str], str]
+) -> KnownVariance:
     """How the marks of an earlier run vary; the worst case if it has too few to tell."""
-    overall = parts_of(marks)
+    overall = split_variance(marks)
     if overall is None:
-        return assumed()
+        return make_worst_case()
     cells: dict[tuple[str, str], dict[Trial, float]] = defaultdict(dict)
     for trial, mark in marks.items():
         if (category := categories.get((trial.scenario, trial.item))) is not None:
             cells[category, trial.checkpoint][trial] = mark
-    found = [(len(cell), parts) for cell in cells.values() if (parts := parts_of(cell))]
+    found = [(len(cell), parts) for cell in cells.values() if (parts := split_variance(cell))]
     if not found:
-        return Known(overall=overall, cell=overall, is_measured=True)
+        return KnownVariance(overall=overall, cell=overall, is_measured=True)
     total = sum(size for size, _ in found)
-    cell = Parts(
+    cell = VarianceParts(
         persona=sum(size * each.persona for size, each in found) / total,
         question=sum(size * each.question for size, each in found) / total,
         trial=sum(size * each.trial for size, each in found) / total,
     )
-    return Known(overall=overall, cell=cell, is_measured=True)
+    return KnownVariance(overall=overall, cell=cell, is_measured=True)
 
 
-def parts_of(marks: Mapping[Trial, float]) -> Parts | None:
+def split_variance(marks: Mapping[Trial, float]) -> VarianceParts | None:
     """The parts by analysis of variance; None for fewer than two questions, or no variance.
 
     Where no question was put twice, what varies is the question: re-asks are taken to add nothing.
     """
-    from recall_bench.statistics.power import spread_of
+    from recall_bench.statistics.power import measure_spread
 
     by_persona: dict[str, list[tuple[str, float]]] = defaultdict(list)
     for trial, mark in marks.items():
@@ -94,58 +96,62 @@ def parts_of(marks: Mapping[Trial, float]) -> Parts | None:
     means = {name: fmean(mark for _, mark in each) for name, each in by_persona.items()}
     values = [mark - means[name] for name, each in by_persona.items() for _, mark in each]
     questions = [f"{name}\0{item}" for name, each in by_persona.items() for item, _ in each]
-    spread = spread_of(values, questions)
+    spread = measure_spread(values, questions)
     if spread is None:
         return None
     question = spread.correlation * spread.deviation**2
     trial_part = spread.deviation**2 - question
     by_chance = fmean(
-        _within(Counter(item for item, _ in each).values(), question, trial_part)
+        _compute_within(Counter(item for item, _ in each).values(), question, trial_part)
         for each in by_persona.values()
     )
     among = variance(means.values()) if len(means) > 1 else 0.0
-    return Parts(persona=max(0.0, among - by_chance), question=question, trial=trial_part)
+    return VarianceParts(persona=max(0.0, among - by_chance), question=question, trial=trial_part)
 
 
-def half_width(put: Put, parts: Parts) -> float | None:
+def compute_half_width(put: AskCounts, parts: VarianceParts) -> float | None:
     """Half of the 95 % interval of a mean over these questions, as the reports will have it."""
     from scipy.special import stdtrit
 
-    error, clusters = _error(put, parts)
+    error, clusters = _compute_error(put, parts)
     if clusters < 2:
         return None
     width = float(stdtrit(clusters - 1, 0.975)) * error
     return width if width < FULL_MARKS / 2 else None
 
 
-def difference_shown(put: Put, parts: Parts) -> float | None:
+def compute_detectable(put: AskCounts, parts: VarianceParts) -> float | None:
     """The smallest difference between two systems that would be noticed four times in five.
 
     Both are taken to vary as one does, on questions that have nothing to do with each other, which
     asks for more than it takes. What personas have of their own cancels out.
     """
-    from recall_bench.statistics.power import detectable
+    from recall_bench.statistics.power import find_detectable
 
     if len(put) < 2:
         return None
-    within = _within(put.values(), parts.question, parts.trial)
-    found = detectable(math.sqrt(2 * within), len(put))
+    within = _compute_within(put.values(), parts.question, parts.trial)
+    found = find_detectable(math.sqrt(2 * within), len(put))
     return found if found <= FULL_MARKS else None
 
 
-def precision_of(stories: Sequence[Story], plan: Plan, known: Known) -> Precision:
+def estimate_precision(
+    stories: Sequence[ScenarioWork], plan: Plan, known: KnownVariance
+) -> Precision:
     """What the questions that are put can show."""
-    every = _put(stories, plan)
-    cells = _cells(stories, plan)
-    widths = [width for cell in cells if (width := half_width(cell, known.cell)) is not None]
+    every = _count_asked(stories, plan)
+    cells = _count_cells(stories, plan)
+    widths = [
+        width for cell in cells if (width := compute_half_width(cell, known.cell)) is not None
+    ]
     return Precision(
-        overall=half_width(every, known.overall),
+        overall=compute_half_width(every, known.overall),
         cell=median(widths) if widths and 2 * len(widths) >= len(cells) else None,
-        difference=difference_shown(every, known.overall),
+        difference=compute_detectable(every, known.overall),
     )
 
 
-def _put(stories: Iterable[Story], plan: Plan) -> Counter[tuple[str, str]]:
+def _count_asked(stories: Iterable[ScenarioWork], plan: Plan) -> Counter[tuple[str, str]]:
     put: Counter[tuple[str, str]] = Counter()
     for story in stories:
         for sheet in story.sheets:
@@ -153,7 +159,7 @@ def _put(stories: Iterable[Story], plan: Plan) -> Counter[tuple[str, str]]:
     return Counter({question: plan.repeats * times for question, times in put.items()})
 
 
-def _cells(stories: Iterable[Story], plan: Plan) -> list[Put]:
+def _count_cells(stories: Iterable[ScenarioWork], plan: Plan) -> list[AskCounts]:
     cells: dict[tuple[str, str], dict[tuple[str, str], int]] = defaultdict(dict)
     for story in stories:
         for sheet in story.sheets:
@@ -164,9 +170,9 @@ def _cells(stories: Iterable[Story], plan: Plan) -> list[Put]:
     return list(cells.values())
 
 
-def _error(put: Put, parts: Parts) -> tuple[float, int]:
+def _compute_error(put: AskCounts, parts: VarianceParts) -> tuple[float, int]:
     """The standard error of the mean, and of how many clusters that drawing again would draw."""
-    within = _within(put.values(), parts.question, parts.trial)
+    within = _compute_within(put.values(), parts.question, parts.trial)
     personas = Counter[str]()
     for (persona, _), times in put.items():
         personas[persona] += times
@@ -177,7 +183,7 @@ def _error(put: Put, parts: Parts) -> tuple[float, int]:
     return math.sqrt(within + between), len(personas)
 
 
-def _within(times: Iterable[int], question: float, trial: float) -> float:
+def _compute_within(times: Iterable[int], question: float, trial: float) -> float:
     """The variance of a mean over questions of one persona, each put so often."""
     often = list(times)
     total = sum(often)

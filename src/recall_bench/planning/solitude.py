@@ -15,14 +15,14 @@ _SAME_S = 0.002
 
 
 @dataclass(slots=True)
-class _Latest:
+class _LatestEnd:
     """The latest end of any step, and of any that is not of the same group as that one."""
 
     group: Hashable = None
     end: float = float("-inf")
     others: float = float("-inf")
 
-    def overlaps(self, group: Hashable, start: float, end: float) -> bool:
+    def check_overlap(self, group: Hashable, start: float, end: float) -> bool:
         """Take a step into account; whether one of another group was still under way."""
         before = self.others if group == self.group else self.end
         if group == self.group:
@@ -33,15 +33,15 @@ class _Latest:
 
 
 @dataclass(slots=True)
-class Solitude:
+class SingleProcessCheck:
     """Feed it every step, in the order of the journal."""
 
     is_broken: bool = False
     """Whether more than one process must have been at work."""
     _steps: int = 0
-    _feeding: _Latest = field(default_factory=_Latest)
-    _asking: _Latest = field(default_factory=_Latest)
-    _scenarios: _Latest = field(default_factory=_Latest)
+    _feeding: _LatestEnd = field(default_factory=_LatestEnd)
+    _asking: _LatestEnd = field(default_factory=_LatestEnd)
+    _scenarios: _LatestEnd = field(default_factory=_LatestEnd)
 
     def note(self, event: Ingested | Settled | Answered | NotAnswered) -> None:
         """Take one step into account."""
@@ -51,10 +51,10 @@ class Solitude:
             start -= event.reading_s or 0.0
         if isinstance(event, Ingested | Settled):
             scenario, self._steps = event.scenario, self._steps + 1
-            overlaps = self._feeding.overlaps(self._steps, start, end)
+            overlaps = self._feeding.check_overlap(self._steps, start, end)
         else:
             scenario = event.trial.scenario
             paper = (scenario, event.trial.checkpoint, event.trial.repeat)
-            overlaps = self._asking.overlaps(paper, start, end)
-        overlaps |= self._scenarios.overlaps(scenario, start, end)
+            overlaps = self._asking.check_overlap(paper, start, end)
+        overlaps |= self._scenarios.check_overlap(scenario, start, end)
         self.is_broken |= overlaps

@@ -15,28 +15,28 @@ from typing import TypeVar
 
 from recall_bench.core.event import Answered
 from recall_bench.core.memory import Answer
-from recall_bench.core.plan import Plan, Review, Trial
+from recall_bench.core.plan import Plan, ReviewMode, Trial
 from recall_bench.core.question import Scenario
 from recall_bench.core.record import Record
-from recall_bench.core.standing import ScenarioStanding
-from recall_bench.core.tokens import tokens
+from recall_bench.core.standing import ScenarioStates
+from recall_bench.core.tokens import estimate_tokens
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import SCALES, Exhibit
-from recall_bench.planning.earlier import Earlier
-from recall_bench.planning.workload import Story, Workload
-from recall_bench.running.exhibits import Exhibits
+from recall_bench.planning.earlier import EarlierRuns
+from recall_bench.planning.workload import ScenarioWork, Workload
+from recall_bench.running.exhibits import ExhibitFactory
 from recall_bench.settings import Settings
 
 T = TypeVar("T")
 
-_SAMPLED = 24
+_SAMPLE_SIZE = 24
 """Prompts that are built to see how long they are: enough for a mean, and built in a moment."""
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 _REASON = 400
 """The characters that the schema of a verdict leaves for its reason."""
 
 
-class Rate(Record, frozen=True, kw_only=True):
+class RoleRate(Record, frozen=True, kw_only=True):
     """What one role takes for each trial, and for each day that is fed."""
 
     role: str
@@ -53,7 +53,7 @@ class Rate(Record, frozen=True, kw_only=True):
     """Whether it is the most it can be, and not what to expect."""
 
 
-class Spending(Record, frozen=True, kw_only=True):
+class RoleSpending(Record, frozen=True, kw_only=True):
     """What one role takes in all."""
 
     role: str
@@ -67,7 +67,7 @@ class Spending(Record, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sampled:
+class SampledAnswers:
     """Answers as the judge and the reader would see them."""
 
     exhibits: tuple[Exhibit, ...]
@@ -75,13 +75,13 @@ class Sampled:
     """Whether a system gave them; else they are the reference answers."""
 
 
-def spent(rate: Rate, work: Workload) -> Spending:
+def compute_spending(rate: RoleRate, work: Workload) -> RoleSpending:
     """The rate for so many trials and days."""
     costs = (rate.cost_usd, rate.day_cost_usd)
     known = None
     if costs[0] is not None and costs[1] is not None:
         known = work.trials * costs[0] + work.ingests * costs[1]
-    return Spending(
+    return RoleSpending(
         role=rate.role,
         who=rate.who,
         calls=round(work.trials * rate.calls),
@@ -93,18 +93,22 @@ def spent(rate: Rate, work: Workload) -> Spending:
     )
 
 
-def rates_of(plan: Plan, settings: Settings, earlier: Earlier, sampled: Sampled) -> list[Rate]:
+def find_rates(
+    plan: Plan, settings: Settings, earlier: EarlierRuns, sampled: SampledAnswers
+) -> list[RoleRate]:
     """Everybody who may take money, with what they take."""
     found = [
-        _judge_rate(plan, settings, earlier, sampled),
-        _second_rate(plan, settings, earlier, sampled),
-        _reader_rate(plan, settings, earlier, sampled),
-        _system_rate(plan, earlier),
+        _find_judge_rate(plan, settings, earlier, sampled),
+        _find_second_rate(plan, settings, earlier, sampled),
+        _find_reader_rate(plan, settings, earlier, sampled),
+        _find_system_rate(plan, earlier),
     ]
     return [each for each in found if each is not None]
 
 
-def _judge_rate(plan: Plan, settings: Settings, earlier: Earlier, sampled: Sampled) -> Rate | None:
+def _find_judge_rate(
+    plan: Plan, settings: Settings, earlier: EarlierRuns, sampled: SampledAnswers
+) -> RoleRate | None:
     if plan.unjudged or plan.judge.computes:
         return None
     who = plan.judge.model or plan.judge.name
@@ -112,23 +116,25 @@ def _judge_rate(plan: Plan, settings: Settings, earlier: Earlier, sampled: Sampl
     if runs:
         usage, verdicts = Usage(), sum(each.verdicts for each in runs)
         for each in runs:
-            usage += _less(each.judging, each.reviewing)
-        return _measured("judge", who, usage, verdicts)
-    return _by_prompt("judge", who, settings.judge, settings, sampled)
+            usage += _subtract(each.judging, each.reviewing)
+        return _make_measured_rate("judge", who, usage, verdicts)
+    return _estimate_from_prompts("judge", who, settings.judge, settings, sampled)
 
 
-def _second_rate(plan: Plan, settings: Settings, earlier: Earlier, sampled: Sampled) -> Rate | None:
+def _find_second_rate(
+    plan: Plan, settings: Settings, earlier: EarlierRuns, sampled: SampledAnswers
+) -> RoleRate | None:
     """The appellate judge: every failure, and as many passes, at the rate failures were seen."""
     if plan.appellate is None or plan.appellate.computes or settings.appellate_judge is None:
         return None
     who = plan.appellate.model or plan.appellate.name
-    one = _by_prompt("second judge", who, settings.appellate_judge, settings, sampled)
+    one = _estimate_from_prompts("second judge", who, settings.appellate_judge, settings, sampled)
     verdicts = sum(each.verdicts for each in earlier.of_judge)
     if not verdicts:
-        return one.but(is_limit=True, source=f"{one.source}, every verdict reviewed")
+        return one.replace(is_limit=True, source=f"{one.source}, every verdict reviewed")
     failed = sum(each.failures for each in earlier.of_judge) / verdicts
-    share = failed if plan.review is Review.FAILURES else min(1.0, 2 * failed)
-    return one.but(
+    share = failed if plan.review is ReviewMode.FAILURES else min(1.0, 2 * failed)
+    return one.replace(
         calls=share * one.calls,
         input_tokens=share * one.input_tokens,
         output_tokens=share * one.output_tokens,
@@ -137,8 +143,10 @@ def _second_rate(plan: Plan, settings: Settings, earlier: Earlier, sampled: Samp
     )
 
 
-def _reader_rate(plan: Plan, settings: Settings, earlier: Earlier, sampled: Sampled) -> Rate | None:
-    from recall_bench.reading.model import build_prompt
+def _find_reader_rate(
+    plan: Plan, settings: Settings, earlier: EarlierRuns, sampled: SampledAnswers
+) -> RoleRate | None:
+    from recall_bench.reading.model import build_reader_prompt
 
     if plan.reader is None or plan.reader.model is None or settings.reader is None:
         return None
@@ -152,12 +160,12 @@ def _reader_rate(plan: Plan, settings: Settings, earlier: Earlier, sampled: Samp
         usage = Usage()
         for each in runs:
             usage += each.reading
-        return _measured("reader", who, usage, sum(each.answers for each in runs))
+        return _make_measured_rate("reader", who, usage, sum(each.answers for each in runs))
     prompts = []
     for shown in sampled.exhibits:
         question = shown.item.ask(shown.scenario, shown.asked_at, plan.top_k)
-        prompt = build_prompt(question, shown.answer.passages)
-        prompts.append(tokens(prompt.system) + tokens(prompt.user))
+        prompt = build_reader_prompt(question, shown.answer.passages)
+        prompts.append(estimate_tokens(prompt.system) + estimate_tokens(prompt.user))
     has_passages = any(each.answer.passages for each in sampled.exhibits)
     room = 0 if has_passages else plan.max_context_tokens
     source = (
@@ -167,17 +175,17 @@ def _reader_rate(plan: Plan, settings: Settings, earlier: Earlier, sampled: Samp
         if room is None
         else f"prompts and {room:,} tokens of passages, the most allowed"
     )
-    replies = [tokens(each.item.truth.reference) for each in sampled.exhibits]
-    return _priced(
+    replies = [estimate_tokens(each.item.truth.reference) for each in sampled.exhibits]
+    return _price_rate(
         "reader",
         who,
         settings.reader,
-        (_mean(prompts) + (room or 0), _mean(replies)),
+        (_average(prompts) + (room or 0), _average(replies)),
         source,
     )
 
 
-def _system_rate(plan: Plan, earlier: Earlier) -> Rate | None:
+def _find_system_rate(plan: Plan, earlier: EarlierRuns) -> RoleRate | None:
     """What the system itself was seen to spend; a system that never ran here is not guessed at."""
     runs = earlier.of_system
     asking, feeding = Usage(), Usage()
@@ -187,7 +195,7 @@ def _system_rate(plan: Plan, earlier: Earlier) -> Rate | None:
         return None
     answers = max(1, sum(each.answers for each in runs))
     days = max(1, sum(each.days_fed for each in runs))
-    return Rate(
+    return RoleRate(
         role="system",
         who=plan.system.name,
         calls=asking.calls / answers,
@@ -200,8 +208,8 @@ def _system_rate(plan: Plan, earlier: Earlier) -> Rate | None:
     )
 
 
-def _measured(role: str, who: str, usage: Usage, times: int) -> Rate:
-    return Rate(
+def _make_measured_rate(role: str, who: str, usage: Usage, times: int) -> RoleRate:
+    return RoleRate(
         role=role,
         who=who,
         calls=usage.calls / times,
@@ -212,31 +220,41 @@ def _measured(role: str, who: str, usage: Usage, times: int) -> Rate:
     )
 
 
-def _by_prompt(role: str, who: str, target: str, settings: Settings, sampled: Sampled) -> Rate:
+def _estimate_from_prompts(
+    role: str, who: str, target: str, settings: Settings, sampled: SampledAnswers
+) -> RoleRate:
     """As the rubric puts these cases; every verdict asked for, though many cases are the same."""
-    from recall_bench.judging.rubric.options import RubricOptions, Showing
+    from recall_bench.judging.rubric.options import ExcerptMode, RubricOptions
     from recall_bench.judging.rubric.prompt import build_case
 
     options = RubricOptions(
-        showing=Showing(settings.judge_shows), budget_tokens=settings.judge_budget_tokens
+        showing=ExcerptMode(settings.judge_shows), budget_tokens=settings.judge_budget_tokens
     )
     prompts = [build_case(each, options).prompt for each in sampled.exhibits]
-    asked = _mean([tokens(each.system) + tokens(each.user) for each in prompts])
+    asked = _average(
+        [estimate_tokens(each.system) + estimate_tokens(each.user) for each in prompts]
+    )
     reply = json.dumps({"reason": "." * _REASON, **SCALES})
     real = "answers" if sampled.are_real else "reference answers"
-    rate = _priced(role, who, target, (asked, tokens(reply)), f"prompts of {len(prompts)} {real}")
-    return rate.but(is_limit=True)
+    rate = _price_rate(
+        role, who, target, (asked, estimate_tokens(reply)), f"prompts of {len(prompts)} {real}"
+    )
+    return rate.replace(is_limit=True)
 
 
-def _priced(role: str, who: str, target: str, size: tuple[float, float], source: str) -> Rate:
+def _price_rate(
+    role: str, who: str, target: str, size: tuple[float, float], source: str
+) -> RoleRate:
     from recall_bench.errors import UsageError
-    from recall_bench.resolve.models import expected_cost
+    from recall_bench.resolve.models import estimate_target_cost
 
     try:
-        cost = expected_cost(target, input_tokens=round(size[0]), output_tokens=round(size[1]))
+        cost = estimate_target_cost(
+            target, input_tokens=round(size[0]), output_tokens=round(size[1])
+        )
     except UsageError:
         cost = None  # no spec of a model: Python of somebody's, at a price of their own
-    return Rate(
+    return RoleRate(
         role=role,
         who=who,
         calls=1.0,
@@ -247,9 +265,9 @@ def _priced(role: str, who: str, target: str, size: tuple[float, float], source:
     )
 
 
-def sample_of(
-    scenario: Scenario, story: Story, plan: Plan, answered: Sequence[Answered]
-) -> Sampled:
+def sample_answers(
+    scenario: Scenario, story: ScenarioWork, plan: Plan, answered: Sequence[Answered]
+) -> SampledAnswers:
     """Some answers to the scenario's questions, as this plan would put them before a judge."""
     asked = {
         story.items[place].id: sheet.checkpoint.label
@@ -260,18 +278,20 @@ def sample_of(
     real = [
         each
         if each.trial.checkpoint in labels
-        else each.but(trial=each.trial.but(checkpoint=asked[each.trial.item]))
-        for each in _spread([each for each in answered if each.trial.item in asked])
+        else each.replace(trial=each.trial.replace(checkpoint=asked[each.trial.item]))
+        for each in _sample_evenly([each for each in answered if each.trial.item in asked])
     ]
-    standing = ScenarioStanding(story.items, story.sheets, plan.repeats)
-    exhibits = Exhibits(scenario, standing, window=plan.judge_memory_window)
-    return Sampled(
-        exhibits=tuple(exhibits.of(each, _nobody) for each in real or _references(story)),
+    standing = ScenarioStates(story.items, story.sheets, plan.repeats)
+    exhibits = ExhibitFactory(scenario, standing, window=plan.judge_memory_window)
+    return SampledAnswers(
+        exhibits=tuple(
+            exhibits.build(each, _ignore_usage) for each in real or _make_references(story)
+        ),
         are_real=bool(real),
     )
 
 
-def _references(story: Story) -> list[Answered]:
+def _make_references(story: ScenarioWork) -> list[Answered]:
     """The reference answers of some trials, as if a system had given them."""
     trials = [(sheet.checkpoint.label, place) for sheet in story.sheets for place in sheet.asked]
     return [
@@ -281,21 +301,21 @@ def _references(story: Story) -> list[Answered]:
             answer=Answer(text=story.items[place].truth.reference),
             seconds=0.0,
         )
-        for label, place in _spread(trials)
+        for label, place in _sample_evenly(trials)
     ]
 
 
-def _spread(found: Sequence[T]) -> Sequence[T]:
+def _sample_evenly(found: Sequence[T]) -> Sequence[T]:
     """At most so many as are sampled, evenly spread."""
-    step = max(1, math.ceil(len(found) / _SAMPLED))
+    step = max(1, math.ceil(len(found) / _SAMPLE_SIZE))
     return found[::step]
 
 
-def _nobody(usage: Usage) -> None:
+def _ignore_usage(usage: Usage) -> None:
     """Nobody is paid for a prompt that is only counted."""
 
 
-def _less(total: Usage, part: Usage) -> Usage:
+def _subtract(total: Usage, part: Usage) -> Usage:
     return Usage(
         calls=total.calls - part.calls,
         input_tokens=total.input_tokens - part.input_tokens,
@@ -306,5 +326,5 @@ def _less(total: Usage, part: Usage) -> Usage:
     )
 
 
-def _mean(sizes: Sequence[int]) -> float:
+def _average(sizes: Sequence[int]) -> float:
     return fmean(sizes) if sizes else 0.0

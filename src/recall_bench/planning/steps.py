@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.record import Record
 from recall_bench.planning.measured import FEED, SETTLE
-from recall_bench.planning.pace import Pace
-from recall_bench.planning.workload import Story, lives_of
+from recall_bench.planning.pace import StepPace
+from recall_bench.planning.workload import ScenarioWork, list_memories
 
 START, OPEN = "start", "opening"
 
@@ -29,27 +29,27 @@ class StepTime(Record, frozen=True, kw_only=True):
     """What that takes, one after another."""
 
 
-def steps_of(
-    paces: Mapping[str, Pace | None], stories: Sequence[Story], plan: Plan
+def list_steps(
+    paces: Mapping[str, StepPace | None], stories: Sequence[ScenarioWork], plan: Plan
 ) -> Iterator[StepTime]:
     """Those that are timed, in the order given."""
     last = max(sheet.cutoff for story in stories for sheet in story.sheets)
     for step, pace in paces.items():
         if pace is None:
             continue
-        days = list(_days(step, stories, plan))
+        days = list(_list_days(step, stories, plan))
         yield StepTime(
             step=step,
-            first_s=pace.at(1),
-            last_s=pace.at(last),
+            first_s=pace.estimate_at(1),
+            last_s=pace.estimate_at(last),
             times=pace.times,
             is_beyond=0 < pace.last_day < last,
             count=len(days),
-            total_s=sum(map(pace.at, days)),
+            total_s=sum(map(pace.estimate_at, days)),
         )
 
 
-def _days(step: str, stories: Sequence[Story], plan: Plan) -> Iterator[int]:
+def _list_days(step: str, stories: Sequence[ScenarioWork], plan: Plan) -> Iterator[int]:
     """The story day of every time that the step is done."""
     if step == START:
         yield 0
@@ -58,7 +58,7 @@ def _days(step: str, stories: Sequence[Story], plan: Plan) -> Iterator[int]:
         if step == OPEN:
             yield from [0] if story.sheets else []
         elif step == FEED:
-            for days, _ in lives_of(story, plan):
+            for days, _ in list_memories(story, plan):
                 yield from days
         elif step == SETTLE:
             times = 1 if plan.lifecycle is Lifecycle.FORKED else plan.repeats

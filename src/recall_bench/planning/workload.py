@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from recall_bench.core.event import Declared
 from recall_bench.core.plan import Lifecycle, Plan
 from recall_bench.core.question import Item
-from recall_bench.core.schedule import Sheet, sheets
+from recall_bench.core.schedule import CheckpointPlan, plan_checkpoints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
+class ScenarioWork:
     """One scenario, and the checkpoints at which it is asked anything."""
 
     scenario: str
     items: tuple[Item, ...]
     days: tuple[int, ...]
     """The days there are to feed."""
-    sheets: tuple[Sheet, ...]
+    sheets: tuple[CheckpointPlan, ...]
     """In story order, those left out that ask nothing: nobody is fed for them."""
 
-    def fed_between(self, after: int, until: int) -> tuple[int, ...]:
+    def list_days(self, after: int, until: int) -> tuple[int, ...]:
         """The days that a memory which has lived `after` is fed to have lived `until`."""
         return tuple(day for day in self.days if after < day <= until)
 
@@ -36,16 +36,16 @@ class Workload:
     settles: int
 
 
-def stories_of(plan: Plan, declared: Mapping[str, Declared]) -> tuple[Story, ...]:
+def list_scenario_work(plan: Plan, declared: Mapping[str, Declared]) -> tuple[ScenarioWork, ...]:
     """Every scenario of the plan with what it owes."""
     return tuple(
-        Story(
+        ScenarioWork(
             scenario=card.id,
             items=declared[card.id].items,
             days=declared[card.id].days,
             sheets=tuple(
                 sheet
-                for sheet in sheets(declared[card.id].items, card.last_day, plan)
+                for sheet in plan_checkpoints(declared[card.id].items, card.last_day, plan)
                 if sheet.asked
             ),
         )
@@ -53,10 +53,10 @@ def stories_of(plan: Plan, declared: Mapping[str, Declared]) -> tuple[Story, ...
     )
 
 
-def workload_of(stories: tuple[Story, ...], plan: Plan) -> Workload:
+def compute_workload(stories: tuple[ScenarioWork, ...], plan: Plan) -> Workload:
     """What all of it comes to, by the plan's lifecycle."""
     asked = [(story.scenario, sheet.asked) for story in stories for sheet in story.sheets]
-    lives = [life for story in stories for life in lives_of(story, plan)]
+    lives = [life for story in stories for life in list_memories(story, plan)]
     return Workload(
         trials=plan.repeats * sum(len(each) for _, each in asked),
         questions=len({(scenario, item) for scenario, each in asked for item in each}),
@@ -65,7 +65,7 @@ def workload_of(stories: tuple[Story, ...], plan: Plan) -> Workload:
     )
 
 
-def lives_of(story: Story, plan: Plan) -> Iterator[tuple[tuple[int, ...], int]]:
+def list_memories(story: ScenarioWork, plan: Plan) -> Iterator[tuple[tuple[int, ...], int]]:
     """The days that each memory of the story is fed, and how often it is let settle.
 
     `fresh` begins a memory for every checkpoint and repeat; the others live the story once.
@@ -76,7 +76,7 @@ def lives_of(story: Story, plan: Plan) -> Iterator[tuple[tuple[int, ...], int]]:
     if plan.lifecycle is Lifecycle.FRESH:
         for sheet in story.sheets:
             for _ in range(plan.repeats):
-                yield story.fed_between(0, sheet.cutoff), 1
+                yield story.list_days(0, sheet.cutoff), 1
         return
     times = plan.repeats if plan.lifecycle is Lifecycle.GROWING else 1
-    yield story.fed_between(0, story.sheets[-1].cutoff), times * len(story.sheets)
+    yield story.list_days(0, story.sheets[-1].cutoff), times * len(story.sheets)

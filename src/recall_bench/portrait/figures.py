@@ -6,7 +6,7 @@ from math import ceil
 from recall_bench.core.record import Record
 
 
-class Spread(Record, frozen=True, kw_only=True):
+class NumberSpread(Record, frozen=True, kw_only=True):
     """How a number varies; every percentile is one of the numbers, by nearest rank."""
 
     least: int
@@ -16,7 +16,7 @@ class Spread(Record, frozen=True, kw_only=True):
     most: int
 
 
-class Share(Record, frozen=True, kw_only=True):
+class PartOfWhole(Record, frozen=True, kw_only=True):
     """So many of so many."""
 
     part: int
@@ -28,15 +28,19 @@ class Share(Record, frozen=True, kw_only=True):
         return self.part / self.whole if self.whole else None
 
 
-def spread(numbers: Iterable[int]) -> Spread | None:
+def compute_spread(numbers: Iterable[int]) -> NumberSpread | None:
     """The spread of these numbers; None if there are none."""
     ranked = sorted(numbers)
     if not ranked:
         return None
 
-    def at(share: float) -> int:
+    def pick_rank(share: float) -> int:
         return ranked[ceil(share * len(ranked)) - 1]
 
-    return Spread(
-        least=ranked[0], tenth=at(0.1), median=at(0.5), ninetieth=at(0.9), most=ranked[-1]
+    return NumberSpread(
+        least=ranked[0],
+        tenth=pick_rank(0.1),
+        median=pick_rank(0.5),
+        ninetieth=pick_rank(0.9),
+        most=ranked[-1],
     )

@@ -2,31 +2,37 @@
 
 import re
 
-from recall_bench.proof.account import Account, Underivable
-from recall_bench.proof.derived import Asking, Derived, Holding
-from recall_bench.proof.facts import value_of
-from recall_bench.proof.finding import Code
-from recall_bench.proof.passages import Sentence
-from recall_bench.proof.recipe import Recipe
-from recall_bench.proof.statements import About, Statement
+from recall_bench.proof.account import StatementLookup, Underivable
+from recall_bench.proof.derived import AskContext, DerivedAnswer, ExpectedValues
+from recall_bench.proof.facts import derive_slot_value
+from recall_bench.proof.finding import VerificationCode
+from recall_bench.proof.passages import DaySentence
+from recall_bench.proof.recipe import DerivationRecipe
+from recall_bench.proof.statements import About, SlotStatement
 from recall_bench.proof.values import Key
 
 _FORGET = re.compile(r"\bforget", re.IGNORECASE)
 _REASONS = ("secret", "revoked", "forgotten")
 
 
-def denied(account: Account, recipe: Recipe, asking: Asking) -> Derived:
+def derive_refusal(
+    account: StatementLookup, recipe: DerivationRecipe, asking: AskContext
+) -> DerivedAnswer:
     """Nothing: the value was stated, and the asker may not have it."""
-    about = (recipe.text("thread"), recipe.text("slot"))
-    return _denied(account, about, asking, _why(recipe), recipe.text("session"))
+    about = (recipe.get_text("thread"), recipe.get_text("slot"))
+    return _derive_withheld(account, about, asking, _get_reason(recipe), recipe.get_text("session"))
 
 
-def partly(account: Account, recipe: Recipe, asking: Asking) -> Derived:
+def derive_partial(
+    account: StatementLookup, recipe: DerivationRecipe, asking: AskContext
+) -> DerivedAnswer:
     """One value told in an open session, and another withheld."""
-    give = value_of(account, recipe.pair("give"), asking)
-    why = _why(recipe) if "why" in recipe.keys else "secret"
-    hold = _denied(account, recipe.pair("hold"), asking, why, recipe.text("session"))
-    return Derived(
+    give = derive_slot_value(account, recipe.get_pair("give"), asking)
+    why = _get_reason(recipe) if "why" in recipe.keys else "secret"
+    hold = _derive_withheld(
+        account, recipe.get_pair("hold"), asking, why, recipe.get_text("session")
+    )
+    return DerivedAnswer(
         holdings=give.holdings,
         needed=(*give.needed, *hold.needed),
         allowed=give.allowed | hold.allowed,
@@ -38,26 +44,31 @@ def partly(account: Account, recipe: Recipe, asking: Asking) -> Derived:
     )
 
 
-def asks_to_forget(sentence: Sentence) -> bool:
+def is_forget_request(sentence: DaySentence) -> bool:
     """Whether the sentence asks to have something forgotten."""
     return _FORGET.search(sentence.text) is not None
 
 
-def _why(recipe: Recipe) -> str:
-    why = recipe.text("why")
+def _get_reason(recipe: DerivationRecipe) -> str:
+    why = recipe.get_text("why")
     if why not in _REASONS:
-        raise Underivable(Code.DERIVE, f"derive has {why!r} as why; use {', '.join(_REASONS)}")
+        raise Underivable(
+            VerificationCode.DERIVE, f"derive has {why!r} as why; use {', '.join(_REASONS)}"
+        )
     return why
 
 
-def _denied(account: Account, about: About, asking: Asking, why: str, session: str) -> Derived:
+def _derive_withheld(
+    account: StatementLookup, about: About, asking: AskContext, why: str, session: str
+) -> DerivedAnswer:
     if session != asking.session:
         raise Underivable(
-            Code.BOUNDARY, f"it is asked from {asking.session}, but derive says from {session}"
+            VerificationCode.BOUNDARY,
+            f"it is asked from {asking.session}, but derive says from {session}",
         )
-    stated = account.stated(*about, asking.day)
+    stated = account.require_statements(*about, asking.day)
     if why == "forgotten":
-        _refuse_remembered(account, about, stated, asking)
+        _check_forgotten_value(account, about, stated, asking)
     else:
         _refuse_open(account, about, stated, asking, is_revoked=why == "revoked")
     values: dict[Key, str] = {}
@@ -65,13 +76,13 @@ def _denied(account: Account, about: About, asking: Asking, why: str, session: s
         values.pop(statement.value.key, None)
         values[statement.value.key] = statement.value.surface
     about_thread = account.table.about.get(about[0], ())
-    secret = Holding(
-        what=account.called(*about),
-        reader=account.reader(*about),
+    secret = ExpectedValues(
+        what=account.name_part(*about),
+        reader=account.build_reader(*about),
         keys=tuple(values),
         surfaces=tuple(values.values()),
     )
-    return Derived(
+    return DerivedAnswer(
         holdings=(),
         needed=(frozenset(s.sentence for s in stated),),
         allowed=frozenset(s for s in about_thread if s.day <= asking.day),
@@ -82,10 +93,10 @@ def _denied(account: Account, about: About, asking: Asking, why: str, session: s
 
 
 def _refuse_open(
-    account: Account,
+    account: StatementLookup,
     about: About,
-    stated: list[Statement],
-    asking: Asking,
+    stated: list[SlotStatement],
+    asking: AskContext,
     *,
     is_revoked: bool,
 ) -> None:
@@ -96,31 +107,31 @@ def _refuse_open(
         )
         if account.lexicon.is_open_to(asking.session, statement.session) and not was_granted:
             raise Underivable(
-                Code.LEAK,
-                f"“{statement.value.surface}”, {account.called(*about)}, is to be withheld from "
+                VerificationCode.LEAK,
+                f"“{statement.value.surface}”, {account.name_part(*about)}, is to be withheld from "
                 f"{asking.session} but is told where it can be read; {statement.sentence.place}",
             )
 
 
-def _refuse_remembered(
-    account: Account, about: About, stated: list[Statement], asking: Asking
+def _check_forgotten_value(
+    account: StatementLookup, about: About, stated: list[SlotStatement], asking: AskContext
 ) -> None:
     """What is forgotten was asked to be, and is never told again."""
-    name = account.thread(about[0]).name
+    name = account.get_thread(about[0]).name
     wishes = [
         sentence
         for sentence in account.table.about.get(about[0], ())
-        if sentence.day <= asking.first and asks_to_forget(sentence)
+        if sentence.day <= asking.first and is_forget_request(sentence)
     ]
     if not wishes:
         raise Underivable(
-            Code.FORGET,
+            VerificationCode.FORGET,
             f"no sentence about {name} up to day {asking.first} holds the word forget",
         )
     wish, last = wishes[-1], stated[-1].sentence
     if (last.day, last.start) > (wish.day, wish.start):
         raise Underivable(
-            Code.FORGET,
-            f"{account.called(*about)} was to be forgotten on day {wish.day} but is told again; "
+            VerificationCode.FORGET,
+            f"{account.name_part(*about)} was to be forgotten on day {wish.day} but is told again; "
             f"{last.place}",
         )

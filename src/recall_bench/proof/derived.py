@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
 
-from recall_bench.proof.finding import Problem
+from recall_bench.proof.finding import VerificationProblem
 from recall_bench.proof.grammar import is_stale
-from recall_bench.proof.passages import Sentence
+from recall_bench.proof.passages import DaySentence
 from recall_bench.proof.statements import About
-from recall_bench.proof.values import Key, Reader
+from recall_bench.proof.values import Key, ValueReader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class AskContext:
     """Who asks, and when."""
 
     day: int
@@ -24,12 +24,12 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
+class ExpectedValues:
     """Values of one kind that an answer holds, and no others of that kind."""
 
     what: str
     """As messages name it: `p99 of RB-4113`."""
-    reader: Reader
+    reader: ValueReader
     keys: tuple[Key, ...]
     surfaces: tuple[str, ...]
     """The values as the text writes them, in the same order as the keys."""
@@ -57,29 +57,29 @@ class Holding:
             return set(found) == set(self.keys)
         return len(found) >= least and found == self.keys[: len(found)]
 
-    def spelled(self) -> str:
+    def format_values(self) -> str:
         """The values for messages."""
         return ", ".join(f"“{surface}”" for surface in self.surfaces)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Derived:
+class DerivedAnswer:
     """An answer and what supports it."""
 
-    holdings: tuple[Holding, ...]
-    needed: tuple[frozenset[Sentence], ...]
+    holdings: tuple[ExpectedValues, ...]
+    needed: tuple[frozenset[DaySentence], ...]
     """The evidence holds at least one sentence of each of these."""
-    allowed: frozenset[Sentence]
+    allowed: frozenset[DaySentence]
     """The evidence holds no other sentence than these."""
-    earlier: Holding | None = None
+    earlier: ExpectedValues | None = None
     """Values that were true before, if the question is about one that may change."""
     lists_earlier: bool = False
     """Whether all of them belong into `stale`."""
-    secrets: tuple[Holding, ...] = ()
+    secrets: tuple[ExpectedValues, ...] = ()
     """Values that must not be told, the present one last."""
     slots: tuple[About, ...] = ()
     """What the answer was read from: new statements of these may change it."""
-    troubles: tuple[Problem, ...] = ()
+    troubles: tuple[VerificationProblem, ...] = ()
     """What is wrong with the text although the answer can be derived."""
 
     @property
@@ -88,7 +88,7 @@ class Derived:
         return tuple((holding.what, holding.keys) for holding in self.holdings)
 
 
-def grouped(sentences: Iterable[Sentence]) -> tuple[frozenset[Sentence], ...]:
+def group_by_session(sentences: Iterable[DaySentence]) -> tuple[frozenset[DaySentence], ...]:
     """The sentences of each day and session: one of each group is evidence enough."""
     ordered = sorted(sentences, key=lambda s: (s.day, s.session, s.start))
     return tuple(

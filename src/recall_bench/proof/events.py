@@ -2,105 +2,121 @@
 
 from decimal import Decimal
 
-from recall_bench.proof.account import Account, Underivable
-from recall_bench.proof.derived import Asking, Derived, Holding
-from recall_bench.proof.finding import Code
-from recall_bench.proof.passages import Sentence
-from recall_bench.proof.recipe import Recipe
+from recall_bench.proof.account import StatementLookup, Underivable
+from recall_bench.proof.derived import AskContext, DerivedAnswer, ExpectedValues
+from recall_bench.proof.finding import VerificationCode
+from recall_bench.proof.passages import DaySentence
+from recall_bench.proof.recipe import DerivationRecipe
 from recall_bench.proof.values import (
     Amount,
     Key,
-    Reader,
-    choice_reader,
-    date_reader,
-    number_reader,
-    word_reader,
+    ValueReader,
+    build_choice_reader,
+    build_date_reader,
+    build_number_reader,
+    build_yes_no_reader,
 )
 
 
-def date_of_step(account: Account, recipe: Recipe, asking: Asking) -> Derived:
+def derive_step_date(
+    account: StatementLookup, recipe: DerivationRecipe, asking: AskContext
+) -> DerivedAnswer:
     """The date of the day that tells of a step."""
-    thread, step = recipe.text("thread"), recipe.text("step")
-    told = account.happened(thread, step, asking.day)
-    return _derived([_date_holding(account, thread, step, told)], [told])
+    thread, step = recipe.get_text("thread"), recipe.get_text("step")
+    told = account.require_step(thread, step, asking.day)
+    return _build_answer([_expect_date(account, thread, step, told)], [told])
 
 
-def gap(account: Account, recipe: Recipe, asking: Asking) -> Derived:
+def derive_gap(
+    account: StatementLookup, recipe: DerivationRecipe, asking: AskContext
+) -> DerivedAnswer:
     """The days from the first step of a thread to another."""
-    thread, step = recipe.text("thread"), recipe.text("step")
-    first = account.first_step(account.thread(thread).process)
-    began = account.happened(thread, first, asking.day)
-    told = account.happened(thread, step, asking.day)
+    thread, step = recipe.get_text("thread"), recipe.get_text("step")
+    first = account.require_first_step(account.get_thread(thread).process)
+    began = account.require_step(thread, first, asking.day)
+    told = account.require_step(thread, step, asking.day)
     days = told[0].day - began[0].day
     if days < 0:
         raise Underivable(
-            Code.REFERENCE,
-            f"{account.called(thread, step)} is told on day {told[0].day}, before its first step "
+            VerificationCode.REFERENCE,
+            f"{account.name_part(thread, step)} is told on day {told[0].day}, before its first step "
             f"on day {began[0].day}",
         )
-    what = f"the days from {first} to {account.called(thread, step)}"
-    return _derived(
-        [_one(what, number_reader(), Amount("", Decimal(days)), f"{days}")], [began, told]
+    what = f"the days from {first} to {account.name_part(thread, step)}"
+    return _build_answer(
+        [_expect_one(what, build_number_reader(), Amount("", Decimal(days)), f"{days}")],
+        [began, told],
     )
 
 
-def order(account: Account, recipe: Recipe, asking: Asking) -> Derived:
+def derive_order(
+    account: StatementLookup, recipe: DerivationRecipe, asking: AskContext
+) -> DerivedAnswer:
     """Events by date, as the question phrases them."""
     events = [
-        (account.happened(thread, step, asking.day), phrase)
-        for thread, step, phrase in recipe.rows("events", 3)
+        (account.require_step(thread, step, asking.day), phrase)
+        for thread, step, phrase in recipe.list_rows("events", 3)
     ]
     events.sort(key=lambda event: event[0][0].day)
     days = [told[0].day for told, _ in events]
     if len(set(days)) < len(days):
         same = next(day for day in days if days.count(day) > 1)
         raise Underivable(
-            Code.AMBIGUOUS, f"two of the events are told on day {same}, so neither comes first"
+            VerificationCode.AMBIGUOUS,
+            f"two of the events are told on day {same}, so neither comes first",
         )
     phrases = tuple(phrase for _, phrase in events)
     if len(set(phrases)) < len(phrases):
-        raise Underivable(Code.DERIVE, "two of the events have the same phrase")
-    holding = Holding(
+        raise Underivable(VerificationCode.DERIVE, "two of the events have the same phrase")
+    holding = ExpectedValues(
         what="the order of events",
-        reader=choice_reader(phrases),
+        reader=build_choice_reader(phrases),
         keys=phrases,
         surfaces=phrases,
         least=1 if len(events) == 2 else len(events),
         fewest_atoms=1,
     )
-    return _derived([holding], [told for told, _ in events])
+    return _build_answer([holding], [told for told, _ in events])
 
 
-def did(account: Account, recipe: Recipe, asking: Asking) -> Derived:
+def derive_did(
+    account: StatementLookup, recipe: DerivationRecipe, asking: AskContext
+) -> DerivedAnswer:
     """Whether a step was ever told, and if so when."""
-    thread, step = recipe.text("thread"), recipe.text("step")
-    told = account.told(thread, step, asking.day)
-    what = f"whether there is {account.called(thread, step)}"
+    thread, step = recipe.get_text("thread"), recipe.get_text("step")
+    told = account.find_step(thread, step, asking.day)
+    what = f"whether there is {account.name_part(thread, step)}"
     if told:
-        yes = _one(what, word_reader(), "yes", "Yes")
-        return _derived([yes, _date_holding(account, thread, step, told)], [told])
+        yes = _expect_one(what, build_yes_no_reader(), "yes", "Yes")
+        return _build_answer([yes, _expect_date(account, thread, step, told)], [told])
     about = [s for s in account.table.about.get(thread, ()) if s.day <= asking.day]
     if not about:
         raise Underivable(
-            Code.UNSTATED,
-            f"the text never names {account.thread(thread).name} up to day {asking.day}, so a no "
+            VerificationCode.UNSTATED,
+            f"the text never names {account.get_thread(thread).name} up to day {asking.day}, so a no "
             "about it rests on nothing",
         )
-    return Derived(
-        holdings=(_one(what, word_reader(), "no", "No"),), needed=(), allowed=frozenset(about)
+    return DerivedAnswer(
+        holdings=(_expect_one(what, build_yes_no_reader(), "no", "No"),),
+        needed=(),
+        allowed=frozenset(about),
     )
 
 
-def _derived(holdings: list[Holding], told: list[list[Sentence]]) -> Derived:
+def _build_answer(holdings: list[ExpectedValues], told: list[list[DaySentence]]) -> DerivedAnswer:
     needed = tuple(frozenset(sentences) for sentences in told)
-    return Derived(holdings=tuple(holdings), needed=needed, allowed=frozenset().union(*needed))
+    return DerivedAnswer(
+        holdings=tuple(holdings), needed=needed, allowed=frozenset().union(*needed)
+    )
 
 
-def _date_holding(account: Account, thread: str, step: str, told: list[Sentence]) -> Holding:
-    when = account.date_of(told[0].day)
-    what = f"the date of {account.called(thread, step)}"
-    return _one(what, date_reader(), when, f"{when.day} {when:%B %Y}")
+def _expect_date(
+    account: StatementLookup, thread: str, step: str, told: list[DaySentence]
+) -> ExpectedValues:
+    when = account.get_date(told[0].day)
+    what = f"the date of {account.name_part(thread, step)}"
+    return _expect_one(what, build_date_reader(), when, f"{when.day} {when:%B %Y}")
 
 
-def _one(what: str, reader: Reader, key: Key, surface: str) -> Holding:
-    return Holding(what=what, reader=reader, keys=(key,), surfaces=(surface,))
+def _expect_one(what: str, reader: ValueReader, key: Key, surface: str) -> ExpectedValues:
+    return ExpectedValues(what=what, reader=reader, keys=(key,), surfaces=(surface,))

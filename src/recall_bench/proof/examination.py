@@ -2,34 +2,38 @@
 
 from collections.abc import Iterator
 
-from recall_bench.proof.account import Account, Underivable
-from recall_bench.proof.boundaries import asks_to_forget
+from recall_bench.proof.account import StatementLookup, Underivable
+from recall_bench.proof.boundaries import is_forget_request
 from recall_bench.proof.citation import check_evidence
-from recall_bench.proof.comparison import check_secrets, compare
-from recall_bench.proof.derive import derive
-from recall_bench.proof.derived import Asking, Derived
-from recall_bench.proof.finding import Code, Finding, Problem
-from recall_bench.proof.inquiry import Inquiry
-from recall_bench.proof.recipe import Recipe
+from recall_bench.proof.comparison import check_secrets, compare_answer
+from recall_bench.proof.derive import derive_answer
+from recall_bench.proof.derived import AskContext, DerivedAnswer
+from recall_bench.proof.finding import VerificationCode, VerificationFinding, VerificationProblem
+from recall_bench.proof.inquiry import QuestionClaims
+from recall_bench.proof.recipe import DerivationRecipe
 
-_ANSWER_IS_WRONG = frozenset({Code.REFERENCE, Code.ATOMS})
+_ANSWER_IS_WRONG = frozenset({VerificationCode.REFERENCE, VerificationCode.ATOMS})
 
 
-def examine(account: Account, inquiry: Inquiry, last_day: int) -> tuple[bool, tuple[Finding, ...]]:
+def verify_question(
+    account: StatementLookup, inquiry: QuestionClaims, last_day: int
+) -> tuple[bool, tuple[VerificationFinding, ...]]:
     """Whether the reference follows from the text, and everything wrong with the question."""
-    examination = _Examination(account, inquiry, last_day)
-    problems = dict.fromkeys(examination.problems())
+    examination = _QuestionVerification(account, inquiry, last_day)
+    problems = dict.fromkeys(examination.find_problems())
     is_rederived = examination.is_derived and not any(
         code in _ANSWER_IS_WRONG for code, _ in problems
     )
-    findings = tuple(Finding(code, inquiry.where, message) for code, message in problems)
+    findings = tuple(
+        VerificationFinding(code, inquiry.where, message) for code, message in problems
+    )
     return is_rederived, findings
 
 
-class _Examination:
+class _QuestionVerification:
     """The state of one examination."""
 
-    def __init__(self, account: Account, inquiry: Inquiry, last_day: int) -> None:
+    def __init__(self, account: StatementLookup, inquiry: QuestionClaims, last_day: int) -> None:
         self.is_derived = False
         self._account = account
         self._inquiry = inquiry
@@ -38,52 +42,56 @@ class _Examination:
         self._last = last_day if ends is None else min(ends, last_day)
         self._last_day = last_day
 
-    def problems(self) -> Iterator[Problem]:
+    def find_problems(self) -> Iterator[VerificationProblem]:
         """Everything wrong, most telling first."""
         if self._inquiry.derive is None:
-            yield Problem(Code.DERIVE, "it does not say how its answer is derived; add derive")
+            yield VerificationProblem(
+                VerificationCode.DERIVE, "it does not say how its answer is derived; add derive"
+            )
             return
         if self._first > self._last:
-            yield Problem(
-                Code.SPAN,
+            yield VerificationProblem(
+                VerificationCode.SPAN,
                 f"it is answerable from day {self._first} but only asked until day {self._last}",
             )
             return
-        yield from self._span()
-        recipe = Recipe(self._inquiry.derive)
+        yield from self._check_span()
+        recipe = DerivationRecipe(self._inquiry.derive)
         try:
             derived = self._derive(recipe, self._first)
         except Underivable as fault:
-            yield Problem(fault.code, fault.problem)
+            yield VerificationProblem(fault.code, fault.problem)
             return
         self.is_derived = True
         yield from derived.troubles
-        yield from compare(self._inquiry, derived, self._account.date_of(self._first))
+        yield from compare_answer(self._inquiry, derived, self._account.get_date(self._first))
         yield from check_evidence(self._inquiry, derived)
-        yield from self._later(recipe, derived)
-        yield from self._restated(derived)
-        yield from self._change(recipe, derived)
+        yield from self._check_later(recipe, derived)
+        yield from self._check_restatements(derived)
+        yield from self._check_change(recipe, derived)
 
-    def _derive(self, recipe: Recipe, day: int) -> Derived:
-        asking = Asking(day=day, session=self._inquiry.session, first=self._first)
-        return derive(self._account, recipe, asking)
+    def _derive(self, recipe: DerivationRecipe, day: int) -> DerivedAnswer:
+        asking = AskContext(day=day, session=self._inquiry.session, first=self._first)
+        return derive_answer(self._account, recipe, asking)
 
-    def _span(self) -> Iterator[Problem]:
+    def _check_span(self) -> Iterator[VerificationProblem]:
         inquiry = self._inquiry
         newest = max((claim.day for claim in inquiry.evidence), default=0)
         if newest > self._first:
-            yield Problem(
-                Code.SPAN,
+            yield VerificationProblem(
+                VerificationCode.SPAN,
                 f"it is answerable from day {self._first}, before its evidence of day {newest}",
             )
         if inquiry.changes_on is not None and inquiry.irrelevant_after != inquiry.changes_on - 1:
-            yield Problem(
-                Code.SPAN,
+            yield VerificationProblem(
+                VerificationCode.SPAN,
                 f"its answer changes on day {inquiry.changes_on}, so it is irrelevant after day "
                 f"{inquiry.changes_on - 1} and not {inquiry.irrelevant_after}",
             )
 
-    def _later(self, recipe: Recipe, derived: Derived) -> Iterator[Problem]:
+    def _check_later(
+        self, recipe: DerivationRecipe, derived: DerivedAnswer
+    ) -> Iterator[VerificationProblem]:
         """The answer on the days that could change it, up to the last day it is asked."""
         table = self._account.table
         told = {s.day for about in derived.slots for s in table.stated.get(about, ())}
@@ -92,15 +100,17 @@ class _Examination:
                 later = self._derive(recipe, day)
             except Underivable as fault:
                 self.is_derived = False
-                yield Problem(fault.code, f"by day {day} {fault.problem}")
+                yield VerificationProblem(fault.code, f"by day {day} {fault.problem}")
                 return
             if later.answer != derived.answer:
                 self.is_derived = False
-                yield Problem(Code.SECOND_ANSWER, _changed(derived, later, day))
+                yield VerificationProblem(
+                    VerificationCode.SECOND_ANSWER, _describe_change(derived, later, day)
+                )
                 return
-            yield from check_secrets(self._inquiry, later, self._account.date_of(day))
+            yield from check_secrets(self._inquiry, later, self._account.get_date(day))
 
-    def _restated(self, derived: Derived) -> Iterator[Problem]:
+    def _check_restatements(self, derived: DerivedAnswer) -> Iterator[VerificationProblem]:
         if self._inquiry.category != "recency-bias-resistance":
             return
         table = self._account.table
@@ -109,13 +119,15 @@ class _Examination:
         for about in derived.slots:
             for statement in table.stated.get(about, ()):
                 if statement.sentence not in cited and since <= statement.day <= self._last:
-                    yield Problem(
-                        Code.RESTATED,
+                    yield VerificationProblem(
+                        VerificationCode.RESTATED,
                         f"a fact asked after a long silence is told again; "
                         f"{statement.sentence.place}",
                     )
 
-    def _change(self, recipe: Recipe, derived: Derived) -> Iterator[Problem]:
+    def _check_change(
+        self, recipe: DerivationRecipe, derived: DerivedAnswer
+    ) -> Iterator[VerificationProblem]:
         """The day the answer changes is the day it changes."""
         day = self._inquiry.changes_on
         if day is None or day > self._last_day:
@@ -125,9 +137,11 @@ class _Examination:
         except Underivable:
             return
         if later.answer == derived.answer and not self._is_withdrawn(derived, day):
-            yield Problem(Code.SPAN, f"its answer is said to change on day {day} but does not")
+            yield VerificationProblem(
+                VerificationCode.SPAN, f"its answer is said to change on day {day} but does not"
+            )
 
-    def _is_withdrawn(self, derived: Derived, day: int) -> bool:
+    def _is_withdrawn(self, derived: DerivedAnswer, day: int) -> bool:
         """Whether the value stays and the right to hear it may go that day."""
         told = [
             sentence
@@ -136,14 +150,14 @@ class _Examination:
             if sentence.day == day
         ]
         is_boundary = self._inquiry.category == "information-boundary"
-        return any(is_boundary or asks_to_forget(sentence) for sentence in told)
+        return any(is_boundary or is_forget_request(sentence) for sentence in told)
 
 
-def _changed(derived: Derived, later: Derived, day: int) -> str:
+def _describe_change(derived: DerivedAnswer, later: DerivedAnswer, day: int) -> str:
     for old, new in zip(derived.holdings, later.holdings, strict=False):
         if old.keys != new.keys:
             return (
-                f"the answer changes while it may still be asked: {new.what} is {new.spelled()} "
-                f"by day {day} and was {old.spelled()}"
+                f"the answer changes while it may still be asked: {new.what} is {new.format_values()} "
+                f"by day {day} and was {old.format_values()}"
             )
     return f"the answer is another one by day {day}, while it may still be asked"

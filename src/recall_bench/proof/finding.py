@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 
-class Code(StrEnum):
+class VerificationCode(StrEnum):
     """What kind of thing is wrong; every message says the rest."""
 
     DAY = "day"
@@ -56,18 +56,18 @@ class Code(StrEnum):
     """A value is called forgotten, and nobody asked for that or it is told again."""
 
 
-class Problem(NamedTuple):
+class VerificationProblem(NamedTuple):
     """What is wrong with the question at hand."""
 
-    code: Code
+    code: VerificationCode
     message: str
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class VerificationFinding:
     """One thing that is wrong."""
 
-    code: Code
+    code: VerificationCode
     where: str
     """The question or the file it was noticed at."""
     message: str
@@ -78,15 +78,15 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class VerificationReport:
     """What became of every question, and everything found wrong."""
 
     questions: int
     rederived: int
     """How many references follow from the text alone on every day they may be asked."""
-    findings: tuple[Finding, ...]
+    findings: tuple[VerificationFinding, ...]
 
     @property
-    def is_proved(self) -> bool:
+    def is_verified(self) -> bool:
         """Whether every reference was re-derived and nothing is wrong."""
         return self.rederived == self.questions and not self.findings

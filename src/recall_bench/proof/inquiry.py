@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import cast
 
 from recall_bench.core.question import PRINCIPAL
-from recall_bench.datasets.fields import Fields, mappings, raise_noted, shown
+from recall_bench.datasets.fields import Fields, describe_value, raise_problems, read_mappings
 from recall_bench.errors import BenchError, Malformed
 from recall_bench.yaml12 import Document
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class EvidenceClaim:
     """One piece of evidence as the question cites it."""
 
     day: int
@@ -24,7 +24,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inquiry:
+class QuestionClaims:
     """A question and everything claimed about it."""
 
     id: str
@@ -41,7 +41,7 @@ class Inquiry:
     atoms: tuple[str, ...]
     stale: tuple[str, ...]
     distractors: tuple[str, ...]
-    evidence: tuple[Claim, ...]
+    evidence: tuple[EvidenceClaim, ...]
     canaries: tuple[str, ...]
     withheld: tuple[str, ...]
     """The values a refusal keeps back, where the question lists them."""
@@ -53,61 +53,65 @@ class Inquiry:
         return f"question {self.id}"
 
 
-def read_inquiries(document: Document) -> tuple[Inquiry, ...]:
+def read_claims(document: Document) -> tuple[QuestionClaims, ...]:
     """Every question in file order; DataError if one departs from its shape."""
     content = document.content
     if not isinstance(content, list) or not content:
-        raise Malformed(document.name, f"holds {shown(content)}; write a list of questions")
+        raise Malformed(
+            document.name, f"holds {describe_value(content)}; write a list of questions"
+        )
     problems: list[BenchError] = []
-    found = tuple(_inquiries(document, content, problems))
-    raise_noted(problems)
+    found = tuple(_read_all(document, content, problems))
+    raise_problems(problems)
     return found
 
 
-def _inquiries(
+def _read_all(
     document: Document, content: list[object], problems: list[BenchError]
-) -> Iterator[Inquiry]:
+) -> Iterator[QuestionClaims]:
     seen: set[str] = set()
-    for fields in mappings(document, (), "question", content, problems):
+    for fields in read_mappings(document, (), "question", content, problems):
         raw = cast("dict[object, object]", content[cast("int", fields.path[0])])
-        inquiry = _inquiry(fields, raw.get("derive"))
+        inquiry = _read_question(fields, raw.get("derive"))
         if inquiry.id in seen:
             fields.note(f"two questions have the id {inquiry.id}; rename one", "id")
         seen.add(inquiry.id)
         yield inquiry
 
 
-def _inquiry(fields: Fields, derive: object) -> Inquiry:
+def _read_question(fields: Fields, derive: object) -> QuestionClaims:
     if derive is not None and not isinstance(derive, dict):
-        fields.note(f"derive of {fields.subject} is {shown(derive)}; write a mapping", "derive")
-    relevant = fields.wholes("relevant_days")
-    asked_from = fields.whole_or_none("answerable_from")
-    return Inquiry(
-        id=fields.text("id"),
-        question=fields.text("question"),
-        answer=fields.text("answer"),
-        category=fields.text("category"),
+        fields.note(
+            f"derive of {fields.subject} is {describe_value(derive)}; write a mapping", "derive"
+        )
+    relevant = fields.read_ints("relevant_days")
+    asked_from = fields.read_optional_int("answerable_from")
+    return QuestionClaims(
+        id=fields.read_text("id"),
+        question=fields.read_text("question"),
+        answer=fields.read_text("answer"),
+        category=fields.read_text("category"),
         relevant_days=relevant,
-        session=fields.text_or_none("query_session") or PRINCIPAL,
-        disclosure=fields.text_or_none("expected_disclosure"),
-        irrelevant_after=fields.whole_or_none("irrelevant_after"),
+        session=fields.read_optional_text("query_session") or PRINCIPAL,
+        disclosure=fields.read_optional_text("expected_disclosure"),
+        irrelevant_after=fields.read_optional_int("irrelevant_after"),
         answerable_from=max(relevant, default=1) if asked_from is None else asked_from,
-        changes_on=fields.whole_or_none("changes_on"),
-        aliases=fields.texts("aliases"),
-        atoms=fields.texts("atoms"),
-        stale=fields.texts("stale"),
-        distractors=fields.texts("distractors"),
-        evidence=tuple(_claim(part) for part in fields.parts("evidence", "evidence")),
-        canaries=fields.texts("canaries"),
-        withheld=fields.texts("withheld"),
+        changes_on=fields.read_optional_int("changes_on"),
+        aliases=fields.read_texts("aliases"),
+        atoms=fields.read_texts("atoms"),
+        stale=fields.read_texts("stale"),
+        distractors=fields.read_texts("distractors"),
+        evidence=tuple(_read_evidence(part) for part in fields.read_parts("evidence", "evidence")),
+        canaries=fields.read_texts("canaries"),
+        withheld=fields.read_texts("withheld"),
         derive=derive if isinstance(derive, dict) else None,
     )
 
 
-def _claim(fields: Fields) -> Claim:
-    return Claim(
-        day=fields.whole("day"),
-        session=fields.text("session"),
-        start=fields.whole("start"),
-        end=fields.whole("end"),
+def _read_evidence(fields: Fields) -> EvidenceClaim:
+    return EvidenceClaim(
+        day=fields.read_int("day"),
+        session=fields.read_text("session"),
+        start=fields.read_int("start"),
+        end=fields.read_int("end"),
     )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from recall_bench.proof.values import Reader, Value
+from recall_bench.proof.values import FoundValue, ValueReader
 
 _WORD = re.compile(r"\w+")
 
@@ -26,48 +26,48 @@ class NameIndex:
         # A thousand names that begin alike have few lengths: each is one look-up.
         self._widths = {word: sorted(sizes, reverse=True) for word, sizes in widths.items()}
 
-    def find(self, text: str, today: date | None = None) -> list[Value]:  # noqa: ARG002
+    def find(self, text: str, today: date | None = None) -> list[FoundValue]:  # noqa: ARG002
         """Every name in the text; the key is what it names."""
         return self.find_between(text, 0, len(text))
 
-    def find_between(self, text: str, start: int, end: int) -> list[Value]:
+    def find_between(self, text: str, start: int, end: int) -> list[FoundValue]:
         """Every name between two offsets."""
-        found: list[Value] = []
+        found: list[FoundValue] = []
         widths = self._widths
         reached = start
         for word in _WORD.finditer(text, start, end):
             sizes = widths.get(word[0])
             if sizes and word.start() >= reached:
-                value = self._at(text, word.start(), sizes)
+                value = self._find_at(text, word.start(), sizes)
                 if value is not None and reached <= value.start and value.end <= end:
                     found.append(value)
                     reached = value.end
         return found
 
-    def _at(self, text: str, place: int, sizes: list[tuple[int, int]]) -> Value | None:
+    def _find_at(self, text: str, place: int, sizes: list[tuple[int, int]]) -> FoundValue | None:
         for length, lead in sizes:
             start = place - lead
             thread = self._named.get(text[start : start + length]) if start >= 0 else None
-            if thread is not None and _stands_alone(text, start, start + length):
-                return Value(thread, text[start : start + length], start, start + length)
+            if thread is not None and _is_alone(text, start, start + length):
+                return FoundValue(thread, text[start : start + length], start, start + length)
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class Unnamed:
+class UnnamedValueReader:
     """Finds the values of another reader that are no part of a thread's name."""
 
-    reader: Reader
+    reader: ValueReader
     names: NameIndex
 
-    def find(self, text: str, today: date) -> list[Value]:
+    def find(self, text: str, today: date) -> list[FoundValue]:
         """Every such value in the text."""
         found = self.reader.find(text, today)
         taken = [(name.start, name.end) for name in self.names.find(text)] if found else []
         return [value for value in found if not value.is_within(taken)]
 
 
-def _stands_alone(text: str, start: int, end: int) -> bool:
+def _is_alone(text: str, start: int, end: int) -> bool:
     return not (_is_inner(text, start - 1, start) or _is_inner(text, end - 1, end))
 
 

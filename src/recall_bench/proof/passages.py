@@ -43,7 +43,7 @@ _STARTERS = frozenset(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sentence:
+class DaySentence:
     """One sentence of a day file; two are the same only if they are the same place."""
 
     day: int
@@ -66,7 +66,7 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TextBlock:
     """A heading and the text under it."""
 
     session: str
@@ -77,35 +77,35 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class ParsedDay:
     """One day file, divided."""
 
     day: int
     text: str
     """The file as read, line ends turned to blanks."""
     raw: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[TextBlock, ...]
 
 
-def divide(day: int, raw: str) -> Day:
+def parse_day(day: int, raw: str) -> ParsedDay:
     """The blocks of a day file; text above every session heading is the principal's."""
     front = _FRONT_MATTER.match(raw)
-    blocks: list[Block] = []
+    blocks: list[TextBlock] = []
     session = PRINCIPAL
     heading = (0, 0)
     start = front.end() if front else 0
     for found in _HEADING.finditer(raw, start):
-        blocks.append(Block(session, heading, start, found.start()))
+        blocks.append(TextBlock(session, heading, start, found.start()))
         start = found.end()
         named = _SESSION.fullmatch(found[2]) if found[1] == "#" else None
         heading = (start, start) if named else found.span(2)
         session = named[1] if named else session
-    blocks.append(Block(session, heading, start, len(raw)))
+    blocks.append(TextBlock(session, heading, start, len(raw)))
     kept = [b for b in blocks if b.heading[0] < b.heading[1] or raw[b.start : b.end].strip()]
-    return Day(day, raw.replace("\n", " ").replace("\r", " "), raw, tuple(kept))
+    return ParsedDay(day, raw.replace("\n", " ").replace("\r", " "), raw, tuple(kept))
 
 
-class Splitter:
+class SentenceSplitter:
     """Finds where sentences end; no point inside one of the known names ends any."""
 
     def __init__(self, names: Collection[str] = ()) -> None:
@@ -115,25 +115,25 @@ class Splitter:
             for point in re.finditer(r"[.!?…](?=\s)", name)
         ]
 
-    def sentences(self, day: Day, block: Block) -> Iterator[Sentence]:
+    def iterate_sentences(self, day: ParsedDay, block: TextBlock) -> Iterator[DaySentence]:
         """The heading, then every sentence of the block, in order."""
         if block.heading[0] < block.heading[1]:
-            yield _sentence(day, block, block.heading, None)
-        for mark, start, end in _units(day.raw, block.start, block.end):
+            yield _build_sentence(day, block, block.heading, None)
+        for mark, start, end in _split_units(day.raw, block.start, block.end):
             line = (mark, start, end) if mark < start else None
             for span in self.split(day.text, start, end):
-                yield _sentence(day, block, span, line)
+                yield _build_sentence(day, block, span, line)
 
     def split(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         """The spans of the sentences between two offsets, blanks at their ends left out."""
         for stop in _STOP.finditer(text, start, end):
-            if stop.end() > start and self._ends(text, start, stop):
-                yield _trimmed(text, start, stop.end())
+            if stop.end() > start and self._is_end(text, start, stop):
+                yield _trim_span(text, start, stop.end())
                 start = stop.end()
         if text[start:end].strip():
-            yield _trimmed(text, start, end)
+            yield _trim_span(text, start, end)
 
-    def _ends(self, text: str, start: int, stop: re.Match[str]) -> bool:
+    def _is_end(self, text: str, start: int, stop: re.Match[str]) -> bool:
         follows = stop[1]
         if not (follows.isupper() or follows.isdigit() or follows in _STARTS_WITH):
             return False
@@ -145,10 +145,10 @@ class Splitter:
         before = text[start:point].split()
         word = before[-1].lstrip("\"'“‘([*_`") if before else ""
         following = _NEXT_WORD.match(text, stop.end())
-        return _ends_after(word, before[-2] if len(before) > 1 else "", following)
+        return _is_sentence_end(word, before[-2] if len(before) > 1 else "", following)
 
 
-def _ends_after(word: str, previous: str, following: re.Match[str] | None) -> bool:
+def _is_sentence_end(word: str, previous: str, following: re.Match[str] | None) -> bool:
     """Whether a point after this word ends a sentence, the next word having a capital."""
     after = following[1] if following else ""
     if word in _NEVER_ENDS:
@@ -164,26 +164,26 @@ def _ends_after(word: str, previous: str, following: re.Match[str] | None) -> bo
     return True
 
 
-def _sentence(
-    day: Day, block: Block, span: tuple[int, int], line: tuple[int, int, int] | None
-) -> Sentence:
+def _build_sentence(
+    day: ParsedDay, block: TextBlock, span: tuple[int, int], line: tuple[int, int, int] | None
+) -> DaySentence:
     start, end = span
-    return Sentence(day.day, block.session, start, end, day.text[start:end], line)
+    return DaySentence(day.day, block.session, start, end, day.text[start:end], line)
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
     words = text[start:end]
     return start + len(words) - len(words.lstrip()), end - len(words) + len(words.rstrip())
 
 
-def _units(raw: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+def _split_units(raw: str, start: int, end: int) -> Iterator[tuple[int, int, int]]:
     """Paragraphs, entries and quoted lines: where the mark, the words begin, and the end."""
     opened: tuple[int, int, int] | None = None
     while start < end:
         newline = raw.find("\n", start, end)
         stop = end if newline < 0 else newline
         line = raw[start:stop]
-        first, last = _trimmed(raw, start, stop)
+        first, last = _trim_span(raw, start, stop)
         mark = _ENTRY.match(raw, start, stop)
         goes_on = opened and (opened[0] == opened[1] or line[:1].isspace())
         if opened and line.strip() and goes_on and not mark:

@@ -4,24 +4,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
 
-from recall_bench.core.history import story_day
-from recall_bench.proof.grammar import Grammar, ProcessGrammar, Reading
-from recall_bench.proof.lexicon import Lexicon
+from recall_bench.core.history import compute_story_date
+from recall_bench.proof.grammar import CueReading, ProcessGrammar, WorldGrammar
+from recall_bench.proof.lexicon import WorldLexicon
 from recall_bench.proof.names import NameIndex
-from recall_bench.proof.passages import Block, Day, Sentence, Splitter
-from recall_bench.proof.values import Value, folded
+from recall_bench.proof.passages import DaySentence, ParsedDay, SentenceSplitter, TextBlock
+from recall_bench.proof.values import FoundValue, fold_text
 
 About = tuple[str, str]
 """A thread, and one of its slots or steps."""
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class SlotStatement:
     """One sentence giving a slot of a thread a value."""
 
-    value: Value
+    value: FoundValue
     """With its place in the sentence."""
-    sentence: Sentence
+    sentence: DaySentence
     is_stale: bool = False
     """Named as a former value."""
 
@@ -37,10 +37,10 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class ReadingDoubt:
     """A sentence that may say something and cannot be understood."""
 
-    sentence: Sentence
+    sentence: DaySentence
     problem: str
 
     def __str__(self) -> str:
@@ -48,15 +48,15 @@ class Doubt:
 
 
 @dataclass(slots=True)
-class Table:
+class StatementTable:
     """Everything read, in the order of the text."""
 
-    stated: dict[About, list[Statement]] = field(default_factory=dict)
-    steps: dict[About, list[Sentence]] = field(default_factory=dict)
-    doubts: dict[About, list[Doubt]] = field(default_factory=dict)
-    unread: dict[About, list[Sentence]] = field(default_factory=dict)
+    stated: dict[About, list[SlotStatement]] = field(default_factory=dict)
+    steps: dict[About, list[DaySentence]] = field(default_factory=dict)
+    doubts: dict[About, list[ReadingDoubt]] = field(default_factory=dict)
+    unread: dict[About, list[DaySentence]] = field(default_factory=dict)
     """Sentences with a cue of the slot and no value: where to look if a value is missing."""
-    about: dict[str, list[Sentence]] = field(default_factory=dict)
+    about: dict[str, list[DaySentence]] = field(default_factory=dict)
     """Every sentence about a thread, headings included."""
     blocks: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
     """Day and place of every block that names a thread."""
@@ -64,62 +64,70 @@ class Table:
     """Day and place of every value that some statement accounts for."""
 
 
-def read_table(days: Iterable[Day], lexicon: Lexicon, grammar: Grammar, names: NameIndex) -> Table:
+def read_table(
+    days: Iterable[ParsedDay], lexicon: WorldLexicon, grammar: WorldGrammar, names: NameIndex
+) -> StatementTable:
     """Read every day once."""
-    reading = _Pass(lexicon, grammar, names)
+    reading = _TextPass(lexicon, grammar, names)
     for day in days:
         reading.read(day)
     return reading.table
 
 
-class _Pass:
+class _TextPass:
     """One pass over the text."""
 
-    def __init__(self, lexicon: Lexicon, grammar: Grammar, names: NameIndex) -> None:
-        self.table = Table()
+    def __init__(self, lexicon: WorldLexicon, grammar: WorldGrammar, names: NameIndex) -> None:
+        self.table = StatementTable()
         self._lexicon = lexicon
         self._names = names
-        self._splitter = Splitter(tuple(lexicon.phrases()))
-        self._grammar = {key: grammar.of(thread.process) for key, thread in lexicon.threads.items()}
+        self._splitter = SentenceSplitter(tuple(lexicon.list_phrases()))
+        self._grammar = {
+            key: grammar.get_process(thread.process) for key, thread in lexicon.threads.items()
+        }
 
-    def read(self, day: Day) -> None:
+    def read(self, day: ParsedDay) -> None:
         """Take in one day."""
-        today = story_day(self._lexicon.epoch, day.day).date()
+        today = compute_story_date(self._lexicon.epoch, day.day).date()
         for block in day.blocks:
             first = min(block.heading[0], block.start)
             names = self._names.find_between(day.text, first, block.end)
             if names:
                 self._read_block(day, block, names, today)
 
-    def _read_block(self, day: Day, block: Block, names: list[Value], today: date) -> None:
-        scope = _Scope()
+    def _read_block(
+        self, day: ParsedDay, block: TextBlock, names: list[FoundValue], today: date
+    ) -> None:
+        scope = _ThreadScope()
         for name in names:
             self.table.blocks.setdefault(str(name.key), set()).add((day.day, block.start))
-        for sentence in self._splitter.sentences(day, block):
+        for sentence in self._splitter.iterate_sentences(day, block):
             within = [n for n in names if sentence.start <= n.start and n.end <= sentence.end]
-            threads, is_sure = scope.attribute(sentence, within)
+            threads, is_sure = scope.find_threads(sentence, within)
             if threads:
-                told = _Told(sentence, today, within, is_sure=is_sure)
+                told = _SentenceReading(sentence, today, within, is_sure=is_sure)
                 self._read_sentence(told, threads)
 
-    def _read_sentence(self, told: "_Told", threads: list[str]) -> None:
+    def _read_sentence(self, told: "_SentenceReading", threads: list[str]) -> None:
         if told.is_sure:
             for thread in threads:
                 self.table.about.setdefault(thread, []).append(told.sentence)
-        readings = {thread: told.readings(self._grammar[thread]) for thread in threads}
+        readings = {thread: told.read_process(self._grammar[thread]) for thread in threads}
         for thread, (slots, steps) in readings.items():
             for slot, reading in slots.items():
                 same = [t for t, (read, _) in readings.items() if reading in read.values()]
-                self._note_slot((thread, slot), told, reading, self._rivals(same))
+                self._note_slot((thread, slot), told, reading, self._name_rivals(same))
             for step in steps:
                 same = [t for t in readings if self._grammar[t] is self._grammar[thread]]
-                self._note_step((thread, step), told, self._rivals(same))
+                self._note_step((thread, step), told, self._name_rivals(same))
 
-    def _rivals(self, threads: list[str]) -> list[str]:
+    def _name_rivals(self, threads: list[str]) -> list[str]:
         """The names of threads of which the sentence says the same thing, if they are several."""
         return [self._lexicon.threads[t].name for t in threads] if len(threads) > 1 else []
 
-    def _note_slot(self, about: About, told: "_Told", reading: Reading, rivals: list[str]) -> None:
+    def _note_slot(
+        self, about: About, told: "_SentenceReading", reading: CueReading, rivals: list[str]
+    ) -> None:
         table = self.table
         if reading.rivals:
             surfaces = " and ".join(f"“{value.surface}”" for value in reading.rivals)
@@ -127,28 +135,28 @@ class _Pass:
                 f"a sentence with a cue of {about[1]} holds {surfaces}, so it states neither; "
                 "leave one out or use a cue with _"
             )
-            table.doubts.setdefault(about, []).append(Doubt(told.sentence, problem))
+            table.doubts.setdefault(about, []).append(ReadingDoubt(told.sentence, problem))
             return
         values = [(value, True) for value in reading.stale]
         values += [(reading.stated, False)] if reading.stated else []
         if not values:
             table.unread.setdefault(about, []).append(told.sentence)
-        elif unclear := told.whose(about, rivals):
-            table.doubts.setdefault(about, []).append(Doubt(told.sentence, unclear))
+        elif unclear := told.explain_doubt(about, rivals):
+            table.doubts.setdefault(about, []).append(ReadingDoubt(told.sentence, unclear))
         else:
             for value, stale in sorted(values, key=lambda pair: pair[0].start):
-                statement = Statement(value, told.sentence, is_stale=stale)
+                statement = SlotStatement(value, told.sentence, is_stale=stale)
                 table.stated.setdefault(about, []).append(statement)
                 table.explained.add((told.sentence.day, told.sentence.start + value.start))
 
-    def _note_step(self, about: About, told: "_Told", rivals: list[str]) -> None:
-        if problem := told.whose(about, rivals):
-            self.table.doubts.setdefault(about, []).append(Doubt(told.sentence, problem))
+    def _note_step(self, about: About, told: "_SentenceReading", rivals: list[str]) -> None:
+        if problem := told.explain_doubt(about, rivals):
+            self.table.doubts.setdefault(about, []).append(ReadingDoubt(told.sentence, problem))
         else:
             self.table.steps.setdefault(about, []).append(told.sentence)
 
 
-class _Scope:
+class _ThreadScope:
     """The threads named so far in a block, and in the entry or quoted line at hand."""
 
     def __init__(self) -> None:
@@ -156,7 +164,9 @@ class _Scope:
         self._in_line: dict[str, None] = {}
         self._line: tuple[int, int, int] | None = None
 
-    def attribute(self, sentence: Sentence, names: list[Value]) -> tuple[list[str], bool]:
+    def find_threads(
+        self, sentence: DaySentence, names: list[FoundValue]
+    ) -> tuple[list[str], bool]:
         """The threads a sentence may be about, and whether it is about each of them for sure."""
         if sentence.line != self._line:
             self._line, self._in_line = sentence.line, {}
@@ -170,19 +180,19 @@ class _Scope:
         return so_far, len(so_far) == 1
 
 
-class _Told:
+class _SentenceReading:
     """One sentence in the course of being read."""
 
     def __init__(
-        self, sentence: Sentence, today: date, names: list[Value], *, is_sure: bool
+        self, sentence: DaySentence, today: date, names: list[FoundValue], *, is_sure: bool
     ) -> None:
         self.sentence = sentence
         self.is_sure = is_sure
-        self._small = folded(sentence.text)
+        self._small = fold_text(sentence.text)
         self._today = today
         self._names = [(n.start - sentence.start, n.end - sentence.start) for n in names]
 
-    def readings(self, grammar: ProcessGrammar) -> tuple[dict[str, Reading], list[str]]:
+    def read_process(self, grammar: ProcessGrammar) -> tuple[dict[str, CueReading], list[str]]:
         """What it says about each slot, and the steps it tells of."""
         text, small = self.sentence.text, self._small
         slots = {
@@ -192,7 +202,7 @@ class _Told:
         }
         return slots, [step.name for step in grammar.steps.values() if step.is_told(text, small)]
 
-    def whose(self, about: About, rivals: list[str]) -> str | None:
+    def explain_doubt(self, about: About, rivals: list[str]) -> str | None:
         """Why nobody can tell which thread is meant; None if that is clear."""
         if not self.is_sure:
             return (

@@ -25,7 +25,7 @@ Key = Amount | date | str
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class FoundValue:
     """One value where it stands in a text."""
 
     key: Key
@@ -38,15 +38,15 @@ class Value:
         return any(start <= self.start and self.end <= end for start, end in spans)
 
 
-class Reader(Protocol):
+class ValueReader(Protocol):
     """Whatever finds values of one kind."""
 
-    def find(self, text: str, today: date) -> list[Value]:
+    def find(self, text: str, today: date) -> list[FoundValue]:
         """Every value in the text; a date without a year is the one nearest to today."""
         ...
 
 
-Made = Callable[[re.Match[str], date], Key | None]
+KeyBuilder = Callable[[re.Match[str], date], Key | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +54,17 @@ class PatternReader:
     """Finds values by a pattern; a match that makes no key only keeps others from its place."""
 
     pattern: re.Pattern[str]
-    make: Made
+    make: KeyBuilder
     is_telling: bool = False
     """Whether such a value gives itself away without the words that name it."""
 
-    def find(self, text: str, today: date) -> list[Value]:
+    def find(self, text: str, today: date) -> list[FoundValue]:
         """Every value in the text, from left to right."""
         found = []
         for match in self.pattern.finditer(text):
             key = self.make(match, today)
             if key is not None:
-                found.append(Value(key, match[0], match.start(), match.end()))
+                found.append(FoundValue(key, match[0], match.start(), match.end()))
         return found
 
 
@@ -109,7 +109,7 @@ _ELSEWHERE = rf"{_MONEY}|{_PERCENT}|{_TIME}|{_DATE}|{_MONTH_AND_YEAR}"
 """What holds digits and is neither a bare number nor a code."""
 
 
-def number_reader(unit: str | None = None) -> PatternReader:
+def build_number_reader(unit: str | None = None) -> PatternReader:
     """Numbers with the unit; without one, numbers that are no part of anything else."""
     if unit:
         edge = r"(?![\w/])" if unit[-1].isalnum() else ""
@@ -118,122 +118,126 @@ def number_reader(unit: str | None = None) -> PatternReader:
         pattern = rf"{_ELSEWHERE}|(?P<number>{_NUMBER})(?![\w%:/]|[.,]\d|-\w)"
 
     def make(match: re.Match[str], _today: date) -> Key | None:
-        return Amount(unit or "", _decimal(match["number"])) if match["number"] else None
+        return Amount(unit or "", _parse_decimal(match["number"])) if match["number"] else None
 
     return PatternReader(re.compile(pattern), make, is_telling=bool(unit))
 
 
-def money_reader() -> PatternReader:
+def build_money_reader() -> PatternReader:
     """Sums of money, by currency and amount."""
-    return PatternReader(re.compile(_MONEY), _money, is_telling=True)
+    return PatternReader(re.compile(_MONEY), _parse_money, is_telling=True)
 
 
-def percent_reader() -> PatternReader:
+def build_percent_reader() -> PatternReader:
     """Percentages."""
     return PatternReader(
-        re.compile(_PERCENT), lambda m, _: Amount("%", _decimal(m["share"])), is_telling=True
+        re.compile(_PERCENT), lambda m, _: Amount("%", _parse_decimal(m["share"])), is_telling=True
     )
 
 
-def time_reader() -> PatternReader:
+def build_time_reader() -> PatternReader:
     """Times of day, on the clock of 24 hours or of twelve."""
-    return PatternReader(re.compile(_TIME), lambda m, _: _clock(m))
+    return PatternReader(re.compile(_TIME), lambda m, _: _parse_time(m))
 
 
-def _clock(match: re.Match[str]) -> str:
+def _parse_time(match: re.Match[str]) -> str:
     hour = int(match["hour"])
     if match["half"]:
         hour = hour % 12 + (12 if match["half"] == "pm" else 0)
     return f"{hour:02}:{match['minute']}"
 
 
-def date_reader() -> PatternReader:
+def build_date_reader() -> PatternReader:
     """Calendar dates with a day and a month, in any of the three orders."""
-    return PatternReader(re.compile(_DATE), _date)
+    return PatternReader(re.compile(_DATE), _parse_date)
 
 
-def person_reader(people: Mapping[str, Sequence[str]]) -> PatternReader:
+def build_person_reader(people: Mapping[str, Sequence[str]]) -> PatternReader:
     """People by any of their names; the key is the full one."""
-    full = {folded(name): person for person, names in people.items() for name in names}
-    pattern = _any_of([name for names in people.values() for name in names])
-    return PatternReader(re.compile(pattern), lambda m, _: full[folded(m[0])])
+    full = {fold_text(name): person for person, names in people.items() for name in names}
+    pattern = _match_any([name for names in people.values() for name in names])
+    return PatternReader(re.compile(pattern), lambda m, _: full[fold_text(m[0])])
 
 
-def choice_reader(options: Sequence[str]) -> PatternReader:
+def build_choice_reader(options: Sequence[str]) -> PatternReader:
     """Phrases of a closed list, the longest that fits; case does not count."""
-    whole = {folded(option): option for option in options}
-    pattern = re.compile(_any_of(options), re.IGNORECASE)
-    return PatternReader(pattern, lambda m, _: whole.get(folded(m[0])))
+    whole = {fold_text(option): option for option in options}
+    pattern = re.compile(_match_any(options), re.IGNORECASE)
+    return PatternReader(pattern, lambda m, _: whole.get(fold_text(m[0])))
 
 
-def code_reader(shape: str | None = None) -> PatternReader:
+def build_code_reader(shape: str | None = None) -> PatternReader:
     """Codes of the shape; without one, words that hold a digit and are nothing else."""
     if shape is None:
         word = r"(?<![\w-])(?P<code>\w+(?:[./-]\w+)*)"
-        return PatternReader(re.compile(f"{_ELSEWHERE}|{word}"), _code)
+        return PatternReader(re.compile(f"{_ELSEWHERE}|{word}"), _parse_code)
     spelled = "".join({"#": r"\d", "?": "[A-Z]"}.get(sign, re.escape(sign)) for sign in shape)
     pattern = re.compile(rf"(?<![\w-]){spelled}(?!\w|-\w)")
     return PatternReader(pattern, lambda m, _: m[0], is_telling=True)
 
 
-def word_reader() -> PatternReader:
+def build_yes_no_reader() -> PatternReader:
     """The yes or no a text opens with."""
     return PatternReader(re.compile(r"\A\W*(yes|no)\b", re.IGNORECASE), lambda m, _: m[1].lower())
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """The text as it is compared: case, width of blanks and curl of apostrophes do not count."""
     return " ".join(text.replace("’", "'").casefold().split())
 
 
-def words_pattern(phrase: str) -> str:
+def build_words_pattern(phrase: str) -> str:
     """A pattern for the words of a phrase, whatever the blanks between them."""
     return r"\s+".join(re.escape(word).replace("'", "['’]") for word in phrase.split())
 
 
-def edged(pattern: str) -> str:
+def match_whole_words(pattern: str) -> str:
     """The pattern where it begins and ends with whole words."""
     return rf"(?<!\w)(?:{pattern})(?!\w)"
 
 
-def _any_of(phrases: Iterable[str]) -> str:
+def _match_any(phrases: Iterable[str]) -> str:
     ordered = sorted(set(phrases), key=lambda phrase: (-len(phrase), phrase))
-    return edged("|".join(words_pattern(phrase) for phrase in ordered)) if ordered else r"(?!)"
+    return (
+        match_whole_words("|".join(build_words_pattern(phrase) for phrase in ordered))
+        if ordered
+        else r"(?!)"
+    )
 
 
-def _decimal(digits: str) -> Decimal:
+def _parse_decimal(digits: str) -> Decimal:
     return Decimal(digits.replace(",", "").replace("−", "-"))
 
 
-def _money(match: re.Match[str], _today: date) -> Key:
-    scale = _SCALES[(match["short"] or match["long"]).lower()] if _has_scale(match) else 0
-    return Amount(match["currency"], _decimal(match["sum"]).scaleb(scale))
+def _parse_money(match: re.Match[str], _today: date) -> Key:
+    scale = _SCALES[(match["short"] or match["long"]).lower()] if _is_scale_given(match) else 0
+    return Amount(match["currency"], _parse_decimal(match["sum"]).scaleb(scale))
 
 
-def _has_scale(match: re.Match[str]) -> bool:
+def _is_scale_given(match: re.Match[str]) -> bool:
     return bool(match["short"] or match["long"])
 
 
-def _code(match: re.Match[str], _today: date) -> Key | None:
+def _parse_code(match: re.Match[str], _today: date) -> Key | None:
     word = match["code"]
     is_code = word and any(sign.isdigit() for sign in word) and not _ORDINAL.fullmatch(word)
     return word if is_code else None
 
 
-def _date(match: re.Match[str], today: date) -> Key | None:
+def _parse_date(match: re.Match[str], today: date) -> Key | None:
     if match["iso"]:
-        return _calendar_date(*map(int, match["iso"].split("-")))
+        return _make_date(*map(int, match["iso"].split("-")))
     name = match["m1"] or match["m2"]
     month = next(i for i, full in enumerate(_MONTHS, start=1) if full.startswith(name[:3]))
     day = int(match["d1"] or match["d2"])
     year = match["y1"] or match["y2"]
     if year:
-        return _calendar_date(int(year), month, day)
-    near = (_calendar_date(today.year + step, month, day) for step in (0, -1, 1))
+        return _make_date(int(year), month, day)
+    near = (_make_date(today.year + step, month, day) for step in (0, -1, 1))
     return min((d for d in near if d), key=lambda d: abs(d - today), default=None)
 
 
-def _calendar_date(year: int, month: int, day: int) -> date | None:
+def _make_date(year: int, month: int, day: int) -> date | None:
     try:
         return date(year, month, day)
     except ValueError:

@@ -14,12 +14,12 @@ option is not looked at, though PersonaMem's right options give themselves away 
 import re
 from collections.abc import Callable, Sequence
 
-VERSION = "1"
+CHOICE_VERSION = "1"
 
 _LETTER = re.compile(r"\A\([A-Za-z]\)\s*")
 
 
-def choose(choices: Sequence[str], weigh: Callable[[str], float]) -> str | None:
+def choose_option(choices: Sequence[str], weigh: Callable[[str], float]) -> str | None:
     """The option that weighs most, as it was offered; None if none does alone."""
     weights = [weigh(_LETTER.sub("", choice, count=1)) for choice in choices]
     most = max(weights, default=0.0)

@@ -16,7 +16,7 @@ from recall_bench.errors import ModelBusy, ModelFault, ReaderFault
 from recall_bench.models.model import Finish, Model, Prompt, Reply
 from recall_bench.systems.builtin.extractive import NO_RECORD
 
-VERSION = "1"
+MODEL_READER_VERSION = "1"
 
 INSTRUCTION = (
     "You answer questions from the records of an assistant that keeps a memory for one person, "
@@ -37,14 +37,14 @@ CLOSING = (
     "record."
 )
 
-CHOOSING = (
+CHOICE_INSTRUCTION = (
     "- The question offers choices, each after its letter. Reply with the letter of the one that "
     "the passages support best, in parentheses, such as (B), and with nothing else; if they "
     "support none of them, say plainly that there is no record."
 )
 """What the instruction says besides where a question offers choices."""
 
-CHOOSING_CLOSING = (
+CHOICE_CLOSING = (
     "The passages end here. Reply with the letter of the choice that they support best, or say "
     "plainly that there is no record."
 )
@@ -52,43 +52,47 @@ CHOOSING_CLOSING = (
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 """What ends a line for some, and needs no escape in JSON."""
 
-_HEADINGS = ("Asked on", "Asked by", "Question", "Choices", "Passages, best first")
+_PROMPT_HEADINGS = ("Asked on", "Asked by", "Question", "Choices", "Passages, best first")
 
 
-def build_prompt(question: Question, passages: Sequence[Passage]) -> Prompt:
+def build_reader_prompt(question: Question, passages: Sequence[Passage]) -> Prompt:
     """The question and what was found for it, in words."""
-    by = "the principal" if question.session == PRINCIPAL else f"session {_told(question.session)}"
+    by = (
+        "the principal"
+        if question.session == PRINCIPAL
+        else f"session {_quote_json(question.session)}"
+    )
     parts = [
-        f"{_HEADINGS[0]}: {question.asked_at:%Y-%m-%d}",
-        f"{_HEADINGS[1]}: {by}",
-        f"{_HEADINGS[2]}: {_told(question.text)}",
+        f"{_PROMPT_HEADINGS[0]}: {question.asked_at:%Y-%m-%d}",
+        f"{_PROMPT_HEADINGS[1]}: {by}",
+        f"{_PROMPT_HEADINGS[2]}: {_quote_json(question.text)}",
     ]
     if question.choices:
-        parts.append(f"{_HEADINGS[3]}: {_told(list(question.choices))}")
+        parts.append(f"{_PROMPT_HEADINGS[3]}: {_quote_json(list(question.choices))}")
     lines = "\n".join(
-        f"{number}. {_told(each.text)}" for number, each in enumerate(passages, start=1)
+        f"{number}. {_quote_json(each.text)}" for number, each in enumerate(passages, start=1)
     )
-    closing = CHOOSING_CLOSING if question.choices else CLOSING
+    closing = CHOICE_CLOSING if question.choices else CLOSING
     return Prompt(
-        system=f"{INSTRUCTION}\n{CHOOSING}" if question.choices else INSTRUCTION,
-        user="\n\n".join(["\n".join(parts), f"{_HEADINGS[4]}:\n{lines}", closing]),
+        system=f"{INSTRUCTION}\n{CHOICE_INSTRUCTION}" if question.choices else INSTRUCTION,
+        user="\n\n".join(["\n".join(parts), f"{_PROMPT_HEADINGS[4]}:\n{lines}", closing]),
     )
 
 
-def _told(content: str | list[str]) -> str:
+def _quote_json(content: str | list[str]) -> str:
     """The content on one line; half a surrogate pair, which nobody can send, is a question mark."""
     text = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace").decode()
     return _LINE_ENDS.sub(lambda end: f"\\u{ord(end[0]):04x}", text)
 
 
-def prompt_digest() -> str:
+def digest_prompt() -> str:
     """Names the prompt of a question without choices: everything in it that is ours."""
-    return sha256("\0".join((INSTRUCTION, CLOSING, *_HEADINGS)).encode()).hexdigest()
+    return sha256("\0".join((INSTRUCTION, CLOSING, *_PROMPT_HEADINGS)).encode()).hexdigest()
 
 
-def choosing_digest() -> str:
+def digest_choice_prompt() -> str:
     """Names what the prompt of a question with choices says besides."""
-    return sha256("\0".join((CHOOSING, CHOOSING_CLOSING)).encode()).hexdigest()
+    return sha256("\0".join((CHOICE_INSTRUCTION, CHOICE_CLOSING)).encode()).hexdigest()
 
 
 class ModelReader:
@@ -98,9 +102,9 @@ class ModelReader:
         self._model = model
         self.card = ReaderCard(
             name="model",
-            version=VERSION,
+            version=MODEL_READER_VERSION,
             model=model.name,
-            config={"prompt": prompt_digest(), "choosing": choosing_digest()},
+            config={"prompt": digest_prompt(), "choosing": digest_choice_prompt()},
         )
 
     async def read(self, question: Question, passages: Sequence[Passage]) -> Answer:
@@ -110,7 +114,7 @@ class ModelReader:
         """
         if not passages:
             return Answer(text=NO_RECORD)
-        reply = await self._reply(build_prompt(question, passages))
+        reply = await self._ask_model(build_reader_prompt(question, passages))
         text = reply.text.strip()
         if not text:
             why = "withheld its answer" if reply.finish is Finish.FILTERED else "said nothing"
@@ -124,7 +128,7 @@ class ModelReader:
         """Release the model's connections."""
         await self._model.close()
 
-    async def _reply(self, prompt: Prompt) -> Reply:
+    async def _ask_model(self, prompt: Prompt) -> Reply:
         try:
             return await self._model.complete(prompt)
         except ModelBusy:

@@ -8,17 +8,17 @@ from typing import Any, NoReturn
 
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import DatasetCard, Plan
-from recall_bench.datasets.catalogue import public_datasets
+from recall_bench.datasets.catalogue import list_datasets
 from recall_bench.errors import SystemGone, UsageError
 from recall_bench.job import Job
-from recall_bench.outputs import refuse_clashes, refuse_unwritable, run_folder
-from recall_bench.rejudging.datasets import Found, find_stories
-from recall_bench.rejudging.recorded import Recorded
+from recall_bench.outputs import choose_run_folder, refuse_clashes, refuse_unwritable
+from recall_bench.rejudging.datasets import FoundStory, find_stories
+from recall_bench.rejudging.recorded import RecordedRun
 from recall_bench.resolve.judges import resolve_judges
-from recall_bench.running.grade import Bench
-from recall_bench.settings import Settings, overlaid
-from recall_bench.shipped import Building
-from recall_bench.staff import Staff
+from recall_bench.running.grade import Judges
+from recall_bench.settings import Settings, apply_overrides
+from recall_bench.shipped import BuildProgress
+from recall_bench.staff import Components
 
 JUDGING = frozenset(
     {
@@ -50,7 +50,7 @@ JUDGING = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class AbsentSystem:
     """The system that gave the answers: known by its card, and not asked again."""
 
     card: SystemCard
@@ -64,7 +64,9 @@ class Absent:
         """Nothing is held."""
 
 
-def assemble_again(run: Path, given: Mapping[str, Any], building: Building | None = None) -> Job:
+def assemble_rejudge(
+    run: Path, given: Mapping[str, Any], building: BuildProgress | None = None
+) -> Job:
     """A job that grades the answers recorded in `run`, its journal begun with them.
 
     `given` holds settings of judging by name. Window, review and timeout are as the run had
@@ -75,7 +77,7 @@ def assemble_again(run: Path, given: Mapping[str, Any], building: Building | Non
             f"{others[0].replace('_', '-')}: was decided when the questions were put, and cannot "
             "change when the answers are judged again; leave it out"
         )
-    recorded = Recorded.open(run)
+    recorded = RecordedRun.open(run)
     before = recorded.folder.plan
     if before.imported is not None:
         raise UsageError(
@@ -83,47 +85,49 @@ def assemble_again(run: Path, given: Mapping[str, Any], building: Building | Non
             "judge a run of your own again"
         )
     if before.dataset is not None:
-        raise _not_a_story(run, before.dataset)
-    settings = overlaid(Settings(), {**_as_before(before), **given})
+        raise _explain_dataset(run, before.dataset)
+    settings = apply_overrides(Settings(), {**_copy_settings(before), **given})
     found = find_stories(before, settings.data, building)
     judge, appellate = resolve_judges(settings)
-    bench = Bench(judge=judge, appellate=appellate)
-    plan = _plan(before, settings, bench)
+    bench = Judges(judge=judge, appellate=appellate)
+    plan = _make_plan(before, settings, bench)
     refuse_clashes(settings)
     job = Job(
         settings=settings,
         plan=plan,
-        folder=_folder(settings, plan, run),
-        staff=_staff(plan.system, bench, found, settings),
-        hire=partial(_called, before, settings),
+        folder=_choose_folder(settings, plan, run),
+        staff=_make_components(plan.system, bench, found, settings),
+        hire=partial(_rebuild_components, before, settings),
         questions={scenario: declared for scenario, (_, declared) in found.items()},
-        warnings=_notes(recorded),
+        warnings=_collect_notes(recorded),
         asks=False,
     )
     job.check_folder()
     refuse_unwritable(settings)
-    recorded.carry_over(plan, job.folder)
+    recorded.copy_answers(plan, job.folder)
     return job
 
 
-def _staff(
-    system: SystemCard, bench: Bench, found: Mapping[str, Found], settings: Settings
-) -> Staff:
-    return Staff(
-        system=Absent(system),
+def _make_components(
+    system: SystemCard, bench: Judges, found: Mapping[str, FoundStory], settings: Settings
+) -> Components:
+    return Components(
+        system=AbsentSystem(system),
         bench=bench,
         load=lambda scenario: found[scenario][0].load(settings),
     )
 
 
-def _called(before: Plan, settings: Settings) -> Staff:
+def _rebuild_components(before: Plan, settings: Settings) -> Components:
     """Those who judge, called together once more."""
     judge, appellate = resolve_judges(settings)
-    bench = Bench(judge=judge, appellate=appellate)
-    return _staff(before.system, bench, find_stories(before, settings.data, None), settings)
+    bench = Judges(judge=judge, appellate=appellate)
+    return _make_components(
+        before.system, bench, find_stories(before, settings.data, None), settings
+    )
 
 
-def _as_before(plan: Plan) -> dict[str, Any]:
+def _copy_settings(plan: Plan) -> dict[str, Any]:
     return {
         "judge_memory_window": plan.judge_memory_window,
         "judge_timeout_ms": round(plan.judge_timeout_s * 1000),
@@ -135,8 +139,8 @@ def _as_before(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _plan(before: Plan, settings: Settings, bench: Bench) -> Plan:
-    return before.but(
+def _make_plan(before: Plan, settings: Settings, bench: Judges) -> Plan:
+    return before.replace(
         judge=bench.judge.card,
         appellate=bench.appellate.card if bench.appellate is not None else None,
         review=settings.review,
@@ -146,8 +150,8 @@ def _plan(before: Plan, settings: Settings, bench: Bench) -> Plan:
     )
 
 
-def _not_a_story(run: Path, dataset: DatasetCard) -> UsageError:
-    if dataset.name in (each.name for each in public_datasets()):
+def _explain_dataset(run: Path, dataset: DatasetCard) -> UsageError:
+    if dataset.name in (each.name for each in list_datasets()):
         return UsageError(
             f"{run} is about the public dataset {dataset.name}; judge its answers again "
             f"with eval --dataset {dataset.name} --answers-from {run}"
@@ -158,8 +162,8 @@ def _not_a_story(run: Path, dataset: DatasetCard) -> UsageError:
     )
 
 
-def _folder(settings: Settings, plan: Plan, run: Path) -> Path:
-    folder = run_folder(settings, plan)
+def _choose_folder(settings: Settings, plan: Plan, run: Path) -> Path:
+    folder = choose_run_folder(settings, plan)
     if folder.resolve() == run.resolve():
         raise UsageError(
             f"--into: {folder} holds the run that is judged again, and stays as it is; "
@@ -168,7 +172,7 @@ def _folder(settings: Settings, plan: Plan, run: Path) -> Path:
     return folder
 
 
-def _notes(recorded: Recorded) -> list[str]:
+def _collect_notes(recorded: RecordedRun) -> list[str]:
     if not (unasked := recorded.unasked):
         return []
     note = (

@@ -6,10 +6,10 @@ from functools import cache
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import CATEGORIES
 from recall_bench.core.record import Record
-from recall_bench.core.standing import Standing, State
+from recall_bench.core.standing import TrialState, TrialStatus
 from recall_bench.core.verdict import SCALES, Verdict
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import listed
+from recall_bench.reporting.summary import list_names
 
 OVERALL = "OVERALL"
 
@@ -17,7 +17,7 @@ _LABEL = 27
 _NOTHING = "--"
 
 
-class Change(Record, frozen=True, kw_only=True):
+class MarkChange(Record, frozen=True, kw_only=True):
     """How one group of answers fared, over those that have a verdict in both runs."""
 
     answers: int
@@ -35,35 +35,35 @@ class VerdictChanges(Record, frozen=True, kw_only=True):
 
     judge_before: str
     judge_after: str
-    overall: Change
-    categories: dict[str, Change]
+    overall: MarkChange
+    categories: dict[str, MarkChange]
     unpaired: int
     """Answers with a verdict in only one of the runs, which count nowhere here."""
 
 
-def changes_between(before: RunFolder, after: RunFolder) -> VerdictChanges:
+def compare_verdicts(before: RunFolder, after: RunFolder) -> VerdictChanges:
     """Compare two runs' verdicts on the same answers."""
-    groups: dict[str, _Group] = {}
-    overall = _Group()
+    groups: dict[str, _ChangeSums] = {}
+    overall = _ChangeSums()
     unpaired = 0
-    for category, old, new in _pairs(before, after):
-        if old.state is State.JUDGED and new.state is State.JUDGED:
-            groups.setdefault(category, _Group()).add(old, new)
+    for category, old, new in _iterate_pairs(before, after):
+        if old.state is TrialState.JUDGED and new.state is TrialState.JUDGED:
+            groups.setdefault(category, _ChangeSums()).add(old, new)
             overall.add(old, new)
-        elif State.JUDGED in (old.state, new.state):
+        elif TrialState.JUDGED in (old.state, new.state):
             unpaired += 1
     return VerdictChanges(
-        judge_before=_judges(before.plan),
-        judge_after=_judges(after.plan),
-        overall=overall.change(),
+        judge_before=_format_judges(before.plan),
+        judge_after=_format_judges(after.plan),
+        overall=overall.build(),
         categories={
-            name: groups[name].change() for name in listed(groups, CATEGORIES) if name in groups
+            name: groups[name].build() for name in list_names(groups, CATEGORIES) if name in groups
         },
         unpaired=unpaired,
     )
 
 
-class _Group:
+class _ChangeSums:
     """Sums over one group of pairs."""
 
     def __init__(self) -> None:
@@ -71,52 +71,54 @@ class _Group:
         self._before = dict.fromkeys(SCALES, 0)
         self._after = dict.fromkeys(SCALES, 0)
 
-    def add(self, old: Standing, new: Standing) -> None:
+    def add(self, old: TrialStatus, new: TrialStatus) -> None:
         self._answers += 1
         for mark in SCALES:
             self._before[mark] += getattr(old, mark)
             self._after[mark] += getattr(new, mark)
-        self._gained += not _passes(old) and _passes(new)
-        self._lost += _passes(old) and not _passes(new)
+        self._gained += not _is_pass(old) and _is_pass(new)
+        self._lost += _is_pass(old) and not _is_pass(new)
 
-    def change(self) -> Change:
-        def means(points: dict[str, int]) -> dict[str, float]:
+    def build(self) -> MarkChange:
+        def average(points: dict[str, int]) -> dict[str, float]:
             if not self._answers:
                 return {}
             return {mark: total / self._answers for mark, total in points.items()}
 
-        return Change(
+        return MarkChange(
             answers=self._answers,
-            before=means(self._before),
-            after=means(self._after),
+            before=average(self._before),
+            after=average(self._after),
             gained=self._gained,
             lost=self._lost,
         )
 
 
 @cache
-def _passes(standing: Standing) -> bool:
+def _is_pass(standing: TrialStatus) -> bool:
     verdict = Verdict.of(standing.correctness, standing.completeness, standing.grounded)
     return not verdict.is_failure
 
 
-def _pairs(before: RunFolder, after: RunFolder) -> Iterator[tuple[str, Standing, Standing]]:
-    for scenario, old in before.standings.scenarios.items():
-        new = after.standings.scenarios[scenario]
-        for row in range(len(old.sheets)):
-            for repeat, item in old.owed(row):
+def _iterate_pairs(
+    before: RunFolder, after: RunFolder
+) -> Iterator[tuple[str, TrialStatus, TrialStatus]]:
+    for scenario, old in before.states.scenarios.items():
+        new = after.states.scenarios[scenario]
+        for row in range(len(old.checkpoint_plans)):
+            for repeat, item in old.list_owed_trials(row):
                 category = old.items[item].truth.category
-                yield category, old.standing(row, repeat, item), new.standing(row, repeat, item)
+                yield category, old.get_status(row, repeat, item), new.get_status(row, repeat, item)
 
 
-def _judges(plan: Plan) -> str:
+def _format_judges(plan: Plan) -> str:
     cards = [plan.judge, *([plan.appellate] if plan.appellate is not None else [])]
     return ", reviewed by ".join(
         f"{card.name} {card.version}" + (f" ({card.model})" if card.model else "") for card in cards
     )
 
 
-def as_text(changes: VerdictChanges) -> str:
+def render_changes(changes: VerdictChanges) -> str:
     """A table: one row a category, each mark's mean before and after, passes gained and lost."""
     title = f"Judged again · {changes.overall.answers} answers"
     lines = [title, "═" * len(title), f"before  {changes.judge_before}"]
@@ -124,13 +126,13 @@ def as_text(changes: VerdictChanges) -> str:
     heads = "".join(f"{mark:^17}" for mark in SCALES)
     lines.append(f"{'mean before → after':{_LABEL}}{'n':>6}  {heads}{'gained':>8}{'lost':>7}")
     rows = {**changes.categories, OVERALL: changes.overall}
-    lines += [_row(name, change) for name, change in rows.items()]
+    lines += [_format_row(name, change) for name, change in rows.items()]
     if changes.unpaired:
         lines.append(f"({changes.unpaired} answers have a verdict in only one of the runs)")
     return "\n".join(lines)
 
 
-def _row(name: str, change: Change) -> str:
+def _format_row(name: str, change: MarkChange) -> str:
     cells = "".join(
         f"{change.before[mark]:>6.2f} → {change.after[mark]:<5.2f}{'':3}"
         if change.answers

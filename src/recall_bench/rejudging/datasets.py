@@ -6,27 +6,31 @@ from pathlib import Path
 
 from recall_bench.core.event import Declared
 from recall_bench.core.plan import Plan, ScenarioCard
-from recall_bench.datasets.persona import Inspection, inspect, stories
+from recall_bench.datasets.persona import Inspection, inspect_persona, stories
 from recall_bench.errors import DataError, UsageError
 from recall_bench.resolve.personas import SAMPLE, StoryFolder
-from recall_bench.shipped import SOURCES, Building, catalogue, materialised
+from recall_bench.shipped import SOURCES, BuildProgress, load_catalogue, materialise
 
-Found = tuple[StoryFolder, Declared]
+FoundStory = tuple[StoryFolder, Declared]
 """A story, and what it is asked."""
 
 
-def find_stories(plan: Plan, data: Path | None, building: Building | None) -> dict[str, Found]:
+def find_stories(
+    plan: Plan, data: Path | None, building: BuildProgress | None
+) -> dict[str, FoundStory]:
     """Every scenario of the plan, below `data` or among the shipped personas.
 
     UsageError if one is nowhere, DataError if what is there is not what the plan was about.
     """
-    return {card.id: _found(card, plan, data, building) for card in plan.scenarios}
+    return {card.id: _find_story(card, plan, data, building) for card in plan.scenarios}
 
 
-def _found(card: ScenarioCard, plan: Plan, data: Path | None, building: Building | None) -> Found:
+def _find_story(
+    card: ScenarioCard, plan: Plan, data: Path | None, building: BuildProgress | None
+) -> FoundStory:
     seen: list[Inspection] = []
-    for story in candidates(card, data, building):
-        found = inspect(
+    for story in list_candidates(card, data, building):
+        found = inspect_persona(
             story.folder,
             arcs=story.arcs,
             allow_gaps=True,
@@ -39,17 +43,17 @@ def _found(card: ScenarioCard, plan: Plan, data: Path | None, building: Building
             )
             return story, asked
         seen.append(found)
-    raise DataError(_difference(card, seen, "the package" if data is None else str(data)))
+    raise DataError(_explain_difference(card, seen, "the package" if data is None else str(data)))
 
 
-def candidates(
-    card: ScenarioCard, data: Path | None, building: Building | None
+def list_candidates(
+    card: ScenarioCard, data: Path | None, building: BuildProgress | None
 ) -> Iterator[StoryFolder]:
     """Where the story may be; UsageError if it is nowhere."""
-    return _below(data, card) if data is not None else _shipped(card, building)
+    return _list_below(data, card) if data is not None else _list_shipped_stories(card, building)
 
 
-def _below(data: Path, card: ScenarioCard) -> Iterator[StoryFolder]:
+def _list_below(data: Path, card: ScenarioCard) -> Iterator[StoryFolder]:
     folder = data / card.id
     if not (folder / "persona.yaml").is_file():
         raise UsageError(
@@ -60,22 +64,24 @@ def _below(data: Path, card: ScenarioCard) -> Iterator[StoryFolder]:
         yield StoryFolder(folder=folder, arcs=arcs)
 
 
-def _shipped(card: ScenarioCard, building: Building | None) -> Iterator[StoryFolder]:
+def _list_shipped_stories(
+    card: ScenarioCard, building: BuildProgress | None
+) -> Iterator[StoryFolder]:
     if card.id == SAMPLE:
         for arcs in stories(SOURCES / SAMPLE):
             yield StoryFolder(folder=SOURCES / SAMPLE, arcs=arcs)
         return
-    if card.id not in catalogue():
+    if card.id not in load_catalogue():
         raise UsageError(
             f"{card.id}, which the run was about, does not come with the package; "
             "name the folder that holds it with --data"
         )
-    for arcs, corpus in catalogue()[card.id].items():
+    for arcs, corpus in load_catalogue()[card.id].items():
         if (corpus.days, corpus.questions) == (card.episodes, card.items):
-            yield StoryFolder(folder=materialised(card.id, arcs, building), arcs=arcs)
+            yield StoryFolder(folder=materialise(card.id, arcs, building), arcs=arcs)
 
 
-def _difference(card: ScenarioCard, seen: Sequence[Inspection], where: str) -> str:
+def _explain_difference(card: ScenarioCard, seen: Sequence[Inspection], where: str) -> str:
     cards = [found.card for found in seen if found.card is not None]
     advice = "restore it, or name its folder with --data"
     if any(other.history_digest == card.history_digest for other in cards):

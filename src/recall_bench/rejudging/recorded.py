@@ -15,32 +15,32 @@ from typing import Self
 
 import msgspec
 
-from recall_bench.core.event import RunStarted, encode
+from recall_bench.core.event import RunStarted, encode_event
 from recall_bench.core.plan import Plan, Trial
-from recall_bench.core.standing import ScenarioStanding, State
+from recall_bench.core.standing import ScenarioStates, TrialState
 from recall_bench.errors import FolderBusy, JournalLost, UsageError
-from recall_bench.journal import JOURNAL, lines, lock_of, read
+from recall_bench.journal import JOURNAL, lines, lock_of, read_events
 from recall_bench.reporting.folder import RunFolder
 
-_COURSE = tuple(
+_COPIED_LINES = tuple(
     b'{"type":"%s"' % kind
     for kind in (b"run_resumed", b"declared", b"ingested", b"settled", b"feed_failed")
 )
-_WORDS = (b'{"type":"answered"', b'{"type":"not_answered"')
-_UNANSWERED = (State.OPEN, State.NOT_ANSWERED)
+_ANSWER_LINES = (b'{"type":"answered"', b'{"type":"not_answered"')
+_UNANSWERED = (TrialState.OPEN, TrialState.NOT_ANSWERED)
 
 
-class _Word(msgspec.Struct):
+class _TrialLine(msgspec.Struct):
     """As much of an event as says whose it is."""
 
     trial: Trial
 
 
-_WORD = msgspec.json.Decoder(_Word)
+_TRIAL_DECODER = msgspec.json.Decoder(_TrialLine)
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedRun:
     """A run folder up to where its journal ended when it was opened."""
 
     folder: RunFolder
@@ -56,13 +56,13 @@ class Recorded:
     @property
     def unasked(self) -> int:
         """How many of the trials it owes were never put."""
-        return sum(standing.count(State.OPEN) for standing in self._standings.values())
+        return sum(standing.count_states(TrialState.OPEN) for standing in self._standings.values())
 
-    def carry_over(self, plan: Plan, folder: Path) -> None:
+    def copy_answers(self, plan: Plan, folder: Path) -> None:
         """Begin the journal in `folder` with these answers, or see that it began with them."""
         journal = folder / JOURNAL
-        with _alone(journal):
-            if journal.exists() and next(read(journal), None) is not None:
+        with _hold_lock(journal):
+            if journal.exists() and next(read_events(journal), None) is not None:
                 self._recognise(RunFolder.open(folder))
                 return
             partial = folder / f".{JOURNAL}.partial"
@@ -76,45 +76,45 @@ class Recorded:
                 ) from error
 
     @property
-    def _standings(self) -> dict[str, ScenarioStanding]:
-        return self.folder.standings.scenarios
+    def _standings(self) -> dict[str, ScenarioStates]:
+        return self.folder.states.scenarios
 
     def _write(self, plan: Plan, path: Path) -> None:
         with path.open("wb") as file:
-            for line in self._carried(plan):
+            for line in self._iterate_lines(plan):
                 file.write(line)
                 file.write(b"\n")
             file.flush()
             os.fsync(file.fileno())
 
-    def _carried(self, plan: Plan) -> Iterator[bytes]:
+    def _iterate_lines(self, plan: Plan) -> Iterator[bytes]:
         # When and by which code the answers came to be stays as it was: the run that judges
         # them adds its own time and code when it resumes this journal.
         folder = self.folder
-        yield encode(RunStarted(at=folder.started, plan=plan, code=folder.codes[0]))
-        last = self._last_words()
-        for offset, line in self._lines():
-            if line.startswith(_COURSE):
+        yield encode_event(RunStarted(at=folder.started, plan=plan, code=folder.codes[0]))
+        last = self._find_last_answers()
+        for offset, line in self._read_lines():
+            if line.startswith(_COPIED_LINES):
                 yield line
-            elif line.startswith(_WORDS):
-                trial = _WORD.decode(line).trial
-                slot = self._standings[trial.scenario].slot_of(trial)
+            elif line.startswith(_ANSWER_LINES):
+                trial = _TRIAL_DECODER.decode(line).trial
+                slot = self._standings[trial.scenario].find_slot(trial)
                 if last[trial.scenario][slot] == offset:
                     yield line
 
-    def _last_words(self) -> dict[str, "array[int]"]:
+    def _find_last_answers(self) -> dict[str, "array[int]"]:
         """Where in the file the last word of the system on each trial begins."""
         last = {
             scenario: array("q", [0]) * len(standing.grid)
             for scenario, standing in self._standings.items()
         }
-        for offset, line in self._lines():
-            if line.startswith(_WORDS):
-                trial = _WORD.decode(line).trial
-                last[trial.scenario][self._standings[trial.scenario].slot_of(trial)] = offset
+        for offset, line in self._read_lines():
+            if line.startswith(_ANSWER_LINES):
+                trial = _TRIAL_DECODER.decode(line).trial
+                last[trial.scenario][self._standings[trial.scenario].find_slot(trial)] = offset
         return last
 
-    def _lines(self) -> Iterator[tuple[int, bytes]]:
+    def _read_lines(self) -> Iterator[tuple[int, bytes]]:
         for offset, line in lines(self.folder.path / JOURNAL):
             if offset >= self.end:
                 return
@@ -128,27 +128,27 @@ class Recorded:
                 "choose another folder with --into"
             )
         for scenario, standing in self._standings.items():
-            copied = copy.standings.scenarios.get(scenario)
-            if copied is None or _answers(standing) != _answers(copied):
+            copied = copy.states.scenarios.get(scenario)
+            if copied is None or _list_states(standing) != _list_states(copied):
                 raise UsageError(
                     f"{self.folder.path} has gone on since its answers were copied to "
                     f"{copy.path}; choose another folder with --into"
                 )
 
 
-def _answers(standing: ScenarioStanding) -> list[State]:
+def _list_states(standing: ScenarioStates) -> list[TrialState]:
     """For each trial whether it was never put, failed or answered, however it was judged."""
     return [
         state
-        if (state := standing.standing(row, repeat, item).state) in _UNANSWERED
-        else State.ANSWERED
-        for row in range(len(standing.sheets))
-        for repeat, item in standing.owed(row)
+        if (state := standing.get_status(row, repeat, item).state) in _UNANSWERED
+        else TrialState.ANSWERED
+        for row in range(len(standing.checkpoint_plans))
+        for repeat, item in standing.list_owed_trials(row)
     ]
 
 
 @contextmanager
-def _alone(journal: Path) -> Iterator[None]:
+def _hold_lock(journal: Path) -> Iterator[None]:
     """Hold the lock that every writer of this journal holds."""
     from filelock import Timeout
 

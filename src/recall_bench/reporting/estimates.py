@@ -11,13 +11,13 @@ from typing import Final
 from recall_bench.core.plan import Checkpoint
 from recall_bench.core.question import CATEGORIES, Item
 from recall_bench.core.record import Record
-from recall_bench.core.schedule import is_asked
-from recall_bench.core.standing import Standing, State
+from recall_bench.core.schedule import is_in_plan
+from recall_bench.core.standing import TrialState, TrialStatus
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.summary import listed
+from recall_bench.reporting.summary import list_names
 from recall_bench.statistics.clusters import RESAMPLES
-from recall_bench.statistics.estimate import Estimate, Limits, mean_estimate
+from recall_bench.statistics.estimate import Estimate, Limits, estimate_mean
 
 SEED: Final = 42
 """What is drawn by chance is drawn alike each time."""
@@ -33,7 +33,7 @@ POINTS: Final[Limits] = (0.0, float(FULL_MARKS))
 RATE: Final[Limits] = (0.0, 1.0)
 """The same for what either happens or does not."""
 
-_Trial = tuple[str, int, Standing]
+_Trial = tuple[str, int, TrialStatus]
 """Persona, number of the question, and how the trial stands."""
 _Kinds = Mapping[str, Sequence[str | None]]
 """What kind each question of each persona is of."""
@@ -41,7 +41,7 @@ _Shape = tuple[tuple[tuple[int, int], ...], ...]
 """For each persona the sum and the number of the trials of each question, in no one's order."""
 
 
-class Cell(Record, frozen=True, kw_only=True):
+class HeatmapCell(Record, frozen=True, kw_only=True):
     """One category at one checkpoint."""
 
     mean: Estimate | None
@@ -50,11 +50,11 @@ class Cell(Record, frozen=True, kw_only=True):
     """Questions the story supports by then, whether or not they were to be asked."""
 
 
-class Row(Record, frozen=True, kw_only=True):
+class HeatmapRow(Record, frozen=True, kw_only=True):
     """One category over all checkpoints."""
 
     category: str
-    cells: tuple[Cell, ...]
+    cells: tuple[HeatmapCell, ...]
 
 
 class Heatmap(Record, frozen=True, kw_only=True):
@@ -63,9 +63,9 @@ class Heatmap(Record, frozen=True, kw_only=True):
     persona: str | None
     """None for all together."""
     columns: tuple[Checkpoint, ...]
-    rows: tuple[Row, ...]
-    overall: tuple[Cell, ...]
-    hallucination: tuple[Cell, ...]
+    rows: tuple[HeatmapRow, ...]
+    overall: tuple[HeatmapCell, ...]
+    hallucination: tuple[HeatmapCell, ...]
 
     @property
     def has_small(self) -> bool:
@@ -78,24 +78,24 @@ class Heatmap(Record, frozen=True, kw_only=True):
         )
 
 
-def heatmaps(folder: RunFolder) -> tuple[Heatmap, ...]:
+def build_heatmaps(folder: RunFolder) -> tuple[Heatmap, ...]:
     """All personas together first where there are several, then each."""
-    means = Estimates(folder)
-    each = tuple(means.heatmap(name) for name in folder.scenarios)
-    return (means.heatmap(), *each) if len(each) > 1 else each
+    means = RunEstimates(folder)
+    each = tuple(means.build_heatmap(name) for name in folder.scenarios)
+    return (means.build_heatmap(), *each) if len(each) > 1 else each
 
 
-def overall_estimate(folder: RunFolder) -> Estimate | None:
+def estimate_overall(folder: RunFolder) -> Estimate | None:
     """The mean of all trials, of six points; None where nothing was measured."""
-    return Estimates(folder).overall()
+    return RunEstimates(folder).estimate_overall()
 
 
-def hallucination_estimate(folder: RunFolder) -> Estimate | None:
+def estimate_hallucination(folder: RunFolder) -> Estimate | None:
     """The share of judged answers that made something up; None where none was judged."""
-    return Estimates(folder).hallucination()
+    return RunEstimates(folder).estimate_hallucination()
 
 
-class Estimates:
+class RunEstimates:
     """The means of one run, as far as it has come.
 
     A trial not answered is no points, and is not missing from a rate of hallucination either:
@@ -104,118 +104,134 @@ class Estimates:
 
     def __init__(self, folder: RunFolder) -> None:
         self._personas = folder.scenarios
-        self._standings = folder.standings.scenarios
-        found = (item.truth.category for name in self._personas for item in self._items(name))
+        self._standings = folder.states.scenarios
+        found = (item.truth.category for name in self._personas for item in self._get_items(name))
         self._categories = tuple(
-            name for name in listed(found, CATEGORIES) if is_asked(name, folder.plan)
+            name for name in list_names(found, CATEGORIES) if is_in_plan(name, folder.plan)
         )
         self._known: dict[tuple[_Shape, Limits, int], Estimate] = {}
 
-    def overall(self, persona: str | None = None) -> Estimate | None:
+    def estimate_overall(self, persona: str | None = None) -> Estimate | None:
         """Over all trials of a persona, or of all; of six points."""
-        return self._points(self._all(persona), self._resamples(persona))
+        return self._estimate_points(self._iterate_all(persona), self._choose_resamples(persona))
 
-    def hallucination(self, persona: str | None = None) -> Estimate | None:
+    def estimate_hallucination(self, persona: str | None = None) -> Estimate | None:
         """Over all judged trials of a persona, or of all; a share of one."""
-        return self._rate(self._all(persona), self._resamples(persona))
+        return self._estimate_rate(self._iterate_all(persona), self._choose_resamples(persona))
 
-    def by(
+    def estimate_by(
         self, kind: Callable[[Item], str | None], persona: str | None = None
     ) -> dict[str, tuple[Estimate | None, Estimate | None]]:
         """The mean points and the rate of hallucination of each kind of question.
 
         Over all checkpoints. Questions of no kind are in none of them.
         """
-        groups = _grouped(self._all(persona), self._kinds(kind))
-        return {name: (self._points(trials), self._rate(trials)) for name, trials in groups.items()}
+        groups = _group_trials(self._iterate_all(persona), self._map_kinds(kind))
+        return {
+            name: (self._estimate_points(trials), self._estimate_rate(trials))
+            for name, trials in groups.items()
+        }
 
-    def checkpoints(
+    def estimate_checkpoints(
         self, persona: str | None = None, places: Sequence[int] | None = None
     ) -> tuple[Estimate | None, ...]:
         """The mean points at each checkpoint, or at those in these places."""
-        names = self._named(persona)
+        names = self._list_personas(persona)
         return tuple(
-            self._points(self._trials(names, place)) for place in self._places(names, places)
+            self._estimate_points(self._iterate_trials(names, place))
+            for place in self._list_places(names, places)
         )
 
-    def heatmap(self, persona: str | None = None, places: Sequence[int] | None = None) -> Heatmap:
+    def build_heatmap(
+        self, persona: str | None = None, places: Sequence[int] | None = None
+    ) -> Heatmap:
         """Every category at every checkpoint, or at those in these places."""
-        names = self._named(persona)
-        columns = self._places(names, places)
-        kinds = self._kinds(lambda item: item.truth.category)
-        groups = [_grouped(self._trials(names, place), kinds) for place in columns]
-        eligible = [self._eligible(names, place, kinds) for place in columns]
+        names = self._list_personas(persona)
+        columns = self._list_places(names, places)
+        kinds = self._map_kinds(lambda item: item.truth.category)
+        groups = [_group_trials(self._iterate_trials(names, place), kinds) for place in columns]
+        eligible = [self._count_eligible(names, place, kinds) for place in columns]
         every = [[trial for trials in group.values() for trial in trials] for group in groups]
         supported = [counts.total() for counts in eligible]
         return Heatmap(
             persona=persona,
-            columns=tuple(self._standings[names[0]].sheets[place].checkpoint for place in columns),
+            columns=tuple(
+                self._standings[names[0]].checkpoint_plans[place].checkpoint for place in columns
+            ),
             rows=tuple(
-                Row(
+                HeatmapRow(
                     category=name,
                     cells=tuple(
-                        Cell(mean=self._points(group.get(name, ())), eligible=counts[name])
+                        HeatmapCell(
+                            mean=self._estimate_points(group.get(name, ())), eligible=counts[name]
+                        )
                         for group, counts in zip(groups, eligible, strict=True)
                     ),
                 )
                 for name in self._categories
             ),
             overall=tuple(
-                Cell(mean=self._points(trials), eligible=count)
+                HeatmapCell(mean=self._estimate_points(trials), eligible=count)
                 for trials, count in zip(every, supported, strict=True)
             ),
             hallucination=tuple(
-                Cell(mean=self._rate(trials), eligible=count)
+                HeatmapCell(mean=self._estimate_rate(trials), eligible=count)
                 for trials, count in zip(every, supported, strict=True)
             ),
         )
 
-    def _resamples(self, persona: str | None) -> int:
+    def _choose_resamples(self, persona: str | None) -> int:
         is_headline = persona is None or len(self._personas) == 1
         return RESAMPLES if is_headline else CELL_RESAMPLES
 
-    def _named(self, persona: str | None) -> tuple[str, ...]:
+    def _list_personas(self, persona: str | None) -> tuple[str, ...]:
         return tuple(self._personas) if persona is None else (persona,)
 
-    def _places(self, names: Sequence[str], places: Sequence[int] | None) -> Sequence[int]:
+    def _list_places(self, names: Sequence[str], places: Sequence[int] | None) -> Sequence[int]:
         # All personas are asked at the same checkpoints.
-        count = len(self._standings[names[0]].sheets) if names else 0
+        count = len(self._standings[names[0]].checkpoint_plans) if names else 0
         return range(count) if places is None else places
 
-    def _items(self, persona: str) -> tuple[Item, ...]:
+    def _get_items(self, persona: str) -> tuple[Item, ...]:
         return self._standings[persona].items
 
-    def _all(self, persona: str | None) -> Iterator[_Trial]:
-        for name in self._named(persona):
-            for place in range(len(self._standings[name].sheets)):
-                yield from self._trials((name,), place)
+    def _iterate_all(self, persona: str | None) -> Iterator[_Trial]:
+        for name in self._list_personas(persona):
+            for place in range(len(self._standings[name].checkpoint_plans)):
+                yield from self._iterate_trials((name,), place)
 
-    def _trials(self, personas: Iterable[str], place: int) -> Iterator[_Trial]:
+    def _iterate_trials(self, personas: Iterable[str], place: int) -> Iterator[_Trial]:
         for name in personas:
             standing = self._standings[name]
-            for repeat, item in standing.owed(place):
-                yield name, item, standing.standing(place, repeat, item)
+            for repeat, item in standing.list_owed_trials(place):
+                yield name, item, standing.get_status(place, repeat, item)
 
-    def _kinds(self, kind: Callable[[Item], str | None]) -> _Kinds:
-        return {name: [kind(item) for item in self._items(name)] for name in self._personas}
+    def _map_kinds(self, kind: Callable[[Item], str | None]) -> _Kinds:
+        return {name: [kind(item) for item in self._get_items(name)] for name in self._personas}
 
-    def _eligible(self, personas: Iterable[str], place: int, kinds: _Kinds) -> Counter[str | None]:
+    def _count_eligible(
+        self, personas: Iterable[str], place: int, kinds: _Kinds
+    ) -> Counter[str | None]:
         return Counter(
             kinds[name][item]
             for name in personas
-            for item in self._standings[name].sheets[place].eligible
+            for item in self._standings[name].checkpoint_plans[place].eligible
         )
 
-    def _points(self, trials: Iterable[_Trial], resamples: int = CELL_RESAMPLES) -> Estimate | None:
-        return self._estimate(trials, _points, POINTS, resamples)
+    def _estimate_points(
+        self, trials: Iterable[_Trial], resamples: int = CELL_RESAMPLES
+    ) -> Estimate | None:
+        return self._estimate(trials, _get_points, POINTS, resamples)
 
-    def _rate(self, trials: Iterable[_Trial], resamples: int = CELL_RESAMPLES) -> Estimate | None:
-        return self._estimate(trials, _made_up, RATE, resamples)
+    def _estimate_rate(
+        self, trials: Iterable[_Trial], resamples: int = CELL_RESAMPLES
+    ) -> Estimate | None:
+        return self._estimate(trials, _get_hallucination, RATE, resamples)
 
     def _estimate(
         self,
         trials: Iterable[_Trial],
-        mark: Callable[[Standing], int | None],
+        mark: Callable[[TrialStatus], int | None],
         limits: Limits,
         resamples: int,
     ) -> Estimate | None:
@@ -224,7 +240,7 @@ class Estimates:
         for persona, item, standing in trials:
             value = mark(standing)
             if value is None:
-                missing += standing.state is not State.NOT_ANSWERED
+                missing += standing.state is not TrialState.NOT_ANSWERED
                 continue
             questions = personas.setdefault(persona, {})
             total, count = questions.get(item, (0, 0))
@@ -234,11 +250,11 @@ class Estimates:
         shape = tuple(sorted(tuple(sorted(found.values())) for found in personas.values()))
         key = shape, limits, resamples
         if key not in self._known:
-            self._known[key] = _estimated(*key)
-        return self._known[key].but(missing=missing)
+            self._known[key] = _estimate_shape(*key)
+        return self._known[key].replace(missing=missing)
 
 
-def _grouped(trials: Iterable[_Trial], kinds: _Kinds) -> dict[str, list[_Trial]]:
+def _group_trials(trials: Iterable[_Trial], kinds: _Kinds) -> dict[str, list[_Trial]]:
     groups: dict[str, list[_Trial]] = {}
     for trial in trials:
         found = kinds[trial[0]][trial[1]]
@@ -247,17 +263,17 @@ def _grouped(trials: Iterable[_Trial], kinds: _Kinds) -> dict[str, list[_Trial]]
     return groups
 
 
-def _points(standing: Standing) -> int | None:
-    if standing.state is State.JUDGED:
+def _get_points(standing: TrialStatus) -> int | None:
+    if standing.state is TrialState.JUDGED:
         return standing.composite
-    return 0 if standing.state is State.NOT_ANSWERED else None
+    return 0 if standing.state is TrialState.NOT_ANSWERED else None
 
 
-def _made_up(standing: Standing) -> int | None:
-    return int(standing.grounded == 0) if standing.state is State.JUDGED else None
+def _get_hallucination(standing: TrialStatus) -> int | None:
+    return int(standing.grounded == 0) if standing.state is TrialState.JUDGED else None
 
 
-def _estimated(shape: _Shape, limits: Limits, resamples: int) -> Estimate:
+def _estimate_shape(shape: _Shape, limits: Limits, resamples: int) -> Estimate:
     """The estimate of any trials of this shape.
 
     It depends on nothing but what the trials of each question come to: cells that agree in that
@@ -272,7 +288,7 @@ def _estimated(shape: _Shape, limits: Limits, resamples: int) -> Estimate:
             values += [float(least + 1)] * more + [float(least)] * (count - more)
             questions += [str(question)] * count
             personas += [str(persona)] * count
-    estimate = mean_estimate(
+    estimate = estimate_mean(
         values,
         questions,
         personas,

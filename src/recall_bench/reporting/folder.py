@@ -23,43 +23,43 @@ from recall_bench.core.event import (
     Judged,
     NotAnswered,
     NotJudged,
-    Result,
     RunResumed,
     RunStarted,
     Settled,
-    decode,
+    TrialResult,
+    decode_event,
 )
-from recall_bench.core.part import Part
+from recall_bench.core.part import Shard
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Item
-from recall_bench.core.review import reviews_due
-from recall_bench.core.standing import ScenarioStanding, Standings
+from recall_bench.core.review import find_due_reviews
+from recall_bench.core.standing import ScenarioStates, TrialStates
 from recall_bench.core.verdict import Finding, JudgeCard
 from recall_bench.errors import DataError, UsageError
 from recall_bench.journal import JOURNAL, lines
-from recall_bench.metrics.reviews import Reviews, reviews_of
-from recall_bench.reporting.service import Service
+from recall_bench.metrics.reviews import ReviewCounts, count_reviews
+from recall_bench.reporting.service import ServiceStats
 
 _NOWHERE = -1
 _CLOSE = "close"
 """The stage of a feed failure that costs no trial."""
 
 
-class _Index:
+class _TrialIndex:
     """Where in the file the last word on each trial of one scenario stands."""
 
-    def __init__(self, standing: ScenarioStanding) -> None:
-        self.standing = standing
+    def __init__(self, standing: ScenarioStates) -> None:
+        self.states = standing
         slots = len(standing.grid)
         self.answered = array("q", [_NOWHERE]) * slots
         self.outcome = array("q", [_NOWHERE]) * slots
         self.fault = array("H", [0]) * slots
         self.owed = bytearray(slots)
         self.settled: set[str] = set()
-        self.heard: list[datetime | None] = [None] * len(standing.sheets)
-        for row in range(len(standing.sheets)):
-            for repeat, item in standing.owed(row):
-                self.owed[standing.slot(row, repeat, item)] = 1
+        self.last_times: list[datetime | None] = [None] * len(standing.checkpoint_plans)
+        for row in range(len(standing.checkpoint_plans)):
+            for repeat, item in standing.list_owed_trials(row):
+                self.owed[standing.compute_slot(row, repeat, item)] = 1
 
 
 class RunFolder:
@@ -68,21 +68,21 @@ class RunFolder:
     def __init__(self, path: Path, first: RunStarted) -> None:
         self.path = path
         self.plan: Plan = first.plan
-        self.part: Part | None = first.part
+        self.part: Shard | None = first.part
         """The part of the plan that this run is; None if all of it."""
-        self.standings = Standings(first.plan)
+        self.states = TrialStates(first.plan)
         self.started: datetime = first.at
         self.ended: datetime = first.at
         """When the last event was recorded."""
-        self.stopped: set[str] = set()
+        self.stopped_scenarios: set[str] = set()
         """Scenarios whose feeding failed since the run was last started or continued."""
         self._paused = timedelta()
         self._codes = [first.code]
-        self._work = [_worked(first)]
-        self.examples: dict[str, str] = {}
+        self._work = [_describe_executor(first)]
+        self.fault_examples: dict[str, str] = {}
         """The first message heard of each kind of fault, and where."""
         imported = first.plan.imported
-        self.tells: set[JudgeCard] = {
+        self.judges_with_findings: set[JudgeCard] = {
             card
             for card in (first.plan.judge, first.plan.appellate)
             if card and card.rubrics and (imported is None or imported.findings)
@@ -91,9 +91,9 @@ class RunFolder:
         ask for it, and those that did so once."""
         self.diagnosis = first.diagnosis
         """What `doctor` last said of the system before the run; None if it was never asked."""
-        self.service = Service()
+        self.service = ServiceStats()
         self._faults = [""]
-        self._index: dict[str, _Index] = {}
+        self._index: dict[str, _TrialIndex] = {}
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -103,9 +103,9 @@ class RunFolder:
         try:
             for number, (offset, line) in enumerate(lines(journal), start=1):
                 try:
-                    event = decode(line)
+                    event = decode_event(line)
                     if folder is None:
-                        folder = cls(path, _first(event))
+                        folder = cls(path, _require_start(event))
                     else:
                         folder._note(event, offset)
                 except (msgspec.DecodeError, ValueError) as error:
@@ -119,9 +119,9 @@ class RunFolder:
         return folder
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether the run said it was done."""
-        return self.standings.ended
+        return self.states.has_ended
 
     @property
     def active_s(self) -> float:
@@ -129,7 +129,7 @@ class RunFolder:
         return max(0.0, (self.ended - self.started - self._paused).total_seconds())
 
     @property
-    def work(self) -> tuple[str, ...]:
+    def executors(self) -> tuple[str, ...]:
         """Who did the work, each once, first to last, in words."""
         return tuple(dict.fromkeys(self._work))
 
@@ -141,34 +141,36 @@ class RunFolder:
     @property
     def scenarios(self) -> tuple[str, ...]:
         """The scenarios whose questions are known, in the order of the plan."""
-        return tuple(c.id for c in self.plan.scenarios if c.id in self.standings.scenarios)
+        return tuple(c.id for c in self.plan.scenarios if c.id in self.states.scenarios)
 
     @property
     def unstarted(self) -> tuple[str, ...]:
         """The scenarios the run has not come to yet."""
-        return tuple(c.id for c in self.plan.scenarios if c.id not in self.standings.scenarios)
+        return tuple(c.id for c in self.plan.scenarios if c.id not in self.states.scenarios)
 
-    def results(self, scenario: str) -> Iterator[Result]:
+    def results(self, scenario: str) -> Iterator[TrialResult]:
         """One result for every trial the scenario owes: by checkpoint, repeat and asked order."""
-        for row in range(len(self.standings.scenarios[scenario].sheets)):
-            yield from self.results_at(scenario, row)
+        for row in range(len(self.states.scenarios[scenario].checkpoint_plans)):
+            yield from self.read_checkpoint_results(scenario, row)
 
-    def results_at(self, scenario: str, row: int) -> Iterator[Result]:
+    def read_checkpoint_results(self, scenario: str, row: int) -> Iterator[TrialResult]:
         """The results of one checkpoint, by repeat and asked order."""
-        return self._results(scenario, row, None)
+        return self._read_results(scenario, row, None)
 
-    def _results(self, scenario: str, row: int, wanted: set[int] | None) -> Iterator[Result]:
-        standing, index = self.standings.scenarios[scenario], self._index[scenario]
-        label = standing.sheets[row].checkpoint.label
+    def _read_results(
+        self, scenario: str, row: int, wanted: set[int] | None
+    ) -> Iterator[TrialResult]:
+        standing, index = self.states.scenarios[scenario], self._index[scenario]
+        label = standing.checkpoint_plans[row].checkpoint.label
         with (self.path / JOURNAL).open("rb") as file:
-            for repeat, number in standing.owed(row):
+            for repeat, number in standing.list_owed_trials(row):
                 if wanted is not None and number not in wanted:
                     continue
-                slot = standing.slot(row, repeat, number)
+                slot = standing.compute_slot(row, repeat, number)
                 item = standing.items[number]
-                answered = self._event(file, index.answered[slot])
-                outcome = self._event(file, index.outcome[slot])
-                yield Result(
+                answered = self._read_event(file, index.answered[slot])
+                outcome = self._read_event(file, index.outcome[slot])
+                yield TrialResult(
                     trial=Trial(scenario=scenario, item=item.id, checkpoint=label, repeat=repeat),
                     item=item,
                     answered=answered if isinstance(answered, Answered) else None,
@@ -177,14 +179,16 @@ class RunFolder:
                     else None,
                 )
 
-    def results_of(self, scenario: str, wanted: Callable[[Item], bool]) -> Iterator[Result]:
+    def read_results_of(
+        self, scenario: str, wanted: Callable[[Item], bool]
+    ) -> Iterator[TrialResult]:
         """The results of the questions wanted, by checkpoint; nothing of any other is read."""
-        standing = self.standings.scenarios[scenario]
+        standing = self.states.scenarios[scenario]
         numbers = {number for number, item in enumerate(standing.items) if wanted(item)}
-        for row in range(len(standing.sheets) if numbers else 0):
-            yield from self._results(scenario, row, numbers)
+        for row in range(len(standing.checkpoint_plans) if numbers else 0):
+            yield from self._read_results(scenario, row, numbers)
 
-    def faults(self) -> dict[str, int]:
+    def count_faults(self) -> dict[str, int]:
         """How many trials ended in each kind of fault, by name."""
         counts: Counter[int] = Counter()
         for index in self._index.values():
@@ -192,35 +196,36 @@ class RunFolder:
         named = {self._faults[code]: count for code, count in counts.items() if code}
         return dict(sorted(named.items()))
 
-    def reviews(self) -> Reviews:
+    def count_reviews(self) -> ReviewCounts:
         """What reviews did to the verdicts, as they stand, and how many are still due."""
-        standings = self.standings.scenarios
+        standings = self.states.scenarios
         still_open = 0
-        if self.plan.appellate is not None and not self.finished:
+        if self.plan.appellate is not None and not self.is_finished:
             still_open = sum(
-                len(reviews_due(name, standing, self.plan)) for name, standing in standings.items()
+                len(find_due_reviews(name, standing, self.plan))
+                for name, standing in standings.items()
             )
-        return reviews_of(
-            (review for standing in standings.values() for review in standing.reviewed.values()),
+        return count_reviews(
+            (review for standing in standings.values() for review in standing.reviews.values()),
             still_open=still_open,
         )
 
-    def findings(self, judged: Judged) -> tuple[Finding, ...] | None:
+    def get_findings(self, judged: Judged) -> tuple[Finding, ...] | None:
         """What the judge of the final verdict noticed; None if it is one who does not say."""
         card = self.plan.judge if judged.primary is None else self.plan.appellate
-        return judged.verdict.findings if card in self.tells else None
+        return judged.verdict.findings if card in self.judges_with_findings else None
 
-    def is_settled(self, scenario: str, label: str) -> bool:
+    def is_checkpoint_ready(self, scenario: str, label: str) -> bool:
         """Whether the system finished taking in everything up to this checkpoint."""
         return label in self._index[scenario].settled
 
-    def heard(self, scenario: str, row: int) -> datetime | None:
+    def get_last_time(self, scenario: str, row: int) -> datetime | None:
         """When the last event about this checkpoint was recorded."""
-        return self._index[scenario].heard[row]
+        return self._index[scenario].last_times[row]
 
-    def feed_failures(self, scenario: str) -> tuple[FeedFailed, ...]:
+    def list_feed_failures(self, scenario: str) -> tuple[FeedFailed, ...]:
         """The last failure at each checkpoint with questions not put yet, by days."""
-        standing = self.standings.scenarios[scenario]
+        standing = self.states.scenarios[scenario]
         last = {
             standing.row[failure.checkpoint]: failure
             for failure in standing.failures
@@ -229,15 +234,15 @@ class RunFolder:
         return tuple(
             last[row]
             for row in sorted(last)
-            if any(standing.unasked(row, repeat) for repeat in range(standing.repeats))
+            if any(standing.list_open_items(row, repeat) for repeat in range(standing.repeats))
         )
 
-    def _event(self, file: BinaryIO, offset: int) -> Event | None:
+    def _read_event(self, file: BinaryIO, offset: int) -> Event | None:
         if offset == _NOWHERE:
             return None
         try:
             file.seek(offset)
-            return decode(file.readline())
+            return decode_event(file.readline())
         except (msgspec.DecodeError, ValueError, OSError) as error:
             raise DataError(
                 f"{self.path / JOURNAL}, byte {offset}: changed while it was read ({error})"
@@ -253,13 +258,13 @@ class RunFolder:
 
     def _note_trial(self, event: Answered | Judged | NotAnswered | NotJudged, offset: int) -> None:
         trial = event.trial
-        index, row = self._place(trial.scenario, trial.checkpoint)
-        standing = index.standing
+        index, row = self._find_place(trial.scenario, trial.checkpoint)
+        standing = index.states
         number = standing.index.get(trial.item, _NOWHERE)
-        slot = standing.slot(row, trial.repeat, number)
+        slot = standing.compute_slot(row, trial.repeat, number)
         if number == _NOWHERE or not 0 <= trial.repeat < standing.repeats or not index.owed[slot]:
             raise ValueError(f"{trial} is not a trial this run owes")
-        index.heard[row] = event.at
+        index.last_times[row] = event.at
         index.fault[slot] = 0
         if isinstance(event, Answered):
             index.answered[slot], index.outcome[slot] = offset, _NOWHERE
@@ -270,70 +275,70 @@ class RunFolder:
                 self._note_findings(event)
             case NotAnswered(fault=fault, message=message):
                 index.answered[slot] = _NOWHERE
-                index.fault[slot] = self._fault(fault)
-                self.examples.setdefault(
+                index.fault[slot] = self._index_fault(fault)
+                self.fault_examples.setdefault(
                     fault, f"{message[:200]} ({trial.item} at {trial.checkpoint})"
                 )
             case NotJudged(fault=fault, message=message):
-                index.fault[slot] = self._fault(fault)
-                self.examples.setdefault(
+                index.fault[slot] = self._index_fault(fault)
+                self.fault_examples.setdefault(
                     fault, f"{message[:200]} ({trial.item} at {trial.checkpoint})"
                 )
-        self.standings.note(event)
+        self.states.apply_event(event)
 
     def _note_findings(self, judged: Judged) -> None:
         plan, primary = self.plan, judged.primary
         by_first = judged.verdict if primary is None else primary
         if by_first.findings:
-            self.tells.add(plan.judge)
+            self.judges_with_findings.add(plan.judge)
         if primary is not None and judged.verdict.findings and plan.appellate is not None:
-            self.tells.add(plan.appellate)
+            self.judges_with_findings.add(plan.appellate)
 
     def _note_course(self, event: Event) -> None:
         match event:
             case Ingested() | Settled():
-                index, row = self._place(event.scenario, event.checkpoint)
-                index.heard[row] = event.at
+                index, row = self._find_place(event.scenario, event.checkpoint)
+                index.last_times[row] = event.at
                 if isinstance(event, Settled):
                     index.settled.add(event.checkpoint)
             case FeedFailed():
-                self._place(event.scenario, event.checkpoint)
+                self._find_place(event.scenario, event.checkpoint)
                 if event.stage != _CLOSE:
-                    self.stopped.add(event.scenario)
+                    self.stopped_scenarios.add(event.scenario)
             case RunResumed(code=code):
                 self._codes.append(code)
-                self._work.append(_worked(event))
-                self.stopped.clear()
+                self._work.append(_describe_executor(event))
+                self.stopped_scenarios.clear()
                 self._paused += event.at - self.ended
             case Declared(scenario=scenario, items=items, asked=asked):
                 if scenario not in self._index:
-                    self._index[scenario] = _Index(self.standings.declare(scenario, items, asked))
+                    self._index[scenario] = _TrialIndex(self.states.declare(scenario, items, asked))
             case RunStarted():
                 raise ValueError("a second run starts in this journal")
-        self.standings.note(event)
+        self.states.apply_event(event)
 
-    def _place(self, scenario: str, label: str) -> tuple[_Index, int]:
+    def _find_place(self, scenario: str, label: str) -> tuple[_TrialIndex, int]:
         index = self._index.get(scenario)
         if index is None:
             raise ValueError(f"{scenario!r} is spoken of before its questions were declared")
-        row = index.standing.row.get(label)
+        row = index.states.row.get(label)
         if row is None:
             raise ValueError(f"{scenario!r} has no checkpoint {label!r} in this run")
         return index, row
 
-    def _fault(self, name: str) -> int:
+    def _index_fault(self, name: str) -> int:
         if name not in self._faults:
             self._faults.append(name)
         return self._faults.index(name)
 
 
-def _worked(event: RunStarted | RunResumed) -> str:
+def _describe_executor(event: RunStarted | RunResumed) -> str:
     if event.executor is None:
         return "one process"
     return event.executor if event.workers is None else f"{event.workers} × {event.executor}"
 
 
-def _first(event: Event) -> RunStarted:
+def _require_start(event: Event) -> RunStarted:
     if not isinstance(event, RunStarted):
         raise ValueError("the first event is not the start of a run")  # noqa: TRY004
     return event

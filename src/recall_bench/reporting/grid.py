@@ -19,7 +19,7 @@ def heatmap_grid(summary: Summary) -> HeatmapGrid:
     parts = {part.checkpoint.label: part for part in summary.checkpoints}
     labels = [checkpoint.label for checkpoint in summary.plan.checkpoints]
     rows = [
-        [parts[label].category(name) if label in parts else None for label in labels]
+        [parts[label].get_tally(name) if label in parts else None for label in labels]
         for name in summary.categories
     ]
     return {

@@ -6,7 +6,7 @@ from recall_bench.core.usage import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Costs:
+class JudgingCosts:
     """Calls, tokens and money of a run's judging, all processes together."""
 
     total: Usage
@@ -32,12 +32,12 @@ class Costs:
         return self.total == Usage()
 
 
-def dollars(usage: Usage) -> str:
+def format_dollars(usage: Usage) -> str:
     """`$1.23`; to a hundredth of a cent below ten cents, where that is all there is."""
     digits = 2 if usage.cost_usd >= 0.1 else 4
     return f"${usage.cost_usd:,.{digits}f}"
 
 
-def round_dollars(usd: float) -> str:
+def format_round_dollars(usd: float) -> str:
     """Whole dollars from ten on: an estimate knows no cents."""
     return f"${usd:,.0f}" if usd >= 9.995 or usd == 0 else f"${usd:.2f}"

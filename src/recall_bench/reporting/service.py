@@ -9,7 +9,7 @@ from recall_bench.core.usage import Usage
 
 
 @dataclass(slots=True)
-class Deliveries:
+class DeliveryCounts:
     """The passages of all answers together."""
 
     answers: int = 0
@@ -26,11 +26,11 @@ class Deliveries:
 
 
 @dataclass(slots=True)
-class Service:
+class ServiceStats:
     """A fold over the journal. Feed it every event."""
 
-    deliveries: Deliveries = field(default_factory=Deliveries)
-    reading: Usage = field(default_factory=Usage)
+    deliveries: DeliveryCounts = field(default_factory=DeliveryCounts)
+    reader_usage: Usage = field(default_factory=Usage)
     """What the reader cost, if one answered for the system."""
     metered: dict[str, Usage] = field(default_factory=dict)
     """What it spent at our endpoint, by stage."""
@@ -44,7 +44,7 @@ class Service:
             case Metered(stage=stage, usage=usage):
                 self.metered[stage] = self.metered.get(stage, Usage()) + usage
 
-    def latency_s(self, share: float) -> float | None:
+    def compute_latency(self, share: float) -> float | None:
         """The seconds within which this share of the answers came; None before the first."""
         if not self._seconds:
             return None
@@ -52,7 +52,7 @@ class Service:
         return ranked[max(0, ceil(share * len(ranked)) - 1)]
 
     @property
-    def spent(self) -> Usage:
+    def metered_total(self) -> Usage:
         """All that went through our endpoint."""
         total = Usage()
         for usage in self.metered.values():
@@ -62,7 +62,7 @@ class Service:
     def _note_answer(self, event: Answered) -> None:
         self._seconds.append(event.seconds)
         if event.reading_usage is not None:
-            self.reading = self.reading + event.reading_usage
+            self.reader_usage = self.reader_usage + event.reading_usage
         if event.delivery is not None:
             found = self.deliveries
             found.answers += 1

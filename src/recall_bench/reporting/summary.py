@@ -11,22 +11,22 @@ from enum import StrEnum
 from recall_bench.core.event import FeedFailed
 from recall_bench.core.plan import Checkpoint, Plan
 from recall_bench.core.question import BOUNDARY, CATEGORIES, DIFFICULTIES, Item
-from recall_bench.core.schedule import is_asked
-from recall_bench.core.standing import CheckpointClock, ScenarioStanding, Standing
-from recall_bench.metrics.marks import Tally, tally_of, total
-from recall_bench.metrics.reviews import Reviews
-from recall_bench.reporting.boundary import Boundary, boundary_of, together
+from recall_bench.core.schedule import is_in_plan
+from recall_bench.core.standing import CheckpointTimes, ScenarioStates, TrialStatus
+from recall_bench.metrics.marks import TrialTally, sum_tallies, tally_states
+from recall_bench.metrics.reviews import ReviewCounts
+from recall_bench.reporting.boundary import BoundaryCounts, count_boundary, merge_boundaries
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.money import Costs
+from recall_bench.reporting.money import JudgingCosts
 
 STUB = "stub"
 """The name of the judge that grades nothing."""
 
-_Cell = tuple[str, str | None, str | None]
+_CellKey = tuple[str, str | None, str | None]
 """Category, difficulty and expected disclosure: trials that agree in all three count alike."""
 
 
-class Status(StrEnum):
+class RunStatus(StrEnum):
     """Whether the scores of a run may be quoted."""
 
     VALID = "valid"
@@ -40,7 +40,7 @@ class Status(StrEnum):
 class Validity:
     """A status, and why in a few words where it is not `valid`."""
 
-    status: Status
+    status: RunStatus
     reason: str | None = None
 
 
@@ -48,7 +48,7 @@ class Validity:
 class DisclosureSummary:
     """How the questions with one expected disclosure went, over all checkpoints."""
 
-    tally: Tally
+    tally: TrialTally
     unique: int
     """How many different questions they are."""
 
@@ -60,22 +60,22 @@ class CheckpointSummary:
     checkpoint: Checkpoint
     cutoff: int
     """The last story day fed."""
-    overall: Tally
-    categories: Mapping[str, Tally]
-    difficulties: Mapping[str, Tally]
-    disclosures: Mapping[str, Tally]
+    overall: TrialTally
+    categories: Mapping[str, TrialTally]
+    difficulties: Mapping[str, TrialTally]
+    disclosures: Mapping[str, TrialTally]
     new_days: int
     """Days there were to feed since the checkpoint before."""
     new: int
     older: int
     older_asked: int
-    clock: CheckpointClock
+    clock: CheckpointTimes
     is_done: bool
     """Whether nothing is left to do here."""
 
-    def category(self, name: str) -> Tally:
+    def get_tally(self, name: str) -> TrialTally:
         """The trials of one category, none if there are none."""
-        return self.categories.get(name, Tally())
+        return self.categories.get(name, TrialTally())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +84,9 @@ class PersonaSummary:
 
     id: str
     checkpoints: tuple[CheckpointSummary, ...]
-    overall: Tally
+    overall: TrialTally
     disclosures: Mapping[str, DisclosureSummary]
-    boundary: Boundary
+    boundary: BoundaryCounts
     questions: int
     """The size of its question set, asked or not."""
     feed_failures: tuple[FeedFailed, ...]
@@ -103,15 +103,15 @@ class Summary:
     """Scenarios of the plan that the run has not come to."""
     checkpoints: tuple[CheckpointSummary, ...]
     """Over all personas, by days."""
-    overall: Tally
+    overall: TrialTally
     disclosures: Mapping[str, DisclosureSummary]
-    boundary: Boundary
+    boundary: BoundaryCounts
     categories: tuple[str, ...]
     """Every category a table should list, in order."""
     faults: Mapping[str, int]
     """How many trials ended in each kind of fault."""
-    reviews: Reviews
-    costs: Costs
+    reviews: ReviewCounts
+    costs: JudgingCosts
 
     @property
     def is_stub(self) -> bool:
@@ -119,17 +119,17 @@ class Summary:
         return self.plan.judge.name == STUB
 
     @property
-    def askable(self) -> tuple[str, ...]:
+    def asked_categories(self) -> tuple[str, ...]:
         """The categories without those this run does not ask."""
-        return tuple(name for name in self.categories if is_asked(name, self.plan))
+        return tuple(name for name in self.categories if is_in_plan(name, self.plan))
 
     @property
-    def done(self) -> int:
+    def done_checkpoints(self) -> int:
         """Checkpoints with nothing left to do, over all personas."""
         return sum(part.is_done for persona in self.personas for part in persona.checkpoints)
 
     @property
-    def visits(self) -> int:
+    def planned_checkpoints(self) -> int:
         """Checkpoints the plan visits, over all personas."""
         visited = 1 if self.plan.dry_run else len(self.plan.checkpoints)
         return visited * len(self.plan.scenarios)
@@ -142,131 +142,134 @@ class Summary:
 
 def summarise(folder: RunFolder) -> Summary:
     """Count everything in a run folder."""
-    personas = tuple(_persona(folder, scenario) for scenario in folder.scenarios)
-    overall = total(persona.overall for persona in personas)
-    reviews = folder.reviews()
+    personas = tuple(_summarise_persona(folder, scenario) for scenario in folder.scenarios)
+    overall = sum_tallies(persona.overall for persona in personas)
+    reviews = folder.count_reviews()
     return Summary(
         plan=folder.plan,
-        validity=_validity(folder, personas, overall, reviews.open),
+        validity=_decide_validity(folder, personas, overall, reviews.open),
         personas=personas,
         unstarted=folder.unstarted,
-        checkpoints=_together(personas),
+        checkpoints=_merge_checkpoints(personas),
         overall=overall,
-        disclosures=_disclosures_together(personas),
-        boundary=together(persona.boundary for persona in personas),
-        categories=_categories(folder),
-        faults=folder.faults(),
+        disclosures=_merge_disclosures(personas),
+        boundary=merge_boundaries(persona.boundary for persona in personas),
+        categories=_list_categories(folder),
+        faults=folder.count_faults(),
         reviews=reviews,
-        costs=Costs(total=folder.standings.usage, reviewing=folder.standings.review_usage),
+        costs=JudgingCosts(total=folder.states.usage, reviewing=folder.states.review_usage),
     )
 
 
 def summarise_checkpoint(
-    standing: ScenarioStanding, row: int, *, is_settled: bool = True
+    standing: ScenarioStates, row: int, *, is_settled: bool = True
 ) -> CheckpointSummary:
     """Count one checkpoint of one scenario, as it stands."""
-    return _checkpoint(
-        standing, row, [_cell(item) for item in standing.items], is_settled=is_settled
+    return _count_checkpoint(
+        standing, row, [_get_cell(item) for item in standing.items], is_settled=is_settled
     )
 
 
-def _checkpoint(
-    standing: ScenarioStanding, row: int, cells: Sequence[_Cell], *, is_settled: bool
+def _count_checkpoint(
+    standing: ScenarioStates, row: int, cells: Sequence[_CellKey], *, is_settled: bool
 ) -> CheckpointSummary:
-    sheet = standing.sheets[row]
-    tallies = _tallies(standing, row, cells)
-    overall = replace(total(tallies.values()), eligible=len(sheet.eligible))
+    sheet = standing.checkpoint_plans[row]
+    tallies = _tally_cells(standing, row, cells)
+    overall = replace(sum_tallies(tallies.values()), eligible=len(sheet.eligible))
     eligible = [cells[item] for item in sheet.eligible]
     return CheckpointSummary(
         checkpoint=sheet.checkpoint,
         cutoff=sheet.cutoff,
         overall=overall,
-        categories=_by_place(tallies, eligible, 0),
-        difficulties=_by_place(tallies, eligible, 1),
-        disclosures=_by_place(tallies, eligible, 2),
-        new_days=standing.new_days(row),
+        categories=_merge_by_place(tallies, eligible, 0),
+        difficulties=_merge_by_place(tallies, eligible, 1),
+        disclosures=_merge_by_place(tallies, eligible, 2),
+        new_days=standing.count_new_days(row),
         new=sheet.new,
         older=sheet.older,
         older_asked=len(sheet.asked) - sheet.new,
-        clock=replace(standing.clocks[row]),
+        clock=replace(standing.times[row]),
         is_done=overall.open == 0 and (overall.owed > 0 or is_settled),
     )
 
 
-def _tallies(standing: ScenarioStanding, row: int, cells: Sequence[_Cell]) -> dict[_Cell, Tally]:
+def _tally_cells(
+    standing: ScenarioStates, row: int, cells: Sequence[_CellKey]
+) -> dict[_CellKey, TrialTally]:
     """The tally of each cell; trials that stand alike are unpacked once and counted."""
-    grid, asked = standing.grid, standing.sheets[row].asked
-    counts: Counter[tuple[_Cell, int]] = Counter()
-    alike: dict[int, Standing] = {}
+    grid, asked = standing.grid, standing.checkpoint_plans[row].asked
+    counts: Counter[tuple[_CellKey, int]] = Counter()
+    alike: dict[int, TrialStatus] = {}
     for repeat in range(standing.repeats):
-        start = standing.slot(row, repeat, 0)
+        start = standing.compute_slot(row, repeat, 0)
         counts.update([(cells[item], grid[start + item]) for item in asked])
         for byte, item in {grid[start + item]: item for item in asked}.items():
-            alike[byte] = standing.standing(row, repeat, item)
-    groups: dict[_Cell, dict[Standing, int]] = {}
+            alike[byte] = standing.get_status(row, repeat, item)
+    groups: dict[_CellKey, dict[TrialStatus, int]] = {}
     for (cell, byte), count in counts.items():
         groups.setdefault(cell, {})[alike[byte]] = count
-    return {cell: tally_of(group) for cell, group in groups.items()}
+    return {cell: tally_states(group) for cell, group in groups.items()}
 
 
-def exceeds(tally: Tally, budget: float) -> bool:
+def is_over_budget(tally: TrialTally, budget: float) -> bool:
     """Whether more of these trials lack a verdict than the budget allows."""
     return tally.failed > budget * tally.owed
 
 
-def _cell(item: Item) -> _Cell:
+def _get_cell(item: Item) -> _CellKey:
     truth = item.truth
     disclosed = truth.disclosure if truth.category == BOUNDARY else None
     return truth.category, truth.difficulty, disclosed and disclosed.value
 
 
-def _by_place(
-    tallies: Mapping[_Cell, Tally], eligible: Sequence[_Cell], place: int
-) -> dict[str, Tally]:
+def _merge_by_place(
+    tallies: Mapping[_CellKey, TrialTally], eligible: Sequence[_CellKey], place: int
+) -> dict[str, TrialTally]:
     merged = {
-        name: Tally(eligible=count)
+        name: TrialTally(eligible=count)
         for name, count in Counter(cell[place] for cell in eligible).items()
         if name is not None
     }
     for cell, tally in tallies.items():
         name = cell[place]
         if name is not None:
-            merged[name] = merged.get(name, Tally()) + tally
+            merged[name] = merged.get(name, TrialTally()) + tally
     return merged
 
 
-def _persona(folder: RunFolder, scenario: str) -> PersonaSummary:
-    standing = folder.standings.scenarios[scenario]
-    cells = [_cell(item) for item in standing.items]
+def _summarise_persona(folder: RunFolder, scenario: str) -> PersonaSummary:
+    standing = folder.states.scenarios[scenario]
+    cells = [_get_cell(item) for item in standing.items]
     checkpoints = tuple(
-        _checkpoint(
+        _count_checkpoint(
             standing,
             row,
             cells,
-            is_settled=folder.finished or folder.is_settled(scenario, sheet.checkpoint.label),
+            is_settled=folder.is_finished
+            or folder.is_checkpoint_ready(scenario, sheet.checkpoint.label),
         )
-        for row, sheet in enumerate(standing.sheets)
+        for row, sheet in enumerate(standing.checkpoint_plans)
     )
     return PersonaSummary(
         id=scenario,
         checkpoints=checkpoints,
-        overall=total(part.overall for part in checkpoints),
-        disclosures=_disclosures(standing, checkpoints),
-        boundary=boundary_of(folder, scenario),
+        overall=sum_tallies(part.overall for part in checkpoints),
+        disclosures=_summarise_disclosures(standing, checkpoints),
+        boundary=count_boundary(folder, scenario),
         questions=len(standing.items),
-        feed_failures=folder.feed_failures(scenario),
+        feed_failures=folder.list_feed_failures(scenario),
     )
 
 
-def _disclosures(
-    standing: ScenarioStanding, checkpoints: Iterable[CheckpointSummary]
+def _summarise_disclosures(
+    standing: ScenarioStates, checkpoints: Iterable[CheckpointSummary]
 ) -> dict[str, DisclosureSummary]:
-    tallies: dict[str, Tally] = {}
+    tallies: dict[str, TrialTally] = {}
     for part in checkpoints:
         for name, tally in part.disclosures.items():
-            tallies[name] = tallies.get(name, Tally()) + tally
-    asked = {item for sheet in standing.sheets for item in sheet.asked}
-    kinds = [_cell(standing.items[item])[2] for item in asked]
+            tallies[name] = tallies.get(name, TrialTally()) + tally
+    asked = {item for sheet in standing.checkpoint_plans for item in sheet.asked}
+    kinds = [_get_cell(standing.items[item])[2] for item in asked]
     return {
         name: DisclosureSummary(tally=tally, unique=kinds.count(name))
         for name, tally in tallies.items()
@@ -274,18 +277,18 @@ def _disclosures(
     }
 
 
-def _disclosures_together(personas: Iterable[PersonaSummary]) -> dict[str, DisclosureSummary]:
+def _merge_disclosures(personas: Iterable[PersonaSummary]) -> dict[str, DisclosureSummary]:
     merged: dict[str, DisclosureSummary] = {}
     for persona in personas:
         for name, part in persona.disclosures.items():
-            known = merged.get(name, DisclosureSummary(tally=Tally(), unique=0))
+            known = merged.get(name, DisclosureSummary(tally=TrialTally(), unique=0))
             merged[name] = DisclosureSummary(
                 tally=known.tally + part.tally, unique=known.unique + part.unique
             )
     return merged
 
 
-def _together(personas: Iterable[PersonaSummary]) -> tuple[CheckpointSummary, ...]:
+def _merge_checkpoints(personas: Iterable[PersonaSummary]) -> tuple[CheckpointSummary, ...]:
     found: dict[str, list[CheckpointSummary]] = {}
     for persona in personas:
         for part in persona.checkpoints:
@@ -294,15 +297,15 @@ def _together(personas: Iterable[PersonaSummary]) -> tuple[CheckpointSummary, ..
         CheckpointSummary(
             checkpoint=parts[0].checkpoint,
             cutoff=max(part.cutoff for part in parts),
-            overall=total(part.overall for part in parts),
-            categories=_named_together([part.categories for part in parts]),
-            difficulties=_named_together([part.difficulties for part in parts]),
-            disclosures=_named_together([part.disclosures for part in parts]),
+            overall=sum_tallies(part.overall for part in parts),
+            categories=_merge_tallies([part.categories for part in parts]),
+            difficulties=_merge_tallies([part.difficulties for part in parts]),
+            disclosures=_merge_tallies([part.disclosures for part in parts]),
             new_days=sum(part.new_days for part in parts),
             new=sum(part.new for part in parts),
             older=sum(part.older for part in parts),
             older_asked=sum(part.older_asked for part in parts),
-            clock=CheckpointClock(
+            clock=CheckpointTimes(
                 ingest_s=sum(part.clock.ingest_s for part in parts),
                 settle_s=sum(part.clock.settle_s for part in parts),
                 query_s=sum(part.clock.query_s for part in parts),
@@ -314,54 +317,54 @@ def _together(personas: Iterable[PersonaSummary]) -> tuple[CheckpointSummary, ..
     )
 
 
-def _named_together(groups: Iterable[Mapping[str, Tally]]) -> dict[str, Tally]:
-    merged: dict[str, Tally] = {}
+def _merge_tallies(groups: Iterable[Mapping[str, TrialTally]]) -> dict[str, TrialTally]:
+    merged: dict[str, TrialTally] = {}
     for group in groups:
         for name, tally in group.items():
-            merged[name] = merged.get(name, Tally()) + tally
+            merged[name] = merged.get(name, TrialTally()) + tally
     return merged
 
 
-def _categories(folder: RunFolder) -> tuple[str, ...]:
+def _list_categories(folder: RunFolder) -> tuple[str, ...]:
     found = dict.fromkeys(
         item.truth.category
         for scenario in folder.scenarios
-        for item in folder.standings.scenarios[scenario].items
+        for item in folder.states.scenarios[scenario].items
     )
-    return listed(found, CATEGORIES)
+    return list_names(found, CATEGORIES)
 
 
-def listed(found: Iterable[str], usual: tuple[str, ...]) -> tuple[str, ...]:
+def list_names(found: Iterable[str], usual: tuple[str, ...]) -> tuple[str, ...]:
     """The usual names, then the others found; the usual ones only if any of them was."""
     names = dict.fromkeys(found)
     others = tuple(name for name in names if name not in usual)
     return others if others and len(others) == len(names) else (*usual, *others)
 
 
-def difficulties_of(part: CheckpointSummary) -> tuple[str, ...]:
+def list_difficulties(part: CheckpointSummary) -> tuple[str, ...]:
     """Every difficulty a table should list, in order."""
-    return listed(part.difficulties, DIFFICULTIES)
+    return list_names(part.difficulties, DIFFICULTIES)
 
 
-def _validity(
-    folder: RunFolder, personas: Iterable[PersonaSummary], overall: Tally, reviews_open: int
+def _decide_validity(
+    folder: RunFolder, personas: Iterable[PersonaSummary], overall: TrialTally, reviews_open: int
 ) -> Validity:
     pending = {persona.id for persona in personas if persona.overall.open} | set(folder.unstarted)
-    is_over = folder.finished or (pending <= folder.stopped and not reviews_open)
+    is_over = folder.is_finished or (pending <= folder.stopped_scenarios and not reviews_open)
     budget = folder.plan.error_budget
-    if is_over and exceeds(overall, budget):
+    if is_over and is_over_budget(overall, budget):
         reason = f"{overall.failed} of {overall.owed} trials failed, budget {budget * 100:.4g} %"
         if overall.open:
             reason += f"; {overall.open} of them could not be put, because feeding failed"
-        return Validity(status=Status.INVALID, reason=reason)
+        return Validity(status=RunStatus.INVALID, reason=reason)
     if pending or reviews_open:
         reason = f"{overall.open} of {overall.owed} trials open"
         if reviews_open:
             reason += f", {reviews_open} verdicts to review"
         if folder.unstarted:
             reason += f", not started: {', '.join(folder.unstarted)}"
-        return Validity(status=Status.UNFINISHED, reason=reason)
+        return Validity(status=RunStatus.UNFINISHED, reason=reason)
     card = folder.plan.imported
     if card is not None and not card.complete:
-        return Validity(status=Status.UNFINISHED, reason="imported, and its files are not whole")
-    return Validity(status=Status.VALID)
+        return Validity(status=RunStatus.UNFINISHED, reason="imported, and its files are not whole")
+    return Validity(status=RunStatus.VALID)

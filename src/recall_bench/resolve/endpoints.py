@@ -4,62 +4,62 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from recall_bench.endpoint.endpoint import VARIABLE, BorrowedEndpoint, Endpoint
+from recall_bench.endpoint.endpoint import ENDPOINT_VARIABLE, ModelEndpoint, ParentEndpoint
 from recall_bench.errors import UsageError
 from recall_bench.settings import Settings
-from recall_bench.shipped import cache_folder
+from recall_bench.shipped import find_cache_folder
 
 if TYPE_CHECKING:
     from recall_bench.endpoint.chat import Chat
     from recall_bench.models.embedders import Embedder
 
-BUILT_IN = "wordllama"
+BUILT_IN_EMBEDDER = "wordllama"
 """What the embedded word vectors are called."""
 
 
-def is_offered(environ: Mapping[str, str] | None = None) -> bool:
+def is_parent_endpoint_set(environ: Mapping[str, str] | None = None) -> bool:
     """Whether the process that started this one has an endpoint for it."""
-    return bool((os.environ if environ is None else environ).get(VARIABLE, "").strip())
+    return bool((os.environ if environ is None else environ).get(ENDPOINT_VARIABLE, "").strip())
 
 
 def resolve_endpoint(
     settings: Settings, environ: Mapping[str, str] | None = None, *, port: int = 0
-) -> Endpoint | BorrowedEndpoint:
+) -> ModelEndpoint | ParentEndpoint:
     """The endpoint that the settings ask for, not started; UsageError if it could not be.
 
     In a process that was started by another one with an endpoint, that one.
     """
     environ = os.environ if environ is None else environ
-    if above := environ.get(VARIABLE, "").strip():
+    if above := environ.get(ENDPOINT_VARIABLE, "").strip():
         if settings.system_model is not None or settings.system_embedder is not None:
             raise UsageError(
                 "--system-model, --system-embedder: the endpoint that RECALL_BENCH_ENDPOINT names "
                 "has its own; leave them out, or unset the variable"
             )
-        return BorrowedEndpoint(above)
-    return own_endpoint(settings, environ, port=port)
+        return ParentEndpoint(above)
+    return build_endpoint(settings, environ, port=port)
 
 
-def own_endpoint(
+def build_endpoint(
     settings: Settings,
     environ: Mapping[str, str] | None = None,
     *,
     port: int = 0,
     flags: tuple[str, str] = ("--system-model", "--system-embedder"),
-) -> Endpoint:
+) -> ModelEndpoint:
     """An endpoint of this process, not started. The flags are what a mistake is told by."""
-    return Endpoint(
-        embedder=_embedder(settings, environ, flags[1]),
-        chat=_chat(settings.system_model, environ, flags[0]),
+    return ModelEndpoint(
+        embedder=_open_embedder(settings, environ, flags[1]),
+        chat=_open_chat(settings.system_model, environ, flags[0]),
         port=port,
     )
 
 
-def _embedder(
+def _open_embedder(
     settings: Settings, environ: Mapping[str, str] | None, flag: str
 ) -> "Embedder | None":
     target = settings.system_embedder
-    if target is None or target.strip() == BUILT_IN:
+    if target is None or target.strip() == BUILT_IN_EMBEDDER:
         return None
     from recall_bench.models.embedders import open_embedder
 
@@ -72,12 +72,12 @@ def _embedder(
     from recall_bench.models.embedding_cache import CachedEmbedder, EmbeddingCache
 
     try:
-        return CachedEmbedder(opened, EmbeddingCache(cache_folder() / "embeddings"))
+        return CachedEmbedder(opened, EmbeddingCache(find_cache_folder() / "embeddings"))
     except UsageError as error:
         raise UsageError(f"--embedding-cache: {error}") from error
 
 
-def _chat(target: str | None, environ: Mapping[str, str] | None, flag: str) -> "Chat | None":
+def _open_chat(target: str | None, environ: Mapping[str, str] | None, flag: str) -> "Chat | None":
     if target is None:
         return None
     from recall_bench.endpoint.chat import open_chat

@@ -7,10 +7,10 @@ from typing import cast
 from recall_bench import plugins
 from recall_bench.core.verdict import Judge
 from recall_bench.errors import UsageError
-from recall_bench.foreign_code import names_code
-from recall_bench.resolve.models import misspelt, resolve_model
+from recall_bench.foreign_code import is_code_target
+from recall_bench.resolve.models import resolve_model, suggest_spelling
 from recall_bench.settings import Settings
-from recall_bench.shipped import cache_folder
+from recall_bench.shipped import find_cache_folder
 
 _ADDRESS_FLAGS = {"--judge": "--judge-base-url", "--appellate-judge": "--appellate-base-url"}
 _ADDRESS = re.compile(r"\s*https?:", re.IGNORECASE)
@@ -44,9 +44,9 @@ def resolve_judge(
     No model is asked anything; one that could not be asked, for want of a key, a library or a
     program, is refused here. `base_url` sends the questions to another server.
     """
-    built_in = [entry.name for entry in plugins.installed("judges")]
+    built_in = [entry.name for entry in plugins.list_plugins("judges")]
     if target not in built_in:
-        judge = _model_judge(target, settings or Settings(), flag, base_url)
+        judge = _make_model_judge(target, settings or Settings(), flag, base_url)
         if judge is not None:
             return judge
     if base_url is not None:
@@ -55,28 +55,28 @@ def resolve_judge(
             f"leave the address out, or name a model with {flag}"
         )
     if target in built_in:
-        return cast("Judge", plugins.load("judges", target)({}))
+        return cast("Judge", plugins.load_plugin("judges", target)({}))
     if "://" in target:
         # Not repeated: it may hold a password.
         raise UsageError(
             f"{flag}: an address alone names no judge; for the model of a compatible server write "
             "openai:MODEL;URL"
         )
-    if names_code(target):
-        return _python_judge(target, flag)
+    if is_code_target(target):
+        return _load_python_judge(target, flag)
     raise UsageError(
-        f"{flag}: nobody is called {_without_keys(target)!r}; name a built-in judge "
+        f"{flag}: nobody is called {_redact_keys(target)!r}; name a built-in judge "
         f"({', '.join(built_in)}), a model as provider:model, or Python as file.py or module:name"
     )
 
 
-def _python_judge(target: str, flag: str) -> Judge:
+def _load_python_judge(target: str, flag: str) -> Judge:
     from recall_bench.judging.python_judge import load_judge
 
     try:
         return load_judge(target, {})
     except UsageError as error:
-        if (near := misspelt(target)) is None:
+        if (near := suggest_spelling(target)) is None:
             raise
         raise UsageError(
             f"{flag}: there is neither a provider of models nor a module "
@@ -84,37 +84,39 @@ def _python_judge(target: str, flag: str) -> Judge:
         ) from error
 
 
-def _without_keys(target: str) -> str:
+def _redact_keys(target: str) -> str:
     """What was typed, unless it is a key that was put in the wrong place."""
-    from recall_bench.models.secrets import Redactor, environment_secrets
+    from recall_bench.models.secrets import Redactor, list_environment_secrets
 
-    return Redactor(environment_secrets(os.environ))(target)
+    return Redactor(list_environment_secrets(os.environ))(target)
 
 
-def _model_judge(target: str, settings: Settings, flag: str, base_url: str | None) -> Judge | None:
+def _make_model_judge(
+    target: str, settings: Settings, flag: str, base_url: str | None
+) -> Judge | None:
     """The judge that asks the model this target specifies; None if it specifies none."""
     if base_url is not None and not _ADDRESS.match(base_url):
         raise UsageError(
             f"{_ADDRESS_FLAGS[flag]}: is no address; write it as in http://127.0.0.1:8000/v1"
         )
-    at = target if base_url is None else _moved(target, base_url)
+    at = target if base_url is None else _replace_address(target, base_url)
     model = resolve_model(at, flag, settings)
     if model is None:
         return None
-    from recall_bench.judging.rubric.judge import rubric_judge
-    from recall_bench.judging.rubric.options import RubricOptions, Showing
+    from recall_bench.judging.rubric.judge import make_rubric_judge
+    from recall_bench.judging.rubric.options import ExcerptMode, RubricOptions
 
-    return rubric_judge(
+    return make_rubric_judge(
         model,
         RubricOptions(
-            showing=Showing(settings.judge_shows),
+            showing=ExcerptMode(settings.judge_shows),
             budget_tokens=settings.judge_budget_tokens,
-            cache=cache_folder() / "verdicts" if settings.judge_cache else None,
+            cache=find_cache_folder() / "verdicts" if settings.judge_cache else None,
         ),
     )
 
 
-def _moved(target: str, base_url: str) -> str:
+def _replace_address(target: str, base_url: str) -> str:
     """The spec with this address in place of its own."""
     parts = [part for part in target.split(";") if not _ADDRESS.match(part)]
     return ";".join([*parts, base_url])

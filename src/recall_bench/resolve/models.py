@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING
 
 from recall_bench.errors import UsageError
-from recall_bench.foreign_code import names_code
-from recall_bench.models.tuning import UNTUNED, Tuning
+from recall_bench.foreign_code import is_code_target
+from recall_bench.models.tuning import NO_TUNING, Tuning
 from recall_bench.settings import Settings
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def resolve_model(
     target: str,
     flag: str,
     settings: Settings,
-    tuning: Tuning = UNTUNED,
+    tuning: Tuning = NO_TUNING,
     *,
     own_code: bool = False,
 ) -> "Model | None":
@@ -31,24 +31,24 @@ def resolve_model(
     model costs.
     """
     try:
-        model = _opened(target, tuning) if not own_code else _opened_of_any_kind(target, tuning)
+        model = _open_target(target, tuning) if not own_code else _open_any_target(target, tuning)
     except UsageError as error:
         raise UsageError(f"{flag}: {error}") from error
     if model is not None and settings.max_cost_usd is not None and not model.is_priced:
         raise UsageError(
-            f"--max-cost: nobody knows what {model.name} costs; {_remedy(target, model, flag)}"
+            f"--max-cost: nobody knows what {model.name} costs; {_suggest_remedy(target, model, flag)}"
         )
     return model
 
 
-def only_looked_at() -> AbstractContextManager[None]:
+def resolve_without_keys() -> AbstractContextManager[None]:
     """Within it a model is resolved without its key: nobody is going to ask it."""
-    from recall_bench.models.secrets import keys_not_needed
+    from recall_bench.models.secrets import allow_missing_keys
 
-    return keys_not_needed()
+    return allow_missing_keys()
 
 
-def expected_cost(
+def estimate_target_cost(
     target: str, *, input_tokens: int, output_tokens: int, calls: int = 1
 ) -> float | None:
     """US dollars for so many tokens in so many calls; None if nobody knows what the model costs.
@@ -57,84 +57,84 @@ def expected_cost(
     target says. UsageError for a target that is a spec and wrong.
     """
     from recall_bench.models import prices
-    from recall_bench.models.command_model import PREFIX
-    from recall_bench.models.served import addressed, is_address
+    from recall_bench.models.command_model import COMMAND_PREFIX
+    from recall_bench.models.served import is_address, parse_address
     from recall_bench.models.spec import parse_spec
 
-    if target.startswith(PREFIX):
+    if target.startswith(COMMAND_PREFIX):
         return None
-    spec = addressed(target) if is_address(target) else parse_spec(target)
+    spec = parse_address(target) if is_address(target) else parse_spec(target)
     if spec is None:
         return None
-    return prices.expected_cost(
+    return prices.estimate_cost(
         spec, input_tokens=input_tokens, output_tokens=output_tokens, calls=calls
     )
 
 
-def _opened(target: str, tuning: Tuning) -> "Model | None":
+def _open_target(target: str, tuning: Tuning) -> "Model | None":
     from recall_bench.models.spec import parse_spec
 
     spec = parse_spec(target)
-    return None if spec is None else _specified(spec, tuning)
+    return None if spec is None else _open_spec(spec, tuning)
 
 
-def _opened_of_any_kind(target: str, tuning: Tuning) -> "Model | None":
-    from recall_bench.models.command_model import PREFIX, open_command
-    from recall_bench.models.served import is_address, served_model
+def _open_any_target(target: str, tuning: Tuning) -> "Model | None":
+    from recall_bench.models.command_model import COMMAND_PREFIX, open_command
+    from recall_bench.models.served import find_served_model, is_address
 
     # A command may hold a `;` and an address, so it is no spec before it is a command.
-    if target.startswith(PREFIX):
+    if target.startswith(COMMAND_PREFIX):
         return open_command(target, tuning)
     if is_address(target):
-        return _specified(served_model(target), tuning)
+        return _open_spec(find_served_model(target), tuning)
     if is_python := re.match(r"(.*\.py(:\w+)?)\s*;", target):
         raise UsageError(f"{is_python[1]}: Python takes nothing after ';'; write it into the code")
-    model = _opened(target, tuning)
-    return _python(target, tuning) if model is None and names_code(target) else model
+    model = _open_target(target, tuning)
+    return _load_python(target, tuning) if model is None and is_code_target(target) else model
 
 
-def _specified(spec: "ModelSpec", tuning: Tuning) -> "Model":
+def _open_spec(spec: "ModelSpec", tuning: Tuning) -> "Model":
     from recall_bench.models.providers import open_model
 
     return open_model(
-        spec.tuned(temperature=tuning.temperature, max_tokens=tuning.max_tokens),
+        spec.apply_tuning(temperature=tuning.temperature, max_tokens=tuning.max_tokens),
         usual_temperature=tuning.usual_temperature or 0.0,
     )
 
 
-def _python(target: str, tuning: Tuning) -> "Model":
+def _load_python(target: str, tuning: Tuning) -> "Model":
     from recall_bench.models.python_model import load_model
-    from recall_bench.models.secrets import Redactor, environment_secrets
+    from recall_bench.models.secrets import Redactor, list_environment_secrets
 
     try:
         return load_model(target, tuning)
     except UsageError as error:
-        if near := misspelt(target):
+        if near := suggest_spelling(target):
             raise UsageError(
                 "there is neither a provider of models nor a module "
                 f"{target.partition(':')[0]!r}; did you mean {near}?"
             ) from error
         # It may be a key that was put in the wrong place.
-        said = Redactor(environment_secrets(os.environ))(str(error))
+        said = Redactor(list_environment_secrets(os.environ))(str(error))
         raise UsageError(said) from error
 
 
-def misspelt(target: str) -> str | None:
+def suggest_spelling(target: str) -> str | None:
     """The provider that `name:name` may mean, where there is no module of the first name."""
     from importlib.util import find_spec
 
-    from recall_bench.models.spec import near_provider
+    from recall_bench.models.spec import suggest_provider
 
     place, colon, _ = target.partition(":")
     if not colon or not re.fullmatch(r"[\w-]+", place):
         return None
     with suppress(ValueError):
         if find_spec(place) is None:
-            return near_provider(place)
+            return suggest_provider(place)
     return None
 
 
-def _remedy(target: str, model: "Model", flag: str) -> str:
+def _suggest_remedy(target: str, model: "Model", flag: str) -> str:
     from recall_bench.models.provider_model import ProviderModel
 
     if isinstance(model, ProviderModel):

@@ -7,7 +7,7 @@ from pathlib import Path
 from recall_bench.core.question import Scenario
 from recall_bench.errors import UsageError
 from recall_bench.settings import Settings
-from recall_bench.shipped import SOURCES, Building
+from recall_bench.shipped import SOURCES, BuildProgress
 
 SAMPLE = "harbour-office"
 """The persona of thirty days that a first run uses: written by hand, and there at once."""
@@ -22,9 +22,9 @@ class StoryFolder:
 
     def load(self, settings: Settings) -> Scenario:
         """The whole story with its questions."""
-        from recall_bench.datasets.persona import load
+        from recall_bench.datasets.persona import load_persona
 
-        return load(
+        return load_persona(
             self.folder,
             arcs=self.arcs,
             calendar=settings.calendar,
@@ -33,13 +33,15 @@ class StoryFolder:
         )
 
 
-def resolve_personas(settings: Settings, building: Building | None = None) -> Mapping[str, Path]:
+def resolve_personas(
+    settings: Settings, building: BuildProgress | None = None
+) -> Mapping[str, Path]:
     """The folders of the personas asked for, by id; all there are where none was named.
 
     A shipped persona that was never used before is played first.
     """
     if settings.data is None:
-        return _shipped(settings, building)
+        return _resolve_shipped_personas(settings, building)
     from recall_bench.datasets.persona import persona_ids
 
     data = settings.data
@@ -53,21 +55,27 @@ def resolve_personas(settings: Settings, building: Building | None = None) -> Ma
             f"--data: {data} holds no persona; "
             "it should contain one folder with a persona.yaml for each"
         )
-    return {name: data / name for name in _wanted(settings, known, str(data))}
+    return {name: data / name for name in _choose_personas(settings, known, str(data))}
 
 
-def _shipped(settings: Settings, building: Building | None) -> Mapping[str, Path]:
-    from recall_bench.shipped import catalogue, materialised
+def _resolve_shipped_personas(
+    settings: Settings, building: BuildProgress | None
+) -> Mapping[str, Path]:
+    from recall_bench.shipped import load_catalogue, materialise
 
-    played = catalogue()
-    wanted = _wanted(settings, (*played, SAMPLE), "the package") if settings.personas else (SAMPLE,)
+    played = load_catalogue()
+    wanted = (
+        _choose_personas(settings, (*played, SAMPLE), "the package")
+        if settings.personas
+        else (SAMPLE,)
+    )
     return {
-        name: materialised(name, settings.arcs, building) if name in played else SOURCES / name
+        name: materialise(name, settings.arcs, building) if name in played else SOURCES / name
         for name in wanted
     }
 
 
-def _wanted(settings: Settings, known: tuple[str, ...], where: str) -> tuple[str, ...]:
+def _choose_personas(settings: Settings, known: tuple[str, ...], where: str) -> tuple[str, ...]:
     wanted = tuple(dict.fromkeys(settings.personas)) or known
     if unknown := [name for name in wanted if name not in known]:
         raise UsageError(
@@ -77,15 +85,15 @@ def _wanted(settings: Settings, known: tuple[str, ...], where: str) -> tuple[str
     return wanted
 
 
-def story_in(folder: Path, arcs: str | None) -> StoryFolder:
+def find_story(folder: Path, arcs: str | None) -> StoryFolder:
     """The story named; else the usual one; else the only one."""
-    from recall_bench.datasets.layout import Layout, stories, usual
+    from recall_bench.datasets.layout import Layout, choose_story, list_stories
 
-    told = stories(folder)
-    chosen = arcs or usual(told)
+    told = list_stories(folder)
+    chosen = arcs or choose_story(told)
     if chosen is None:
         # Of several, the only one that can be run.
-        whole = [name for name in told if not Layout(folder, name).missing()]
+        whole = [name for name in told if not Layout(folder, name).find_missing()]
         chosen = whole[0] if len(whole) == 1 else None
     if chosen is None:
         raise UsageError(

@@ -22,10 +22,10 @@ def resolve_reader(settings: Settings, card: SystemCard | None) -> Reader | None
         from recall_bench.reading.extractive import ExtractiveReader
 
         return ExtractiveReader()
-    return _model_reader(target, settings)
+    return _resolve_model_reader(target, settings)
 
 
-def _model_reader(target: str, settings: Settings) -> Reader:
+def _resolve_model_reader(target: str, settings: Settings) -> Reader:
     model = resolve_model(target, "--reader", settings)
     if model is None:
         # Not repeated: it may be a key that was put in the wrong place.

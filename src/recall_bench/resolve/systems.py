@@ -8,12 +8,12 @@ from typing import TypeVar, cast
 from recall_bench import plugins
 from recall_bench.core.memory import MemorySystem
 from recall_bench.errors import UsageError
-from recall_bench.foreign_code import names_code
+from recall_bench.foreign_code import is_code_target
 from recall_bench.settings import Settings
 
 T = TypeVar("T")
 
-_DESCRIBED = (".yaml", ".yml")
+_YAML_SUFFIXES = (".yaml", ".yml")
 
 
 def resolve_system(settings: Settings) -> MemorySystem:
@@ -26,68 +26,68 @@ def resolve_system(settings: Settings) -> MemorySystem:
     started with the system and stopped with it.
     """
     if settings.endpoint or settings.system_model or settings.system_embedder:
-        return _with_endpoint(settings)
-    return _system(settings)
+        return _add_endpoint(settings)
+    return _build_system(settings)
 
 
-def _system(settings: Settings, endpoint: str | None = None) -> MemorySystem:
+def _build_system(settings: Settings, endpoint: str | None = None) -> MemorySystem:
     target = settings.adapter
     # First, for the arguments of a program may hold addresses.
     resolve = _BY_FORM.get(target.partition(":")[0])
     if resolve is not None:
         return resolve(settings)
     if "://" in target:
-        return _server(settings)
-    if target.endswith(_DESCRIBED):
-        return _described(settings)
-    if names_code(target):
-        from recall_bench.systems.python.system import load_system
+        return _connect_server(settings)
+    if target.endswith(_YAML_SUFFIXES):
+        return _load_described_server(settings)
+    if is_code_target(target):
+        from recall_bench.systems.python.system import load_python_system
 
-        return load_system(target, settings.config, factory=settings.factory)
-    return _named(settings, endpoint)
+        return load_python_system(target, settings.config, factory=settings.factory)
+    return _load_named_system(settings, endpoint)
 
 
-def _named(settings: Settings, endpoint: str | None) -> MemorySystem:
-    factory = plugins.load("systems", settings.adapter)
-    if endpoint is None and _has_use_for_endpoint(factory):
-        return _with_endpoint(settings)
+def _load_named_system(settings: Settings, endpoint: str | None) -> MemorySystem:
+    factory = plugins.load_plugin("systems", settings.adapter)
+    if endpoint is None and _wants_endpoint(factory):
+        return _add_endpoint(settings)
     if endpoint is not None and getattr(factory, "takes_endpoint", False):
         return cast("MemorySystem", factory(settings.config, endpoint=endpoint))
     return cast("MemorySystem", factory(settings.config))
 
 
-def _has_use_for_endpoint(factory: object) -> bool:
+def _wants_endpoint(factory: object) -> bool:
     """Whether a product cannot do without one, or could use the one that the parent started."""
     if getattr(factory, "wants_endpoint", False):
         return True
     if not getattr(factory, "takes_endpoint", False):
         return False
-    from recall_bench.resolve.endpoints import is_offered
+    from recall_bench.resolve.endpoints import is_parent_endpoint_set
 
-    return is_offered()
+    return is_parent_endpoint_set()
 
 
-def _with_endpoint(settings: Settings) -> MemorySystem:
-    from recall_bench.endpoint.metered import metered
+def _add_endpoint(settings: Settings) -> MemorySystem:
+    from recall_bench.endpoint.metered import open_metered_system
     from recall_bench.resolve.endpoints import resolve_endpoint
 
-    return metered(resolve_endpoint(settings), lambda url: _system(settings, url))
+    return open_metered_system(resolve_endpoint(settings), lambda url: _build_system(settings, url))
 
 
-def _command(settings: Settings) -> MemorySystem:
-    from recall_bench.systems.command.system import command_system
+def _build_command_system(settings: Settings) -> MemorySystem:
+    from recall_bench.systems.command.system import start_command_system
 
-    return greeting(command_system, settings.adapter, settings.config)
+    return run_in_thread(start_command_system, settings.adapter, settings.config)
 
 
-def _once(settings: Settings) -> MemorySystem:
-    from recall_bench.systems.command.once import once_system
+def _build_once_system(settings: Settings) -> MemorySystem:
+    from recall_bench.systems.command.once import build_once_system
 
     timeout_s = settings.timeout_ms / 1000
-    return once_system(settings.adapter, settings.config, timeout_s=timeout_s)
+    return build_once_system(settings.adapter, settings.config, timeout_s=timeout_s)
 
 
-def _server(settings: Settings) -> MemorySystem:
+def _connect_server(settings: Settings) -> MemorySystem:
     """What runs at an address, by its scheme."""
     scheme = settings.adapter.partition("://")[0].lower()
     resolve = _BY_SCHEME.get(scheme)
@@ -99,22 +99,22 @@ def _server(settings: Settings) -> MemorySystem:
     return resolve(settings)
 
 
-def _http(settings: Settings) -> MemorySystem:
-    from recall_bench.systems.http.system import http_system
+def _connect_http(settings: Settings) -> MemorySystem:
+    from recall_bench.systems.http.system import connect_http_system
 
-    return greeting(http_system, settings.adapter)
+    return run_in_thread(connect_http_system, settings.adapter)
 
 
-def _grpc(settings: Settings) -> MemorySystem:
-    from recall_bench.systems.grpc.system import grpc_system
+def _connect_grpc(settings: Settings) -> MemorySystem:
+    from recall_bench.systems.grpc.system import build_grpc_system
 
     timeout_s = settings.grpc_timeout_ms / 1000
-    served = grpc_system(settings.adapter, timeout_s=timeout_s, ca=settings.grpc_ca)
-    greeting(served.greet)
+    served = build_grpc_system(settings.adapter, timeout_s=timeout_s, ca=settings.grpc_ca)
+    run_in_thread(served.fetch_card)
     return served
 
 
-def _described(settings: Settings) -> MemorySystem:
+def _load_described_server(settings: Settings) -> MemorySystem:
     """What a YAML file describes, by its `transport`."""
     from recall_bench.yaml12 import read_document
 
@@ -124,37 +124,40 @@ def _described(settings: Settings) -> MemorySystem:
     resolve = _BY_TRANSPORT.get(str(transport))
     if resolve is None:
         raise UsageError(
-            f"{document.where('transport')}: transport is {transport!r}; write transport: "
+            f"{document.describe_place('transport')}: transport is {transport!r}; write transport: "
             f"{' or '.join(_BY_TRANSPORT)}"
         )
     _refuse_settings(settings)
     return resolve(Path(settings.adapter))
 
 
-def _described_http(path: Path) -> MemorySystem:
-    from recall_bench.systems.http.system import started_http_system
+def _start_http_server(path: Path) -> MemorySystem:
+    from recall_bench.systems.http.system import start_http_system
 
-    return greeting(started_http_system, path)
-
-
-def _described_mcp(path: Path) -> MemorySystem:
-    from recall_bench.systems.mcp.system import mcp_system
-
-    return greeting(mcp_system, path)
+    return run_in_thread(start_http_system, path)
 
 
-_BY_FORM: dict[str, Callable[[Settings], MemorySystem]] = {"command": _command, "once": _once}
+def _start_mcp_server(path: Path) -> MemorySystem:
+    from recall_bench.systems.mcp.system import start_mcp_system
+
+    return run_in_thread(start_mcp_system, path)
+
+
+_BY_FORM: dict[str, Callable[[Settings], MemorySystem]] = {
+    "command": _build_command_system,
+    "once": _build_once_system,
+}
 
 _BY_SCHEME: dict[str, Callable[[Settings], MemorySystem]] = {
-    "grpc": _grpc,
-    "grpcs": _grpc,
-    "http": _http,
-    "https": _http,
+    "grpc": _connect_grpc,
+    "grpcs": _connect_grpc,
+    "http": _connect_http,
+    "https": _connect_http,
 }
 
 _BY_TRANSPORT: dict[str, Callable[[Path], MemorySystem]] = {
-    "http": _described_http,
-    "mcp": _described_mcp,
+    "http": _start_http_server,
+    "mcp": _start_mcp_server,
 }
 
 
@@ -166,7 +169,7 @@ def _refuse_settings(settings: Settings) -> None:
         )
 
 
-def greeting(call: Callable[..., Awaitable[T]], *parameters: object) -> T:
+def run_in_thread(call: Callable[..., Awaitable[T]], *parameters: object) -> T:
     """What an asynchronous call returns, whether or not this thread has an event loop already.
 
     It has one of its own, in a thread of its own: what it leaves open must be bound to no loop.
@@ -176,13 +179,13 @@ def greeting(call: Callable[..., Awaitable[T]], *parameters: object) -> T:
     found: list[T] = []
     raised: list[BaseException] = []
 
-    def run() -> None:
+    def run_call() -> None:
         try:
             found.append(anyio.run(call, *parameters))
         except BaseException as error:  # noqa: BLE001 - raised again below
             raised.append(error)
 
-    thread = threading.Thread(target=run, name="greeting")
+    thread = threading.Thread(target=run_call, name="greeting")
     thread.start()
     thread.join()
     if raised:

@@ -7,23 +7,23 @@ from recall_bench.core.event import Answered, Judged
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.question import Scenario
 from recall_bench.core.reader import Reader
-from recall_bench.core.shard import Shard
-from recall_bench.core.standing import State
+from recall_bench.core.shard import WorkUnit
+from recall_bench.core.standing import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.running.examination import Meter, Recorder
-from recall_bench.running.grade import Bench
+from recall_bench.running.grade import Judges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Company:
+class RunContext:
     """Everyone and everything a run needs beside its plan."""
 
     system: MemorySystem
-    bench: Bench
+    bench: Judges
     load: Callable[[str], Scenario]
     """The scenario called by an id; called at most once for each, when its turn comes."""
     record: Recorder
-    unjudged: Callable[[str, frozenset[State]], Iterable[Answered]]
+    unjudged: Callable[[str, frozenset[TrialState]], Iterable[Answered]]
     """Answers of a scenario recorded before this call whose trials stand in one of the states."""
     judged: Callable[[str], Iterable[Judged]]
     """The last verdict on record on each judged trial of a scenario."""
@@ -43,6 +43,6 @@ class Company:
     """So many calls may be under way to the system, and to any one provider; None is no limit."""
     elsewhere: Callable[[], Usage] = Usage
     """What other runs have spent that keep to the same limits."""
-    shards: Callable[[str], tuple[Shard, ...]] | None = None
+    shards: Callable[[str], tuple[WorkUnit, ...]] | None = None
     """The shards of a scenario that are this run's to ask; None is all there is. A run of only
     some never says that it has ended: what is left of the plan is for others to do."""

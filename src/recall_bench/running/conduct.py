@@ -8,20 +8,20 @@ import anyio
 
 from recall_bench.core.event import Answered, Declared, RunEnded
 from recall_bench.core.plan import Plan
-from recall_bench.core.standing import Standings, State
-from recall_bench.core.tracing import Tracer
+from recall_bench.core.standing import TrialState, TrialStates
+from recall_bench.core.tracing import PassageTracer
 from recall_bench.errors import BenchError
-from recall_bench.running.company import Company
-from recall_bench.running.desk import Desk
-from recall_bench.running.docket import Docket
-from recall_bench.running.examination import Examination
-from recall_bench.running.exhibits import Exhibits
-from recall_bench.running.grade import Grading
-from recall_bench.running.lifecycles import examine
-from recall_bench.running.owing import WITHOUT_VERDICT, Owing
+from recall_bench.running.company import RunContext
+from recall_bench.running.desk import ReplyFinisher
+from recall_bench.running.docket import AnswerQueue
+from recall_bench.running.examination import ScenarioRun
+from recall_bench.running.exhibits import ExhibitFactory
+from recall_bench.running.grade import Grader
+from recall_bench.running.lifecycles import run_lifecycle
+from recall_bench.running.owing import WITHOUT_VERDICT, Backlog
 
 
-async def conduct(plan: Plan, standings: Standings, company: Company) -> None:
+async def run_plan(plan: Plan, standings: TrialStates, company: RunContext) -> None:
     """Ask, grade and review everything that is still owed.
 
     A system that cannot be reached, a dataset that changed or a judge that cannot prepare
@@ -29,43 +29,43 @@ async def conduct(plan: Plan, standings: Standings, company: Company) -> None:
     A judge that is gone and money that is spent end asking and grading alike: BudgetSpent or
     JudgeGone is raised once what was under way is on record.
     """
-    run = _Run(plan, standings, company)
+    run = _LocalRun(plan, standings, company)
     lost: BenchError | None = None
     async with anyio.create_task_group() as graders:
         for card in plan.scenarios:
-            lost = lost or run.owing.court.adjourned
-            if not run.owing.has_work(card.id, may_ask=lost is None):
+            lost = lost or run.owing.court.stop_reason
+            if not run.owing.is_work_possible(card.id, may_ask=lost is None):
                 continue
-            docket = Docket()
+            docket = AnswerQueue()
             try:
                 run.owing.refuse_if_spent(card.id)
-                exam = run.examination(card.id, docket)
+                exam = run.open_scenario(card.id, docket)
                 if not plan.unjudged:
                     left_over = company.unjudged(card.id, WITHOUT_VERDICT)
                     graders.start_soon(run.grade, exam, left_over)
                 if lost is None and company.asks:
-                    await examine(exam, run.owing.papers(card.id))
+                    await run_lifecycle(exam, run.owing.list_open_trials(card.id))
             except BenchError as error:
                 lost = lost or error
             finally:
                 docket.close()
-    lost = lost or run.owing.court.adjourned
+    lost = lost or run.owing.court.stop_reason
     if lost is not None:
         raise lost
     if run.owing.is_all_done:
         company.record(RunEnded(at=datetime.now(UTC)))
 
 
-class _Run:
+class _LocalRun:
     """The scenarios of a run in one process."""
 
-    def __init__(self, plan: Plan, standings: Standings, company: Company) -> None:
+    def __init__(self, plan: Plan, standings: TrialStates, company: RunContext) -> None:
         self._plan = plan
         self._standings = standings
         self._company = company
-        self.owing = Owing(plan, standings, company)
+        self.owing = Backlog(plan, standings, company)
 
-    def examination(self, scenario_id: str, docket: Docket) -> Examination:
+    def open_scenario(self, scenario_id: str, docket: AnswerQueue) -> ScenarioRun:
         """The scenario loaded, studied by the judges and declared."""
         company, standings = self._company, self._standings
         scenario = company.load(scenario_id)
@@ -73,9 +73,9 @@ class _Run:
             company.bench.study(scenario)
         if scenario_id not in standings.scenarios:
             now, items = datetime.now(UTC), scenario.items
-            days = tuple(episode.day for episode in scenario.fed)
+            days = tuple(episode.day for episode in scenario.fed_episodes)
             company.record(Declared(at=now, scenario=scenario_id, items=items, days=days))
-        return Examination(
+        return ScenarioRun(
             plan=self._plan,
             scenario=scenario,
             standing=standings.scenarios[scenario_id],
@@ -83,27 +83,32 @@ class _Run:
             record=company.record,
             docket=docket,
             court=self.owing.court,
-            desk=Desk(
-                Tracer(scenario.fed), plan=self._plan, reader=company.reader, court=self.owing.court
+            desk=ReplyFinisher(
+                PassageTracer(scenario.fed_episodes),
+                plan=self._plan,
+                reader=company.reader,
+                court=self.owing.court,
             ),
             meter=company.meter,
             parallelism=company.parallelism,
             skip_catchup=company.skip_catchup,
         )
 
-    async def grade(self, exam: Examination, left_over: Iterable[Answered]) -> None:
+    async def grade(self, exam: ScenarioRun, left_over: Iterable[Answered]) -> None:
         """Judge the scenario's answers as they come, then have verdicts reviewed that are due."""
         company, scenario = self._company, exam.scenario.id
-        exhibits = Exhibits(exam.scenario, exam.standing, window=self._plan.judge_memory_window)
-        grading = Grading(
+        exhibits = ExhibitFactory(
+            exam.scenario, exam.standing, window=self._plan.judge_memory_window
+        )
+        grading = Grader(
             exhibits,
             plan=self._plan,
             bench=company.bench,
             court=self.owing.court,
             record=exam.record,
         )
-        overflow = partial(company.unjudged, scenario, frozenset({State.ANSWERED}))
+        overflow = partial(company.unjudged, scenario, frozenset({TrialState.ANSWERED}))
         await grading.run(left_over, exam.docket, overflow, company.parallelism)
-        if due := self.owing.due(scenario):
-            to_review = self.owing.first_verdicts(scenario, due)
+        if due := self.owing.find_due_reviews(scenario):
+            to_review = self.owing.list_first_verdicts(scenario, due)
             await grading.review(to_review, company.parallelism)

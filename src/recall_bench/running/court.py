@@ -5,12 +5,12 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from recall_bench.core.usage import Usage, uncounted, unpriced
+from recall_bench.core.usage import Usage, explain_missing_price, explain_missing_tokens
 from recall_bench.errors import BudgetSpent, JudgeGone
-from recall_bench.running.calls import Calls
+from recall_bench.running.calls import CallLimiter
 
 
-class Court:
+class Budget:
     """Lets so many verdicts be sought at a time, and none once the money or the tokens are spent.
 
     `adjourned` says why nothing new is begun any more: no verdict that may cost something, no
@@ -29,17 +29,17 @@ class Court:
         pays_reader: bool = False,
     ) -> None:
         self._places = anyio.Semaphore(places)
-        self.calls = Calls(max_calls)
+        self.calls = CallLimiter(max_calls)
         self.spent = spent or Usage()
         """What everything has cost so far."""
         self._allowed_usd = allowed_usd
         self._allowed_tokens = allowed_tokens
         self._elsewhere = elsewhere
         self._work = "reading and judging have" if pays_reader else "judging has"
-        self.adjourned: BudgetSpent | JudgeGone | None = None
+        self.stop_reason: BudgetSpent | JudgeGone | None = None
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
+    async def hold_slot(self) -> AsyncIterator[None]:
         """Wait for a place to seek a verdict in; BudgetSpent or JudgeGone if there is none."""
         async with self._places:
             self.check()
@@ -48,17 +48,17 @@ class Court:
 
     def check(self) -> None:
         """Raise the reason to adjourn, if there is one."""
-        if self.adjourned is not None:
-            raise self.adjourned
+        if self.stop_reason is not None:
+            raise self.stop_reason
 
     def refuse_if_spent(self) -> None:
         """Adjourn, and raise why, if no more money or no more tokens may be spent."""
-        if (said := self._overspent()) is not None:
+        if (said := self._find_reached_limit()) is not None:
             spent = BudgetSpent(
                 f"{self._work} {said}; "
                 "the same command with a higher one goes on, and pays for nothing twice"
             )
-            self.adjourn(spent)
+            self.stop(spent)
             raise spent
 
     @property
@@ -66,7 +66,7 @@ class Court:
         """What has been spent under this limit, here and elsewhere."""
         return self.spent + self._elsewhere()
 
-    def _overspent(self) -> str | None:
+    def _find_reached_limit(self) -> str | None:
         """Which limit was reached, in words."""
         spent, usd, tokens = self.total, self._allowed_usd, self._allowed_tokens
         if usd is not None and spent.cost_usd >= usd:
@@ -75,11 +75,11 @@ class Court:
             return f"taken {spent.tokens:,} tokens and --max-tokens allows {tokens:,}"
         return None
 
-    def adjourn(self, reason: BudgetSpent | JudgeGone) -> None:
+    def stop(self, reason: BudgetSpent | JudgeGone) -> None:
         """Begin nothing new; the first reason given stays."""
-        self.adjourned = self.adjourned or reason
+        self.stop_reason = self.stop_reason or reason
 
-    def pay(self, usage: Usage, whose: str = "the judge's") -> None:
+    def record_usage(self, usage: Usage, whose: str = "the judge's") -> None:
         """Count what a call took, as soon as it is known.
 
         Adjourn, and say whose server it is, if nobody knows what a limit is about: a price may be
@@ -87,21 +87,21 @@ class Court:
         """
         self.spent += usage
         if usage.unpriced and self._allowed_usd is not None:
-            self.adjourn(BudgetSpent(unpriced(whose)))
-        if usage.is_uncounted and self._allowed_tokens is not None:
-            self.adjourn(BudgetSpent(uncounted(whose)))
+            self.stop(BudgetSpent(explain_missing_price(whose)))
+        if usage.lacks_tokens and self._allowed_tokens is not None:
+            self.stop(BudgetSpent(explain_missing_tokens(whose)))
 
 
-class Bill:
+class AnswerCost:
     """What one judge has cost for one answer so far. An exhibit's `bill` is one of these."""
 
     __slots__ = ("_court", "total")
 
-    def __init__(self, court: Court) -> None:
+    def __init__(self, court: Budget) -> None:
         self._court = court
         self.total: Usage | None = None
 
     def __call__(self, usage: Usage) -> None:
         """Put one call on the bill."""
         self.total = usage if self.total is None else self.total + usage
-        self._court.pay(usage)
+        self._court.record_usage(usage)

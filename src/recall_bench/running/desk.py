@@ -4,25 +4,25 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from recall_bench.core.memory import Answer, Found, Passage
+from recall_bench.core.memory import Answer, Passage, RetrievalReply
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import Question
 from recall_bench.core.reader import Delivery, Reader
-from recall_bench.core.tokens import CHARACTERS_A_TOKEN, tokens
-from recall_bench.core.tracing import Tracer
+from recall_bench.core.tokens import CHARACTERS_A_TOKEN, estimate_tokens
+from recall_bench.core.tracing import PassageTracer
 from recall_bench.core.usage import Usage
 from recall_bench.errors import ModelBusy, ReaderFault
-from recall_bench.running.calls import provider
-from recall_bench.running.court import Court
-from recall_bench.running.patience import Busy, persistently, within
+from recall_bench.running.calls import name_provider
+from recall_bench.running.court import Budget
+from recall_bench.running.patience import BusyError, limit_time, retry
 
-CUT_TRACED = 100
+MAX_CUT_TRACED = 100
 """So many passages beyond the budget are traced: a paraphrase takes milliseconds each, systems may
 return thousands, and what stands further below what anybody read was hardly found."""
 
 
 @dataclass(frozen=True, slots=True)
-class Handled:
+class FinishedReply:
     """A reply as it is recorded and judged."""
 
     answer: Answer
@@ -31,14 +31,16 @@ class Handled:
     reading_usage: Usage | None = None
 
 
-class Desk:
+class ReplyFinisher:
     """One scenario's desk, the same for every system.
 
     A reader, where there is one, answers from whatever passages a system returned. Without one a
     system has to answer itself, unless no answer is judged.
     """
 
-    def __init__(self, tracer: Tracer, *, plan: Plan, reader: Reader | None, court: Court) -> None:
+    def __init__(
+        self, tracer: PassageTracer, *, plan: Plan, reader: Reader | None, court: Budget
+    ) -> None:
         self._tracer = tracer
         self._plan = plan
         self._reader = reader
@@ -49,9 +51,13 @@ class Desk:
         if is_paid(self._reader):
             self._court.refuse_if_spent()
 
-    async def handle(
-        self, question: Question, reply: Answer | Found, until: int, told: Callable[[Busy], None]
-    ) -> Handled:
+    async def finish_reply(
+        self,
+        question: Question,
+        reply: Answer | RetrievalReply,
+        until: int,
+        told: Callable[[BusyError], None],
+    ) -> FinishedReply:
         """The answer to record, from a system that was fed up to day `until`.
 
         A ReaderFault if there is nobody to read it, or if reading fails; `told` hears of each
@@ -59,14 +65,16 @@ class Desk:
         """
         offered = reply.passages
         kept = tuple(
-            self._tracer.trace(passage, until) for passage in within_budget(offered, self._plan)
+            self._tracer.trace(passage, until) for passage in cut_to_budget(offered, self._plan)
         )
-        delivery = _delivery(offered, kept, self._days(offered[len(kept) :], until))
+        delivery = _describe_delivery(
+            offered, kept, self._trace_cut_days(offered[len(kept) :], until)
+        )
         if isinstance(reply, Answer) and (self._reader is None or not kept):
-            return Handled(_with(reply, kept), delivery)
+            return FinishedReply(_replace_passages(reply, kept), delivery)
         if self._reader is None and self._plan.unjudged:
             found = Answer(text="", passages=kept, tool_calls=reply.tool_calls, usage=reply.usage)
-            return Handled(found, delivery)
+            return FinishedReply(found, delivery)
         if self._reader is None:
             raise ReaderFault(
                 f"{self._plan.system.name} returned passages and no answer; let its adapter say "
@@ -78,10 +86,10 @@ class Desk:
         answer = Answer(
             text=read.text, passages=kept, tool_calls=reply.tool_calls, usage=reply.usage
         )
-        return Handled(answer, delivery, seconds, read.usage)
+        return FinishedReply(answer, delivery, seconds, read.usage)
 
-    def _days(self, cut: Sequence[Passage], until: int) -> tuple[int, ...]:
-        traced = (self._tracer.trace(passage, until).day for passage in cut[:CUT_TRACED])
+    def _trace_cut_days(self, cut: Sequence[Passage], until: int) -> tuple[int, ...]:
+        traced = (self._tracer.trace(passage, until).day for passage in cut[:MAX_CUT_TRACED])
         return tuple(sorted({day for day in traced if day is not None}))
 
     async def _read(
@@ -89,23 +97,25 @@ class Desk:
         reader: Reader,
         question: Question,
         kept: tuple[Passage, ...],
-        told: Callable[[Busy], None],
+        told: Callable[[BusyError], None],
     ) -> Answer:
         timeout_s = self._plan.judge_timeout_s
 
-        async def once() -> Answer:
+        async def read_once() -> Answer:
             overrun = ModelBusy(f"no answer within {timeout_s:g} s")
-            async with self._court.calls.to(provider(reader.card.model or reader.card.name)):
-                return await within(timeout_s, reader.read(question, kept), overrun)
+            async with self._court.calls.limit(
+                name_provider(reader.card.model or reader.card.name)
+            ):
+                return await limit_time(timeout_s, reader.read(question, kept), overrun)
 
         try:
-            answer = await persistently(once, told)
+            answer = await retry(read_once, told)
         except ModelBusy as busy:
             raise ReaderFault(
                 f"the reader {reader.card.name} cannot be had: {busy}; the same command goes on"
             ) from busy
         if answer.usage is not None:
-            self._court.pay(answer.usage, "the reader's")
+            self._court.record_usage(answer.usage, "the reader's")
         return answer
 
 
@@ -114,7 +124,7 @@ def is_paid(reader: Reader | None) -> bool:
     return reader is not None and reader.card.model is not None
 
 
-def within_budget(passages: Sequence[Passage], plan: Plan) -> Iterator[Passage]:
+def cut_to_budget(passages: Sequence[Passage], plan: Plan) -> Iterator[Passage]:
     """The first passages that the plan's budget has room for, each whole.
 
     The first of all is cut, between two words, if it takes more than the budget by itself.
@@ -124,16 +134,16 @@ def within_budget(passages: Sequence[Passage], plan: Plan) -> Iterator[Passage]:
         if left is None:
             yield passage
             continue
-        size = tokens(passage.text)
+        size = estimate_tokens(passage.text)
         if size > left:
             if number == 0:
-                yield passage.but(text=_cut(passage.text, left * CHARACTERS_A_TOKEN))
+                yield passage.replace(text=_cut_text(passage.text, left * CHARACTERS_A_TOKEN))
             return
         left -= size
         yield passage
 
 
-def _cut(text: str, characters: int) -> str:
+def _cut_text(text: str, characters: int) -> str:
     """At most so many characters of the text, up to the end of a word if one ends there."""
     start = text[:characters]
     if start[-1].isspace() or text[characters].isspace():
@@ -142,7 +152,7 @@ def _cut(text: str, characters: int) -> str:
     return whole[0] if len(whole) == 2 else start
 
 
-def _delivery(
+def _describe_delivery(
     offered: Sequence[Passage], kept: Sequence[Passage], cut_days: tuple[int, ...]
 ) -> Delivery | None:
     if not offered:
@@ -150,11 +160,11 @@ def _delivery(
     return Delivery(
         offered=len(offered),
         kept=len(kept),
-        tokens=sum(tokens(passage.text) for passage in kept),
+        tokens=sum(estimate_tokens(passage.text) for passage in kept),
         traced=sum(passage.day is not None for passage in kept),
         cut_days=cut_days,
     )
 
 
-def _with(answer: Answer, kept: tuple[Passage, ...]) -> Answer:
-    return answer if answer.passages == kept else answer.but(passages=kept)
+def _replace_passages(answer: Answer, kept: tuple[Passage, ...]) -> Answer:
+    return answer if answer.passages == kept else answer.replace(passages=kept)

@@ -9,7 +9,7 @@ from recall_bench.core.event import Answered
 _DEEP = 64
 
 
-class Docket:
+class AnswerQueue:
     """A queue that never holds up the asker and never grows without bound.
 
     What does not fit is not lost: it is in the journal, where the grader finds it once the
@@ -41,7 +41,7 @@ class Docket:
         self._closed = True
         self._news.set()
 
-    async def next(self) -> Answered | None:
+    async def pop(self) -> Answered | None:
         """The oldest waiting answer; None once the docket is closed and empty."""
         while not self._waiting:
             if self._closed:
@@ -56,7 +56,7 @@ class Docket:
 
         Lingers for more, unless there are enough or no more will come.
         """
-        first = await self.next()
+        first = await self.pop()
         if first is None:
             return ()
         if linger_s and len(self._waiting) + 1 < limit and not self._closed:

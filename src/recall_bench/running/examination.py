@@ -8,12 +8,12 @@ from recall_bench.core.event import Event, Metered
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.plan import Plan
 from recall_bench.core.question import Scenario
-from recall_bench.core.schedule import Sheet
-from recall_bench.core.standing import ScenarioStanding
+from recall_bench.core.schedule import CheckpointPlan
+from recall_bench.core.standing import ScenarioStates
 from recall_bench.core.usage import Usage
-from recall_bench.running.court import Court
-from recall_bench.running.desk import Desk
-from recall_bench.running.docket import Docket
+from recall_bench.running.court import Budget
+from recall_bench.running.desk import ReplyFinisher
+from recall_bench.running.docket import AnswerQueue
 
 Recorder = Callable[[Event], None]
 
@@ -22,18 +22,18 @@ Meter = Callable[[], Usage]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Examination:
+class ScenarioRun:
     """The question paper, the candidate and where to write down what happens."""
 
     plan: Plan
     scenario: Scenario
-    standing: ScenarioStanding
+    standing: ScenarioStates
     system: MemorySystem
     record: Recorder
-    docket: Docket
-    court: Court
+    docket: AnswerQueue
+    court: Budget
     """Says when nothing new is to be begun."""
-    desk: Desk
+    desk: ReplyFinisher
     meter: Meter | None = None
     parallelism: int = 1
     skip_catchup: bool = False
@@ -41,7 +41,7 @@ class Examination:
     inspected: set[str] = field(default_factory=set)
     """The checkpoints at which no memory is looked into any more, by label."""
 
-    def read_meter(self, sheet: Sheet, stage: str) -> None:
+    def read_meter(self, sheet: CheckpointPlan, stage: str) -> None:
         """Put on record what the system spent on language models at this stage, if anything."""
         usage = Usage() if self.meter is None else self.meter()
         if usage != Usage():

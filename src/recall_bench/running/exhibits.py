@@ -5,24 +5,24 @@ from collections.abc import Callable, Iterator
 from recall_bench.core.event import Answered
 from recall_bench.core.history import Episode
 from recall_bench.core.question import Item, Scenario
-from recall_bench.core.standing import ScenarioStanding
+from recall_bench.core.standing import ScenarioStates
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Exhibit
 
 
-class Exhibits:
+class ExhibitFactory:
     """Makes exhibits of one scenario's answers."""
 
-    def __init__(self, scenario: Scenario, standing: ScenarioStanding, *, window: int) -> None:
+    def __init__(self, scenario: Scenario, standing: ScenarioStates, *, window: int) -> None:
         self._standing = standing
         self._window = window
         self._episodes = {episode.day: episode for episode in scenario.episodes}
         self._asked_at = {
-            sheet.checkpoint.label: (scenario.date_of(sheet.cutoff), sheet.cutoff)
-            for sheet in standing.sheets
+            sheet.checkpoint.label: (scenario.compute_date(sheet.cutoff), sheet.cutoff)
+            for sheet in standing.checkpoint_plans
         }
 
-    def of(self, answered: Answered, bill: Callable[[Usage], None]) -> Exhibit:
+    def build(self, answered: Answered, bill: Callable[[Usage], None]) -> Exhibit:
         """The answer with its question, its truth and the evidence the judge may see."""
         trial = answered.trial
         item = self._standing.items[self._standing.index[trial.item]]
@@ -33,11 +33,11 @@ class Exhibits:
             answer=answered.answer,
             asked_at=item.asked_at or asked_at,
             days=days,
-            excerpts=tuple(self._excerpts(item, days)) if self._window else (),
+            excerpts=tuple(self._collect_excerpts(item, days)) if self._window else (),
             bill=bill,
         )
 
-    def _excerpts(self, item: Item, days: int) -> Iterator[Episode]:
+    def _collect_excerpts(self, item: Item, days: int) -> Iterator[Episode]:
         """The evidence days and their neighbours, none later than the checkpoint."""
         wanted = {
             day

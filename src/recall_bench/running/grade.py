@@ -14,14 +14,14 @@ from recall_bench.core.event import Answered, Judged, NotJudged, Paid
 from recall_bench.core.plan import Plan, Trial
 from recall_bench.core.question import Scenario
 from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import Exhibit, Judge, Verdict, dismiss
+from recall_bench.core.verdict import Exhibit, Judge, Verdict, close_judge
 from recall_bench.errors import BudgetSpent, JudgeFault, JudgeGone, JudgeTimeout
-from recall_bench.running.calls import provider
-from recall_bench.running.court import Bill, Court
-from recall_bench.running.docket import Docket
+from recall_bench.running.calls import name_provider
+from recall_bench.running.court import AnswerCost, Budget
+from recall_bench.running.docket import AnswerQueue
 from recall_bench.running.examination import Recorder
-from recall_bench.running.exhibits import Exhibits
-from recall_bench.running.patience import Busy, persistently, postponed, within
+from recall_bench.running.exhibits import ExhibitFactory
+from recall_bench.running.patience import BusyError, limit_time, make_postponement, retry
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ _TURN = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
+class Judges:
     """Who judges."""
 
     judge: Judge
@@ -43,12 +43,12 @@ class Bench:
 
     async def close(self) -> None:
         """Let everyone go."""
-        await dismiss(self.judge)
-        await dismiss(self.appellate)
+        await close_judge(self.judge)
+        await close_judge(self.appellate)
 
 
 @dataclass(frozen=True, slots=True)
-class _Chair:
+class JudgeCall:
     """A judge, and how long a verdict may take.
 
     One that only computes is neither timed nor kept waiting, and costs nothing.
@@ -56,54 +56,62 @@ class _Chair:
 
     judge: Judge
     timeout_s: float | None
-    court: Court
+    court: Budget
 
     @classmethod
-    def of(cls, judge: Judge, plan: Plan, court: Court) -> Self:
+    def make(cls, judge: Judge, plan: Plan, court: Budget) -> Self:
         return cls(judge, None if judge.card.computes else plan.judge_timeout_s, court)
 
-    async def rule(self, exhibit: Exhibit, told: Callable[[Busy], None]) -> tuple[Verdict, float]:
+    async def judge_exhibit(
+        self, exhibit: Exhibit, told: Callable[[BusyError], None]
+    ) -> tuple[Verdict, float]:
         """The verdict, asked for again while the judge is busy, and how many seconds it took.
 
         A JudgeFault if there is none; BudgetSpent or JudgeGone if there can be none.
         """
         if self.timeout_s is None:
-            return await persistently(partial(self._computed, exhibit), told)
-        async with self.court.place():
-            return await persistently(partial(self._within, self.timeout_s, exhibit), told)
+            return await retry(partial(self._judge_untimed, exhibit), told)
+        async with self.court.hold_slot():
+            return await retry(partial(self._judge_in_time, self.timeout_s, exhibit), told)
 
-    async def _computed(self, exhibit: Exhibit) -> tuple[Verdict, float]:
+    async def _judge_untimed(self, exhibit: Exhibit) -> tuple[Verdict, float]:
         started = time.perf_counter()
         verdict = await self.judge.judge(exhibit)
         return verdict, time.perf_counter() - started
 
-    async def _within(self, timeout_s: float, exhibit: Exhibit) -> tuple[Verdict, float]:
+    async def _judge_in_time(self, timeout_s: float, exhibit: Exhibit) -> tuple[Verdict, float]:
         overrun = JudgeTimeout(f"no verdict within {timeout_s:g} s")
         card = self.judge.card
-        async with self.court.calls.to(provider(card.model or card.name)):
+        async with self.court.calls.limit(name_provider(card.model or card.name)):
             started = time.perf_counter()
-            verdict = await within(timeout_s, self.judge.judge(exhibit), overrun)
+            verdict = await limit_time(timeout_s, self.judge.judge(exhibit), overrun)
             return verdict, time.perf_counter() - started
 
 
-class Grading:
+class Grader:
     """One scenario's answers before the bench."""
 
     def __init__(
-        self, exhibits: Exhibits, *, plan: Plan, bench: Bench, court: Court, record: Recorder
+        self,
+        exhibits: ExhibitFactory,
+        *,
+        plan: Plan,
+        bench: Judges,
+        court: Budget,
+        record: Recorder,
     ) -> None:
         self._exhibits = exhibits
         self._court = court
         self._record = record
         self._verdicts = 0
-        self._first = _Chair.of(bench.judge, plan, court)
+        self._first = JudgeCall.make(bench.judge, plan, court)
         appellate = bench.appellate
-        self._second = None if appellate is None else _Chair.of(appellate, plan, court)
+        self._second = None if appellate is None else JudgeCall.make(appellate, plan, court)
 
     async def run(
         self,
         left_over: Iterable[Answered],
-        docket: Docket,
+        docket: AnswerQueue,
         overflow: Callable[[], Iterable[Answered]],
         workers: int,
     ) -> None:
@@ -111,38 +119,40 @@ class Grading:
 
         It ends early, with what is left still on record, once the court has adjourned.
         """
-        await _shared(left_over, self._judge, workers)
+        await _run_workers(left_over, self._judge, workers)
         async with anyio.create_task_group() as group:
             for _ in range(workers):
-                group.start_soon(self._from_docket, docket)
+                group.start_soon(self._judge_queue, docket)
         if docket.overflowed:
-            await _shared(overflow(), self._judge, workers)
+            await _run_workers(overflow(), self._judge, workers)
 
     async def review(self, due: Iterable[tuple[Answered, Verdict]], workers: int) -> None:
         """Put answers with the first verdict on each before the appellate judge."""
-        await _shared(due, self._review, workers)
+        await _run_workers(due, self._review, workers)
 
-    async def _from_docket(self, docket: Docket) -> None:
-        while (answered := await docket.next()) is not None:
+    async def _judge_queue(self, docket: AnswerQueue) -> None:
+        while (answered := await docket.pop()) is not None:
             if not await self._judge(answered):
                 return
 
     async def _judge(self, answered: Answered) -> bool:
         """Judge one answer and record it; False if the court has adjourned."""
-        bill = Bill(self._court)
-        outcome = await self._first_verdict(answered, bill)
+        bill = AnswerCost(self._court)
+        outcome = await self._judge_first(answered, bill)
         if isinstance(outcome, Judged) and self._second is not None and outcome.verdict.is_failure:
-            outcome = await self._appealed(answered, outcome, self._second)
+            outcome = await self._review_failure(answered, outcome, self._second)
         if outcome is not None:
             self._record(outcome)
-        await self._breathe()
+        await self._yield_turn()
         return outcome is not None
 
-    async def _first_verdict(self, answered: Answered, bill: Bill) -> Judged | NotJudged | None:
+    async def _judge_first(self, answered: Answered, bill: AnswerCost) -> Judged | NotJudged | None:
         trial = answered.trial
-        exhibit = self._exhibits.of(answered, bill)
+        exhibit = self._exhibits.build(answered, bill)
         try:
-            verdict, seconds = await self._first.rule(exhibit, partial(self._postponed, trial))
+            verdict, seconds = await self._first.judge_exhibit(
+                exhibit, partial(self._record_postponed, trial)
+            )
             return Judged(
                 at=datetime.now(UTC),
                 trial=trial,
@@ -151,8 +161,8 @@ class Grading:
                 seconds=seconds,
             )
         except (BudgetSpent, JudgeGone) as reason:
-            self._court.adjourn(reason)
-            self._paid_in_vain(trial, bill.total)
+            self._court.stop(reason)
+            self._record_paid(trial, bill.total)
             return None
         except JudgeFault as fault:
             return NotJudged(
@@ -163,13 +173,13 @@ class Grading:
                 usage=bill.total,
             )
         except BaseException:
-            self._paid_in_vain(trial, bill.total)
+            self._record_paid(trial, bill.total)
             raise
 
-    async def _appealed(self, answered: Answered, judged: Judged, chair: _Chair) -> Judged:
+    async def _review_failure(self, answered: Answered, judged: Judged, chair: JudgeCall) -> Judged:
         """The failure after its review; without one, to be reviewed later, if there can be none."""
         try:
-            return await self._reviewed(answered, judged, chair) or judged
+            return await self._judge_again(answered, judged, chair) or judged
         except BaseException:
             # The first verdict is paid for: it must not be lost with the review.
             self._record(judged)
@@ -181,67 +191,69 @@ class Grading:
         if self._second is None:
             raise AssertionError("nobody is there to review a verdict")
         judged = Judged(at=datetime.now(UTC), trial=answered.trial, verdict=first)
-        reviewed = await self._reviewed(answered, judged, self._second)
+        reviewed = await self._judge_again(answered, judged, self._second)
         if reviewed is not None:
             self._record(reviewed)
-        await self._breathe()
+        await self._yield_turn()
         return reviewed is not None
 
-    async def _reviewed(self, answered: Answered, judged: Judged, chair: _Chair) -> Judged | None:
+    async def _judge_again(
+        self, answered: Answered, judged: Judged, chair: JudgeCall
+    ) -> Judged | None:
         """The verdict after its review, or why that failed; None if there can be none now."""
-        trial, bill = answered.trial, Bill(self._court)
-        exhibit = self._exhibits.of(answered, bill)
+        trial, bill = answered.trial, AnswerCost(self._court)
+        exhibit = self._exhibits.build(answered, bill)
         try:
-            final, _ = await chair.rule(exhibit, partial(self._postponed, trial))
+            final, _ = await chair.judge_exhibit(exhibit, partial(self._record_postponed, trial))
         except (BudgetSpent, JudgeGone) as reason:
-            self._court.adjourn(reason)
-            self._paid_in_vain(trial, bill.total, bill.total)
+            self._court.stop(reason)
+            self._record_paid(trial, bill.total, bill.total)
             return None
         except JudgeFault as fault:
             outcome: dict[str, object] = {"review_fault": f"{type(fault).__name__}: {fault}"}
         except BaseException:
-            self._paid_in_vain(trial, bill.total, bill.total)
+            self._record_paid(trial, bill.total, bill.total)
             raise
         else:
             outcome = {"verdict": final, "primary": judged.verdict}
-        usage = _together(judged.usage, bill.total)
+        usage = _add_usage(judged.usage, bill.total)
         now = datetime.now(UTC)
-        return judged.but(at=now, usage=usage, review_usage=bill.total, **outcome)
+        return judged.replace(at=now, usage=usage, review_usage=bill.total, **outcome)
 
-    def _postponed(self, trial: Trial, busy: Busy) -> None:
-        self._record(postponed(trial, busy))
+    def _record_postponed(self, trial: Trial, busy: BusyError) -> None:
+        self._record(make_postponement(trial, busy))
 
-    def _paid_in_vain(
+    def _record_paid(
         self, trial: Trial, usage: Usage | None, reviewing: Usage | None = None
     ) -> None:
         if usage is not None:
             now = datetime.now(UTC)
             self._record(Paid(at=now, trial=trial, usage=usage, review_usage=reviewing))
 
-    async def _breathe(self) -> None:
+    async def _yield_turn(self) -> None:
         """Let the others have a turn now and then: a judge that computes never waits."""
         self._verdicts += 1
         if self._verdicts % _TURN == 0:
             await breathe()
 
 
-async def _shared(
+async def _run_workers(
     things: Iterable[T], handle: Callable[[T], Awaitable[bool]], workers: int
 ) -> None:
     """Hand each thing to one of so many workers; a worker ends when its handling says so."""
     left = iter(things)
 
-    async def work() -> None:
+    async def run_worker() -> None:
         for thing in left:
             if not await handle(thing):
                 return
 
     async with anyio.create_task_group() as group:
         for _ in range(workers):
-            group.start_soon(work)
+            group.start_soon(run_worker)
 
 
-def _together(one: Usage | None, other: Usage | None) -> Usage | None:
+def _add_usage(one: Usage | None, other: Usage | None) -> Usage | None:
     if one is None or other is None:
         return other if one is None else one
     return one + other

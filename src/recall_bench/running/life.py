@@ -12,17 +12,17 @@ from anyio.lowlevel import checkpoint as breathe
 
 from recall_bench.core.event import INGEST, FeedFailed, Ingested, Settled
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Memory, Streaming
-from recall_bench.core.schedule import Sheet
+from recall_bench.core.memory import BulkIngestMemory, Memory
+from recall_bench.core.schedule import CheckpointPlan
 from recall_bench.errors import SystemFault, SystemGone, SystemTimeout
 from recall_bench.running.calls import SYSTEM
-from recall_bench.running.examination import Examination
-from recall_bench.running.inspection import inspect
-from recall_bench.running.patience import persistently, within
+from recall_bench.running.examination import ScenarioRun
+from recall_bench.running.inspection import inspect_memory
+from recall_bench.running.patience import limit_time, retry
 
 T = TypeVar("T")
 
-_CLOSING_S = 10.0
+_CLOSE_TIMEOUT_S = 10.0
 
 
 class FeedFault(Exception):
@@ -33,32 +33,32 @@ class FeedFault(Exception):
         self.event = event
 
 
-async def bounded(
+async def call_in_time(
     stage: str,
     call: Callable[[], Awaitable[T]],
     *,
-    exam: Examination,
-    sheet: Sheet,
+    exam: ScenarioRun,
+    sheet: CheckpointPlan,
     day: int | None = None,
 ) -> T:
     """What the call returns. A fault or an overrun becomes a FeedFault of this stage."""
     timeout_s = exam.plan.feed_timeout_s
 
-    async def once() -> T:
+    async def call_once() -> T:
         overrun = SystemTimeout(f"{stage} took longer than {timeout_s:g} s")
-        return await within(timeout_s, call(), overrun)
+        return await limit_time(timeout_s, call(), overrun)
 
     try:
-        return await persistently(once)
+        return await retry(call_once)
     except SystemFault as fault:
-        raise FeedFault(_failed(stage, fault, exam, sheet, day)) from fault
+        raise FeedFault(_make_failure(stage, fault, exam, sheet, day)) from fault
 
 
-def _failed(
+def _make_failure(
     stage: str,
     fault: SystemFault | SystemGone,
-    exam: Examination,
-    sheet: Sheet,
+    exam: ScenarioRun,
+    sheet: CheckpointPlan,
     day: int | None = None,
 ) -> FeedFailed:
     return FeedFailed(
@@ -72,36 +72,36 @@ def _failed(
     )
 
 
-class Life:
+class FedMemory:
     """A memory and how far into the story it has come."""
 
-    def __init__(self, memory: Memory, exam: Examination, fed: int = 0) -> None:
+    def __init__(self, memory: Memory, exam: ScenarioRun, fed: int = 0) -> None:
         self.memory = memory
         self._exam = exam
         self._fed = fed
 
-    async def live_until(self, sheet: Sheet) -> None:
+    async def feed_until(self, sheet: CheckpointPlan) -> None:
         """Feed every day up to the sheet's checkpoint, let the memory settle, and look into it.
 
         Once the court has adjourned it stops between two days and raises why.
         """
         exam = self._exam
         try:
-            await self._live(sheet)
-            fed = exam.scenario.fed[: self._fed]
-            if not await inspect(self.memory, fed, exam=exam, sheet=sheet):
+            await self._feed_and_settle(sheet)
+            fed = exam.scenario.fed_episodes[: self._fed]
+            if not await inspect_memory(self.memory, fed, exam=exam, sheet=sheet):
                 await self._recover(sheet)
         finally:
             exam.read_meter(sheet, INGEST)
 
-    async def _live(self, sheet: Sheet) -> None:
-        if isinstance(self.memory, Streaming):
-            await self._stream(self.memory, sheet)
+    async def _feed_and_settle(self, sheet: CheckpointPlan) -> None:
+        if isinstance(self.memory, BulkIngestMemory):
+            await self._feed_stream(self.memory, sheet)
         else:
-            await self._feed(sheet)
+            await self._feed_days(sheet)
         await self._settle(sheet)
 
-    async def _recover(self, sheet: Sheet) -> None:
+    async def _recover(self, sheet: CheckpointPlan) -> None:
         """Go on with a memory that hung while it was looked into, or live all of it in another.
 
         Looking into a memory must cost no trial. Settling again changes nothing, so a memory that
@@ -109,73 +109,73 @@ class Life:
         """
         exam = self._exam
         try:
-            await bounded("settle", self.memory.settle, exam=exam, sheet=sheet)
+            await call_in_time("settle", self.memory.settle, exam=exam, sheet=sheet)
         except FeedFault:
-            await close(self.memory, exam, sheet)
-            self.memory, self._fed = (await begin(exam, sheet)).memory, 0
-            await self._live(sheet)
+            await close_memory(self.memory, exam, sheet)
+            self.memory, self._fed = (await open_fed_memory(exam, sheet)).memory, 0
+            await self._feed_and_settle(sheet)
 
-    def _due(self, sheet: Sheet) -> Sequence[Episode]:
+    def _list_due(self, sheet: CheckpointPlan) -> Sequence[Episode]:
         """What the checkpoint still wants to have been fed, in story order."""
-        left = self._exam.scenario.fed[self._fed :]
+        left = self._exam.scenario.fed_episodes[self._fed :]
         return left[: bisect_right(left, sheet.cutoff, key=lambda episode: episode.day)]
 
-    async def _feed(self, sheet: Sheet) -> None:
+    async def _feed_days(self, sheet: CheckpointPlan) -> None:
         """Hand over one day after another."""
         exam = self._exam
-        for episode in self._due(sheet):
+        for episode in self._list_due(sheet):
             exam.court.check()
-            async with exam.court.calls.to(SYSTEM):
+            async with exam.court.calls.limit(SYSTEM):
                 started = time.perf_counter()
                 ingest = partial(self.memory.ingest, episode)
-                await bounded("ingest", ingest, exam=exam, sheet=sheet, day=episode.day)
-                self._took(episode, sheet, time.perf_counter() - started)
+                await call_in_time("ingest", ingest, exam=exam, sheet=sheet, day=episode.day)
+                self._record_day(episode, sheet, time.perf_counter() - started)
             # A memory that only computes never lets go of the loop, and a signal to stop is
             # heard only when someone does.
             await breathe()
 
-    async def _stream(self, memory: Streaming, sheet: Sheet) -> None:
+    async def _feed_stream(self, memory: BulkIngestMemory, sheet: CheckpointPlan) -> None:
         """Hand over all days at once; a day counts as fed when the memory says it took it."""
-        if self._due(sheet):
+        if self._list_due(sheet):
             self._exam.court.check()
         try:
-            async with self._exam.court.calls.to(SYSTEM):
-                await persistently(partial(self._streamed, memory, sheet))
+            async with self._exam.court.calls.limit(SYSTEM):
+                await retry(partial(self._feed_stream_once, memory, sheet))
         except SystemFault as fault:
-            left = self._due(sheet)
+            left = self._list_due(sheet)
             day = left[0].day if left else None
-            raise FeedFault(_failed("ingest", fault, self._exam, sheet, day)) from fault
+            raise FeedFault(_make_failure("ingest", fault, self._exam, sheet, day)) from fault
         self._exam.court.check()
 
-    async def _streamed(self, memory: Streaming, sheet: Sheet) -> None:
+    async def _feed_stream_once(self, memory: BulkIngestMemory, sheet: CheckpointPlan) -> None:
         """Hand over what is due. The time allowed for a day starts anew with each one taken."""
         court, timeout_s = self._exam.court, self._exam.plan.feed_timeout_s
-        due = self._due(sheet)
+        due = self._list_due(sheet)
         if not due:
             return
         waiting = iter(due)
         since = time.perf_counter()
 
-        def took(episode: Episode) -> None:
+        def note_day(episode: Episode) -> None:
             nonlocal since
             if episode is not next(waiting, None):
                 raise SystemFault(f"it says that it took day {episode.day} out of turn")
             seconds, since = time.perf_counter() - since, time.perf_counter()
-            self._took(episode, sheet, seconds)
+            self._record_day(episode, sheet, seconds)
             scope.deadline = anyio.current_time() + timeout_s
-            if court.adjourned is not None:
+            if court.stop_reason is not None:
                 scope.cancel()
 
         with anyio.CancelScope(deadline=anyio.current_time() + timeout_s) as scope:
-            await memory.ingest_all(due, took)
-        if court.adjourned is not None:
+            await memory.ingest_all(due, note_day)
+        if court.stop_reason is not None:
             return
         if scope.cancelled_caught:
             raise SystemTimeout(f"ingest took longer than {timeout_s:g} s")
         if left := len(list(waiting)):
             raise SystemFault(f"it took {len(due) - left} of {len(due)} days and ended the stream")
 
-    def _took(self, episode: Episode, sheet: Sheet, seconds: float) -> None:
+    def _record_day(self, episode: Episode, sheet: CheckpointPlan, seconds: float) -> None:
         self._fed += 1
         self._exam.record(
             Ingested(
@@ -187,11 +187,11 @@ class Life:
             )
         )
 
-    async def _settle(self, sheet: Sheet) -> None:
+    async def _settle(self, sheet: CheckpointPlan) -> None:
         exam = self._exam
-        async with exam.court.calls.to(SYSTEM):
+        async with exam.court.calls.limit(SYSTEM):
             started = time.perf_counter()
-            await bounded("settle", self.memory.settle, exam=exam, sheet=sheet)
+            await call_in_time("settle", self.memory.settle, exam=exam, sheet=sheet)
             seconds = time.perf_counter() - started
         exam.record(
             Settled(
@@ -203,26 +203,28 @@ class Life:
         )
 
 
-async def begin(exam: Examination, sheet: Sheet) -> Life:
+async def open_fed_memory(exam: ScenarioRun, sheet: CheckpointPlan) -> FedMemory:
     """A memory that has lived nothing yet, opened for the sake of this checkpoint."""
     open_memory = partial(exam.system.open, exam.scenario.id)
-    return Life(await bounded("open", open_memory, exam=exam, sheet=sheet), exam)
+    return FedMemory(await call_in_time("open", open_memory, exam=exam, sheet=sheet), exam)
 
 
-async def close(memory: Memory, exam: Examination, sheet: Sheet) -> None:
+async def close_memory(memory: Memory, exam: ScenarioRun, sheet: CheckpointPlan) -> None:
     """Release a memory. A failure to do so is recorded and costs no result."""
     await release(memory.close, exam, sheet)
 
 
-async def release(call: Callable[[], Awaitable[None]], exam: Examination, sheet: Sheet) -> None:
+async def release(
+    call: Callable[[], Awaitable[None]], exam: ScenarioRun, sheet: CheckpointPlan
+) -> None:
     """Let go of something nobody needs any more, whatever it says to that."""
     fault: SystemFault | SystemGone | None = None
-    with anyio.move_on_after(_CLOSING_S, shield=True) as scope:
+    with anyio.move_on_after(_CLOSE_TIMEOUT_S, shield=True) as scope:
         try:
             await call()
         except (SystemFault, SystemGone) as raised:
             fault = raised
     if scope.cancelled_caught:
-        fault = SystemTimeout(f"close took longer than {_CLOSING_S:g} s")
+        fault = SystemTimeout(f"close took longer than {_CLOSE_TIMEOUT_S:g} s")
     if fault is not None:
-        exam.record(_failed("close", fault, exam, sheet))
+        exam.record(_make_failure("close", fault, exam, sheet))

@@ -4,36 +4,38 @@ from collections.abc import Iterable, Iterator
 
 from recall_bench.core.event import Answered
 from recall_bench.core.plan import Plan
-from recall_bench.core.review import reviews_due
-from recall_bench.core.shard import Shard, states
-from recall_bench.core.standing import ScenarioStanding, Standings, State
+from recall_bench.core.review import find_due_reviews
+from recall_bench.core.shard import WorkUnit, list_states
+from recall_bench.core.standing import ScenarioStates, TrialState, TrialStates
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import Verdict
-from recall_bench.running.company import Company
-from recall_bench.running.court import Court
+from recall_bench.running.company import RunContext
+from recall_bench.running.court import Budget
 from recall_bench.running.desk import is_paid
-from recall_bench.running.lifecycles import Paper, owed_papers
+from recall_bench.running.lifecycles import OpenTrials, list_open_trials
 
-WITHOUT_VERDICT = frozenset({State.ANSWERED, State.NOT_JUDGED})
+WITHOUT_VERDICT = frozenset({TrialState.ANSWERED, TrialState.NOT_JUDGED})
 
 
-def is_finished(standing: ScenarioStanding, shards: Iterable[Shard] | None = None) -> bool:
+def is_finished(standing: ScenarioStates, shards: Iterable[WorkUnit] | None = None) -> bool:
     """Whether every trial of the scenario, or of these shards of it, has its final outcome."""
     if shards is not None:
-        return all(state >= State.NOT_ANSWERED for state in states(standing, shards))
-    return all(standing.is_complete(row) for row in range(len(standing.sheets)))
+        return all(state >= TrialState.NOT_ANSWERED for state in list_states(standing, shards))
+    return all(
+        standing.is_checkpoint_complete(row) for row in range(len(standing.checkpoint_plans))
+    )
 
 
-class Owing:
+class Backlog:
     """What a run still has to do, and whether it may."""
 
-    def __init__(self, plan: Plan, standings: Standings, company: Company) -> None:
+    def __init__(self, plan: Plan, standings: TrialStates, company: RunContext) -> None:
         self._plan = plan
         self._standings = standings
         self._company = company
         # Answers that are only judged again were read, and paid for, in another run.
         reading = standings.reading_usage if company.asks else Usage()
-        self.court = Court(
+        self.court = Budget(
             company.parallelism,
             spent=standings.usage + reading,
             allowed_usd=company.max_cost_usd,
@@ -51,24 +53,28 @@ class Owing:
             is_finished(scenarios[card.id]) for card in self._plan.scenarios
         )
 
-    def owes(self, scenario: str) -> bool:
+    def is_anything_left(self, scenario: str) -> bool:
         """Whether anything is left to do for the scenario, whether or not it may be done."""
         standing = self._standings.scenarios.get(scenario)
         if standing is None:
-            return self._shards(scenario) != ()
+            return self._list_units(scenario) != ()
         is_asked = not self._company.asks or self._is_finished(scenario, standing)
-        return not is_asked or self._has_answers(standing) or bool(self.due(scenario))
+        return (
+            not is_asked
+            or self._is_verdict_missing(standing)
+            or bool(self.find_due_reviews(scenario))
+        )
 
-    def has_work(self, scenario: str, *, may_ask: bool = True) -> bool:
+    def is_work_possible(self, scenario: str, *, may_ask: bool = True) -> bool:
         """Whether anything can be done for the scenario as things are."""
         standing = self._standings.scenarios.get(scenario)
         if standing is None:
-            return may_ask and self._shards(scenario) != ()
+            return may_ask and self._list_units(scenario) != ()
         if may_ask and self._company.asks and not self._is_finished(scenario, standing):
             return True
-        if self.court.adjourned is None:
-            return self._has_answers(standing) or bool(self.due(scenario))
-        return self._company.bench.judge.card.computes and self._has_answers(standing)
+        if self.court.stop_reason is None:
+            return self._is_verdict_missing(standing) or bool(self.find_due_reviews(scenario))
+        return self._company.bench.judge.card.computes and self._is_verdict_missing(standing)
 
     def refuse_if_spent(self, scenario: str) -> None:
         """Raise BudgetSpent before anything is fed for answers or verdicts that cannot be paid."""
@@ -77,34 +83,34 @@ class Owing:
         if costs and (standing is None or not self._is_finished(scenario, standing)):
             self.court.refuse_if_spent()
 
-    def papers(self, scenario: str) -> list[Paper]:
+    def list_open_trials(self, scenario: str) -> list[OpenTrials]:
         """What of the scenario is this run's to put, and was not put yet."""
-        standing, shards = self._standings.scenarios[scenario], self._shards(scenario)
+        standing, shards = self._standings.scenarios[scenario], self._list_units(scenario)
         if shards is None:
-            return list(owed_papers(standing))
+            return list(list_open_trials(standing))
         places = {(shard.checkpoint, shard.repeat) for shard in shards}
         return [
             paper
-            for paper in owed_papers(standing)
+            for paper in list_open_trials(standing)
             if places & {(None, None), (paper[0].checkpoint.label, paper[1])}
         ]
 
-    def _shards(self, scenario: str) -> tuple[Shard, ...] | None:
+    def _list_units(self, scenario: str) -> tuple[WorkUnit, ...] | None:
         return None if self._company.shards is None else self._company.shards(scenario)
 
-    def _is_finished(self, scenario: str, standing: ScenarioStanding) -> bool:
-        return is_finished(standing, self._shards(scenario))
+    def _is_finished(self, scenario: str, standing: ScenarioStates) -> bool:
+        return is_finished(standing, self._list_units(scenario))
 
-    def due(self, scenario: str) -> frozenset[int]:
+    def find_due_reviews(self, scenario: str) -> frozenset[int]:
         """Which verdicts the appellate judge has yet to see, by their places in the grid."""
         # Passes are drawn once a scenario has all its outcomes. A part that holds some of its
         # checkpoints never has them: it reviews its failures, and leaves the passes to whoever
         # goes on with the merged run, who draws what one process would have drawn.
         if self._company.bench.appellate is None:
             return frozenset()
-        return reviews_due(scenario, self._standings.scenarios[scenario], self._plan)
+        return find_due_reviews(scenario, self._standings.scenarios[scenario], self._plan)
 
-    def first_verdicts(
+    def list_first_verdicts(
         self, scenario: str, due: frozenset[int]
     ) -> Iterator[tuple[Answered, Verdict]]:
         """Each answer whose verdict is due for review, with that verdict, once."""
@@ -112,13 +118,13 @@ class Owing:
         verdicts = {
             slot: judged.verdict
             for judged in self._company.judged(scenario)
-            if (slot := standing.slot_of(judged.trial)) in due
+            if (slot := standing.find_slot(judged.trial)) in due
         }
-        for answered in self._company.unjudged(scenario, frozenset({State.JUDGED})):
-            first = verdicts.pop(standing.slot_of(answered.trial), None)
+        for answered in self._company.unjudged(scenario, frozenset({TrialState.JUDGED})):
+            first = verdicts.pop(standing.find_slot(answered.trial), None)
             if first is not None:
                 yield answered, first
 
     @staticmethod
-    def _has_answers(standing: ScenarioStanding) -> bool:
-        return standing.count(*WITHOUT_VERDICT) > 0
+    def _is_verdict_missing(standing: ScenarioStates) -> bool:
+        return standing.count_states(*WITHOUT_VERDICT) > 0

@@ -12,35 +12,35 @@ from recall_bench.errors import JudgeBusy, ModelBusy, SystemBusy
 
 T = TypeVar("T")
 
-PAUSES_S = (0.5, 1.0, 2.0)
+RETRY_PAUSES_S = (0.5, 1.0, 2.0)
 """How long we wait before each further attempt,"""
-LONGEST_S = 60.0
+LONGEST_PAUSE_S = 60.0
 """or as long as we are asked to, up to this."""
 
 
-Busy = SystemBusy | JudgeBusy | ModelBusy
+BusyError = SystemBusy | JudgeBusy | ModelBusy
 
 
-async def persistently(
-    call: Callable[[], Awaitable[T]], told: Callable[[Busy], None] = lambda _: None
+async def retry(
+    call: Callable[[], Awaitable[T]], told: Callable[[BusyError], None] = lambda _: None
 ) -> T:
     """The result of the call, tried again while it says it is busy; `told` hears each time."""
-    for pause in PAUSES_S:
+    for pause in RETRY_PAUSES_S:
         try:
             return await call()
         except (SystemBusy, JudgeBusy, ModelBusy) as busy:
             told(busy)
-            await anyio.sleep(max(pause, min(busy.retry_after_s, LONGEST_S)))
+            await anyio.sleep(max(pause, min(busy.retry_after_s, LONGEST_PAUSE_S)))
     return await call()
 
 
-def postponed(trial: Trial, busy: Busy) -> Postponed:
+def make_postponement(trial: Trial, busy: BusyError) -> Postponed:
     """The event of a question or an answer that has to be put again."""
     kind = type(busy).__name__
     return Postponed(at=datetime.now(UTC), trial=trial, fault=kind, message=str(busy))
 
 
-async def within(seconds: float, call: Awaitable[T], overrun: Exception) -> T:
+async def limit_time(seconds: float, call: Awaitable[T], overrun: Exception) -> T:
     """The result of the call; cancelled, and `overrun` raised, when it takes longer."""
     # anyio.fail_after does the same in half again the time, which a run pays twice a trial.
     with anyio.CancelScope(deadline=anyio.current_time() + seconds):

@@ -5,26 +5,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from recall_bench.assemble import Check, plan_of, present, writable
+from recall_bench.assemble import SettingsCheck, build_plan, check_writable, require
 from recall_bench.core.event import Declared
-from recall_bench.core.fingerprint import card_of
+from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.plan import Checkpoint, DatasetCard, Lifecycle, Plan, ScenarioCard
 from recall_bench.core.question import Scenario
 from recall_bench.core.usage import Usage
 from recall_bench.errors import UsageError
 from recall_bench.job import Job
-from recall_bench.judging.nobody import Nobody
-from recall_bench.outputs import refuse_clashes, run_folder
+from recall_bench.judging.nobody import NoJudge
+from recall_bench.outputs import choose_run_folder, refuse_clashes
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.running.grade import Bench
-from recall_bench.selection.corpus import MEMORY
-from recall_bench.selection.request import Request
+from recall_bench.running.grade import Judges
+from recall_bench.selection.corpus import MEMORY_PREFIX
+from recall_bench.selection.request import SelectionRequest
 from recall_bench.selection.selectors.resolve import resolve_selector
 from recall_bench.selection.selectors.selector import Selector
 from recall_bench.selection.selectors.system import SelectorSystem
 from recall_bench.selection.suite import Suite
 from recall_bench.settings import Settings
-from recall_bench.staff import Staff
+from recall_bench.staff import Components
 
 PROTOCOL, EVAL_VERSION = "selection/exact", "exact-1"
 _END = "end"
@@ -33,34 +33,39 @@ _SPARE = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assembled:
+class SelectionJob:
     """A suite that is ready to be put to a selector."""
 
-    request: Request
+    request: SelectionRequest
     suite: Suite
     job: Job
-    place: "Place"
+    place: "SelectorFolder"
     """Where programs find `memory/`."""
 
 
 def assemble_selection(
-    request: Request, suite: Suite, selector: Selector | None = None
-) -> Assembled:
+    request: SelectionRequest, suite: Suite, selector: Selector | None = None
+) -> SelectionJob:
     """A job that puts every test to the selector; nothing is asked yet.
 
     A selector of one's own may take the place of the one the request names.
     """
-    place = Place(request.memories)
+    place = SelectorFolder(request.memories)
     try:
-        return Assembled(
-            request=request, suite=suite, job=_job(request, suite, selector, place), place=place
+        return SelectionJob(
+            request=request,
+            suite=suite,
+            job=_build_job(request, suite, selector, place),
+            place=place,
         )
     except BaseException:
         place.close()
         raise
 
 
-def _job(request: Request, suite: Suite, selector: Selector | None, place: "Place") -> Job:
+def _build_job(
+    request: SelectionRequest, suite: Suite, selector: Selector | None, place: "SelectorFolder"
+) -> Job:
     if not suite.tests:
         raise UsageError("--tests: every prompt is empty, so there is nothing to ask")
     settings = replace(
@@ -69,46 +74,48 @@ def _job(request: Request, suite: Suite, selector: Selector | None, place: "Plac
         top_k=len(suite.memories) + _SPARE,
         heatmap_png=False,
     )
-    check = Check(settings)
-    selector = selector or check.of(_selector, request.selector, settings, place.folder)
-    check.of(refuse_clashes, settings)
-    check.done()
-    system = SelectorSystem(present(selector), allowed_usd=settings.max_cost_usd)
-    scenario = suite.scenario()
-    plan = _plan(settings, suite, card_of(scenario), system)
+    check = SettingsCheck(settings)
+    selector = selector or check.try_call(_resolve_target, request.selector, settings, place.folder)
+    check.try_call(refuse_clashes, settings)
+    check.raise_problems()
+    system = SelectorSystem(require(selector), allowed_usd=settings.max_cost_usd)
+    scenario = suite.build_scenario()
+    plan = _build_plan(settings, suite, build_scenario_card(scenario), system)
     job = Job(
         settings=settings,
         plan=plan,
-        folder=run_folder(settings, plan, "select-"),
-        staff=Staff(
+        folder=choose_run_folder(settings, plan, "select-"),
+        staff=Components(
             system=system,
-            bench=Bench(judge=Nobody()),
+            bench=Judges(judge=NoJudge()),
             load=lambda name: scenario,  # noqa: ARG005 - there is one
         ),
-        questions={scenario.id: _declared(scenario)},
+        questions={scenario.id: _declare_scenario(scenario)},
         warnings=list(suite.notes),
     )
-    system.pay(_paid_before(writable(job)))
+    system.add_cost(_sum_earlier_costs(check_writable(job)))
     return job
 
 
-def _plan(settings: Settings, suite: Suite, card: ScenarioCard, system: SelectorSystem) -> Plan:
-    plan = plan_of(
+def _build_plan(
+    settings: Settings, suite: Suite, card: ScenarioCard, system: SelectorSystem
+) -> Plan:
+    plan = build_plan(
         settings,
         cards=(card,),
         checkpoints=(Checkpoint(label=_END, days=card.last_day),),
         system=system,
-        bench=Bench(judge=Nobody()),
+        bench=Judges(judge=NoJudge()),
         reader=None,
         lifecycle=Lifecycle.GROWING,
     )
     tests = DatasetCard(
         name="selection", files=suite.files, protocol=PROTOCOL, eval_version=EVAL_VERSION
     )
-    return plan.but(unjudged=True, dataset=tests)
+    return plan.replace(unjudged=True, dataset=tests)
 
 
-def _declared(scenario: Scenario) -> Declared:
+def _declare_scenario(scenario: Scenario) -> Declared:
     return Declared(
         at=datetime.now(UTC),
         scenario=scenario.id,
@@ -117,17 +124,17 @@ def _declared(scenario: Scenario) -> Declared:
     )
 
 
-class Place:
+class SelectorFolder:
     """The folder in which programs find the memories as `memory/`, whatever theirs is called."""
 
     def __init__(self, memories: Path) -> None:
         real = memories.resolve()
         self._linked: TemporaryDirectory[str] | None = None
         self.folder = real.parent
-        if f"{real.name}/" != MEMORY:
+        if f"{real.name}/" != MEMORY_PREFIX:
             self._linked = TemporaryDirectory(prefix="memories-")
             self.folder = Path(self._linked.name)
-            (self.folder / MEMORY.rstrip("/")).symlink_to(real, target_is_directory=True)
+            (self.folder / MEMORY_PREFIX.rstrip("/")).symlink_to(real, target_is_directory=True)
 
     def close(self) -> None:
         """Take the folder away again, if it was made for this."""
@@ -135,16 +142,16 @@ class Place:
             self._linked.cleanup()
 
 
-def _selector(target: str, settings: Settings, folder: Path) -> Selector:
+def _resolve_target(target: str, settings: Settings, folder: Path) -> Selector:
     return resolve_selector(target, settings, folder=folder)
 
 
-def _paid_before(job: Job) -> Usage:
+def _sum_earlier_costs(job: Job) -> Usage:
     """What the selections on record have cost, those that came to nothing included."""
     if not job.journal.exists():
         return Usage()
     folder = RunFolder.open(job.folder)
-    usage = folder.service.spent
+    usage = folder.service.metered_total
     for name in folder.scenarios:
         for result in folder.results(name):
             if result.answered is not None and result.answered.answer.usage is not None:

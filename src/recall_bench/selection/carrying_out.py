@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass
 
-from recall_bench.ending import Finished, carry_out
+from recall_bench.ending import Finished, execute
 from recall_bench.job import Observer
-from recall_bench.selection.assembly import Assembled
-from recall_bench.selection.report import Report, report_of, write_json
+from recall_bench.selection.assembly import SelectionJob
+from recall_bench.selection.report import SelectionReport, build_report, write_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selected:
+class SelectionRun:
     """A run of a suite that came to a stop, and how."""
 
     finished: Finished
-    report: Report
+    report: SelectionReport
 
     @property
     def exit_code(self) -> int:
@@ -21,12 +21,12 @@ class Selected:
         return self.finished.exit_code
 
 
-def run_selection(assembled: Assembled, observe: Observer | None = None) -> Selected:
+def run_selection(assembled: SelectionJob, observe: Observer | None = None) -> SelectionRun:
     """Put every test that is owed, class them all, and write `select.json` beside the journal."""
     try:
-        finished = carry_out(assembled.job, observe)
+        finished = execute(assembled.job, observe)
     finally:
         assembled.place.close()
-    report = report_of(assembled, finished)
+    report = build_report(assembled, finished)
     write_json(report, finished.folder.path)
-    return Selected(finished=finished, report=report)
+    return SelectionRun(finished=finished, report=report)

@@ -6,16 +6,16 @@ from pathlib import Path
 
 from recall_bench.errors import Malformed, UsageError
 
-MEMORY = "memory/"
+MEMORY_PREFIX = "memory/"
 """What every memory's name begins with, wherever its folder lies."""
 
 
-def memories_in(folder: Path) -> dict[str, bytes]:
+def read_memories(folder: Path) -> dict[str, bytes]:
     """Every memory's bytes by its name, sorted; UsageError if there is none."""
     if not folder.is_dir():
         raise UsageError(f"--memories: there is no folder {folder}")
     paths = {
-        f"{MEMORY}{path.relative_to(folder).as_posix()}": path
+        f"{MEMORY_PREFIX}{path.relative_to(folder).as_posix()}": path
         for path in folder.rglob("*.md")
         if path.is_file()
     }
@@ -24,7 +24,7 @@ def memories_in(folder: Path) -> dict[str, bytes]:
     return {name: paths[name].read_bytes() for name in sorted(paths)}
 
 
-def decoded(content: bytes, where: str) -> str:
+def decode_text(content: bytes, where: str) -> str:
     """A memory's or a test's text; Malformed, naming the byte, if it is not UTF-8."""
     try:
         return content.decode("utf-8")
@@ -32,7 +32,7 @@ def decoded(content: bytes, where: str) -> str:
         raise Malformed(where, f"is not UTF-8 (byte {error.start}); save it as UTF-8") from error
 
 
-def corpus_digest(memories: Mapping[str, bytes]) -> str:
+def digest_corpus(memories: Mapping[str, bytes]) -> str:
     """Sha-256 over every memory's name and bytes, by name: a changed letter changes it."""
     digest = sha256()
     for name in sorted(memories):

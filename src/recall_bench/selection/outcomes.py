@@ -2,22 +2,22 @@
 
 from collections.abc import Iterator
 
-from recall_bench.core.event import Answered, NotAnswered, Result
+from recall_bench.core.event import Answered, NotAnswered, TrialResult
 from recall_bench.core.record import Record
 from recall_bench.core.usage import Usage
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.selection.scoring import Compared, Outcome, compare
+from recall_bench.selection.scoring import SelectionComparison, SelectionOutcome, compare_selection
 from recall_bench.selection.suite import NO_RECALL, RECALL, Suite
 
 
-class Scored(Record, frozen=True, kw_only=True, omit_defaults=True):
+class ScoredTest(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One test put once; or not put at all."""
 
     test: str
     repeat: int = 0
     category: str
     prompt: str
-    outcome: Outcome
+    outcome: SelectionOutcome
     expected: tuple[str, ...] = ()
     recalled: tuple[str, ...] | None = None
     """In the selector's order; None if it failed or was not asked."""
@@ -38,18 +38,18 @@ class Scored(Record, frozen=True, kw_only=True, omit_defaults=True):
     message: str | None = None
 
 
-def scored_tests(folder: RunFolder, suite: Suite) -> tuple[Scored, ...]:
+def score_tests(folder: RunFolder, suite: Suite) -> tuple[ScoredTest, ...]:
     """All tests by name and repeat, those with an empty prompt among them.
 
     A test that was not put yet is not here.
     """
-    rows = [row for name in folder.scenarios for row in _put(folder, name, suite)]
+    rows = [row for name in folder.scenarios for row in _score_scenario(folder, name, suite)]
     rows += [
-        Scored(
+        ScoredTest(
             test=name,
             category=RECALL if test.expected else NO_RECALL,
             prompt=test.prompt,
-            outcome=Outcome.SKIP,
+            outcome=SelectionOutcome.SKIP,
             expected=test.expected,
         )
         for name, test in suite.skipped.items()
@@ -57,21 +57,21 @@ def scored_tests(folder: RunFolder, suite: Suite) -> tuple[Scored, ...]:
     return tuple(sorted(rows, key=lambda row: (row.test, row.repeat)))
 
 
-def _put(folder: RunFolder, scenario: str, suite: Suite) -> Iterator[Scored]:
+def _score_scenario(folder: RunFolder, scenario: str, suite: Suite) -> Iterator[ScoredTest]:
     for result in folder.results(scenario):
         if isinstance(result.outcome, NotAnswered):
-            yield _failed(result, result.outcome)
+            yield _score_failure(result, result.outcome)
         elif result.answered is not None:
-            yield _answered(result, result.answered, suite)
+            yield _score_answer(result, result.answered, suite)
 
 
-def _failed(result: Result, failure: NotAnswered) -> Scored:
-    return Scored(
+def _score_failure(result: TrialResult, failure: NotAnswered) -> ScoredTest:
+    return ScoredTest(
         test=result.item.id,
         repeat=result.trial.repeat,
         category=result.item.truth.category,
         prompt=result.item.text,
-        outcome=Outcome.ERROR,
+        outcome=SelectionOutcome.ERROR,
         expected=result.item.truth.cited,
         seconds=failure.seconds,
         fault=failure.fault,
@@ -79,13 +79,13 @@ def _failed(result: Result, failure: NotAnswered) -> Scored:
     )
 
 
-def _answered(result: Result, answered: Answered, suite: Suite) -> Scored:
+def _score_answer(result: TrialResult, answered: Answered, suite: Suite) -> ScoredTest:
     answer, expected = answered.answer, result.item.truth.cited
     names = (passage.id for passage in answer.passages)
     recalled = tuple(dict.fromkeys(name for name in names if name is not None))
-    found: Compared = compare(expected, recalled)
+    found: SelectionComparison = compare_selection(expected, recalled)
     told = {key: value for call in answer.tool_calls for key, value in call.items()}
-    return Scored(
+    return ScoredTest(
         test=result.item.id,
         repeat=result.trial.repeat,
         category=result.item.truth.category,
@@ -96,16 +96,16 @@ def _answered(result: Result, answered: Answered, suite: Suite) -> Scored:
         missing=found.missing,
         extra=found.extra,
         unknown=tuple(name for name in recalled if name not in suite.names),
-        presearched=_names(told.get("presearched")),
+        presearched=_parse_names(told.get("presearched")),
         precision=found.precision,
         recall=found.recall,
         f1=found.f1,
         jaccard=found.jaccard,
         seconds=answered.seconds,
         usage=answer.usage,
-        notes=_names(told.get("notes")) or (),
+        notes=_parse_names(told.get("notes")) or (),
     )
 
 
-def _names(said: object) -> tuple[str, ...] | None:
+def _parse_names(said: object) -> tuple[str, ...] | None:
     return tuple(map(str, said)) if isinstance(said, list | tuple) else None

@@ -16,10 +16,10 @@ import msgspec
 from recall_bench.core.history import WallTime
 from recall_bench.core.record import Record
 from recall_bench.errors import FolderBusy, Malformed, UsageError
-from recall_bench.selection.change import Change, change_between
-from recall_bench.selection.report import Report
-from recall_bench.selection.scoring import CLASSES, Outcome
-from recall_bench.selection.summary import Share
+from recall_bench.selection.change import SelectionChange, measure_change
+from recall_bench.selection.report import SelectionReport
+from recall_bench.selection.scoring import CLASSES, SelectionOutcome
+from recall_bench.selection.summary import SelectionShare
 
 HEADING = """\
 # Prompt versions
@@ -33,22 +33,22 @@ _TITLE = HEADING.partition("\n")[0].encode()
 _MARK = "<!-- recall-bench prompt-log/"
 _VERSION = "1"
 _ENTRY = re.compile(rf"{re.escape(_MARK)}(\d+) (.*) -->")
-_LETTERS = {outcome.value[0]: outcome for outcome in Outcome}
+_LETTERS = {outcome.value[0]: outcome for outcome in SelectionOutcome}
 _DIGITS = 12
-_PATIENCE_S = 30
+_LOCK_TIMEOUT_S = 30
 
 
-class Since(Record, frozen=True, kw_only=True):
+class PromptLogChange(Record, frozen=True, kw_only=True):
     """The change from the last entry before this one that was put to the same tests."""
 
     at: WallTime
     """Which entry that is."""
     label: str
     has_same_memories: bool
-    change: Change
+    change: SelectionChange
 
 
-class Entry(Record, frozen=True, kw_only=True, omit_defaults=True):
+class PromptLogEntry(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One tested version."""
 
     at: WallTime
@@ -72,11 +72,11 @@ class Entry(Record, frozen=True, kw_only=True, omit_defaults=True):
     underrecall: int
     error: int
     skip: int
-    perfect_share: Share | None
+    perfect_share: SelectionShare | None
     """None where no test came to a class."""
     outcomes: dict[str, str]
     """By test a letter each time it was put: P, O, U, E or S, the first of the outcome's name."""
-    since: Since | None = None
+    since: PromptLogChange | None = None
     """Filled in when the entry is added; None where nothing before it compares."""
 
     @property
@@ -101,13 +101,13 @@ class Entry(Record, frozen=True, kw_only=True, omit_defaults=True):
         """The version in a few words: who picks, by which prompts, with which models."""
         named = (f"{name}@{digest[:8]}" for name, digest in self.prompts)
         parts = (f"{self.selector} {self.version}", "/".join(named), "/".join(self.models))
-        return _line(", ".join(filter(None, parts)))
+        return _clean_line(", ".join(filter(None, parts)))
 
-    def trials(self) -> dict[str, tuple[bool, ...]]:
+    def list_trials(self) -> dict[str, tuple[bool, ...]]:
         """By test, whether it was PERFECT each time it came to a class."""
         return {
             name: tuple(
-                _LETTERS[letter] is Outcome.PERFECT
+                _LETTERS[letter] is SelectionOutcome.PERFECT
                 for letter in letters
                 if _LETTERS[letter] in CLASSES
             )
@@ -115,13 +115,13 @@ class Entry(Record, frozen=True, kw_only=True, omit_defaults=True):
         }
 
 
-def entry_of(report: Report) -> Entry:
+def build_entry(report: SelectionReport) -> PromptLogEntry:
     """The entry for a run, not yet compared with anything."""
     outcomes: dict[str, str] = {}
     for row in report.tests:
         outcomes[row.test] = outcomes.get(row.test, "") + row.outcome.value[0]
     found = report.summary
-    return Entry(
+    return PromptLogEntry(
         at=report.at,
         selector=report.selector.name,
         version=report.selector.version,
@@ -146,7 +146,7 @@ def entry_of(report: Report) -> Entry:
     )
 
 
-def append(path: Path, entry: Entry) -> Entry:
+def append_entry(path: Path, entry: PromptLogEntry) -> PromptLogEntry:
     """Add the entry to the log, which is begun if there is none; the entry as it stands there.
 
     The file is replaced whole or not at all, and every byte of what it held is kept. An entry that
@@ -154,15 +154,15 @@ def append(path: Path, entry: Entry) -> Entry:
     """
     from recall_bench.replacement import replace_file
 
-    with _alone(path):
-        before = _bytes(path) if path.exists() else HEADING.encode()
-        entries = _entries(before, path)
+    with _lock_log(path):
+        before = _read_bytes(path) if path.exists() else HEADING.encode()
+        entries = _parse_entries(before, path)
         for known in entries:
-            if known.but(since=None) == entry.but(since=None):
+            if known.replace(since=None) == entry.replace(since=None):
                 return known
-        added = entry.but(since=_since(entries, entry))
+        added = entry.replace(since=_find_previous(entries, entry))
         gap = b"\n" if before.endswith((b"\n", b"\r")) or not before else b"\n\n"
-        replace_file(path, before + gap + _written(added).encode())
+        replace_file(path, before + gap + _render_entry(added).encode())
     return added
 
 
@@ -170,19 +170,19 @@ def refuse_others(path: Path) -> None:
     """UsageError if the file is there and no log, so that nothing is written into it."""
     if not path.exists():
         return
-    before = _bytes(path)
+    before = _read_bytes(path)
     if before.strip() and _MARK.encode() not in before and not before.startswith(_TITLE):
         raise UsageError(
             f"--log: {path} holds something else than a log of versions; name another file"
         )
 
 
-def read(path: Path) -> list[Entry]:
+def read_log(path: Path) -> list[PromptLogEntry]:
     """All entries in the order of the file; Malformed, naming the line, if one is damaged."""
-    return _entries(_bytes(path), path)
+    return _parse_entries(_read_bytes(path), path)
 
 
-def table(entries: Sequence[Entry]) -> str:
+def render_log(entries: Sequence[PromptLogEntry]) -> str:
     """The log for a terminal: a line for each version, and one for how it differs."""
     if not entries:
         return "no version has been tested yet"
@@ -190,23 +190,23 @@ def table(entries: Sequence[Entry]) -> str:
     for number, entry in enumerate(entries, start=1):
         counts = f"{entry.perfect} perfect, {entry.overrecall} over, {entry.underrecall} under"
         apart = f", {entry.error} error, {entry.skip} skip" if entry.error or entry.skip else ""
-        lines.append(f"{number:>3}  {_minute(entry.at)}  {entry.label}")
-        lines.append(f"     PERFECT {_share(entry.perfect_share)}; {counts}{apart}")
-        lines.append(f"     {_difference(entry)}")
+        lines.append(f"{number:>3}  {_format_minute(entry.at)}  {entry.label}")
+        lines.append(f"     PERFECT {_format_share(entry.perfect_share)}; {counts}{apart}")
+        lines.append(f"     {_describe_difference(entry)}")
         if entry.validity != "valid":
-            lines.append(f"     {_doubt(entry)}")
+            lines.append(f"     {_describe_validity(entry)}")
     return "\n".join(lines)
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _lock_log(path: Path) -> Iterator[None]:
     """Nobody else adds meanwhile: of two who read the same log, the second would undo the first."""
     from filelock import FileLock, Timeout
 
     target = path.resolve()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(target.with_name(f".{target.name}.lock"), timeout=_PATIENCE_S)
+        lock = FileLock(target.with_name(f".{target.name}.lock"), timeout=_LOCK_TIMEOUT_S)
         lock.acquire()
     except Timeout as error:
         raise FolderBusy(f"{path}: somebody else is writing to it; try again later") from error
@@ -218,14 +218,14 @@ def _alone(path: Path) -> Iterator[None]:
         lock.release()
 
 
-def _bytes(path: Path) -> bytes:
+def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
-def _entries(content: bytes, path: Path) -> list[Entry]:
+def _parse_entries(content: bytes, path: Path) -> list[PromptLogEntry]:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -234,13 +234,13 @@ def _entries(content: bytes, path: Path) -> list[Entry]:
         ) from error
     # Not splitlines: JSON may hold characters that it takes for the end of a line.
     return [
-        _entry(line.strip(), f"{path}, line {number}")
+        _parse_entry(line.strip(), f"{path}, line {number}")
         for number, line in enumerate(text.split("\n"), start=1)
         if line.strip().startswith(_MARK)
     ]
 
 
-def _entry(line: str, where: str) -> Entry:
+def _parse_entry(line: str, where: str) -> PromptLogEntry:
     found = _ENTRY.fullmatch(line)
     if found is None:
         raise Malformed(where, "is the comment of an entry, but not whole; restore or remove it")
@@ -249,7 +249,7 @@ def _entry(line: str, where: str) -> Entry:
             where, f"has the layout {found[1]}, and this program reads {_VERSION}; update it"
         )
     try:
-        entry = msgspec.json.decode(found[2], type=Entry)
+        entry = msgspec.json.decode(found[2], type=PromptLogEntry)
     except msgspec.DecodeError as error:
         raise Malformed(where, f"holds no entry ({error}); restore or remove it") from error
     strange = {letter for letters in entry.outcomes.values() for letter in letters} - set(_LETTERS)
@@ -258,14 +258,16 @@ def _entry(line: str, where: str) -> Entry:
     return entry
 
 
-def _since(entries: Sequence[Entry], entry: Entry) -> Since | None:
+def _find_previous(
+    entries: Sequence[PromptLogEntry], entry: PromptLogEntry
+) -> PromptLogChange | None:
     wanted = (entry.tests_digest, entry.eval_version)
     for other in reversed(entries):
         if (other.tests_digest, other.eval_version) != wanted:
             continue
-        change = change_between(other.trials(), entry.trials())
+        change = measure_change(other.list_trials(), entry.list_trials())
         if change is not None:
-            return Since(
+            return PromptLogChange(
                 at=other.at,
                 label=other.label,
                 has_same_memories=other.corpus_digest == entry.corpus_digest,
@@ -274,43 +276,48 @@ def _since(entries: Sequence[Entry], entry: Entry) -> Since | None:
     return None
 
 
-def _written(entry: Entry) -> str:
+def _render_entry(entry: PromptLogEntry) -> str:
     # Only strings hold this sign in JSON, and only it can end a comment.
     data = msgspec.json.encode(entry).decode().replace(">", "\\u003e")
-    lines = [f"## {_minute(entry.at)}: {_plain(f'{entry.selector} {entry.version}')}", ""]
-    lines += [f"* {line}" for line in _told(entry)]
+    lines = [
+        f"## {_format_minute(entry.at)}: {_escape_markdown(f'{entry.selector} {entry.version}')}",
+        "",
+    ]
+    lines += [f"* {line}" for line in _render_facts(entry)]
     return "\n".join([*lines, "", f"{_MARK}{_VERSION} {data} -->", ""])
 
 
-def _told(entry: Entry) -> Iterator[str]:
+def _render_facts(entry: PromptLogEntry) -> Iterator[str]:
     if entry.prompts:
-        named = (f"{_code(name)} ({digest[:_DIGITS]})" for name, digest in entry.prompts)
+        named = (f"{_format_code(name)} ({digest[:_DIGITS]})" for name, digest in entry.prompts)
         yield f"prompts: {', '.join(named)}"
     if entry.models:
-        yield f"models: {', '.join(map(_code, entry.models))}"
-    others = {key: value for key, value in entry.config.items() if key not in _told_apart(entry)}
+        yield f"models: {', '.join(map(_format_code, entry.models))}"
+    others = {
+        key: value for key, value in entry.config.items() if key not in _list_separate_keys(entry)
+    }
     if others:
-        yield f"settings: {_settings(others)}"
+        yield f"settings: {_format_settings(others)}"
     times = f", each put {entry.repeats} times" if entry.repeats > 1 else ""
     yield (
         f"{entry.tests} tests ({entry.tests_digest[:_DIGITS]}) over "
         f"{entry.memories} memories ({entry.corpus_digest[:_DIGITS]}){times}"
     )
-    yield f"**PERFECT {_share(entry.perfect_share)}**"
+    yield f"**PERFECT {_format_share(entry.perfect_share)}**"
     yield (
         f"PERFECT {entry.perfect}, OVERRECALL {entry.overrecall}, UNDERRECALL "
         f"{entry.underrecall}; apart from these ERROR {entry.error}, SKIP {entry.skip}"
     )
-    yield _plain(_difference(entry))
+    yield _escape_markdown(_describe_difference(entry))
     if entry.validity != "valid":
-        yield f"**{_plain(_doubt(entry))}**"
+        yield f"**{_escape_markdown(_describe_validity(entry))}**"
 
 
-def _told_apart(entry: Entry) -> set[str]:
+def _list_separate_keys(entry: PromptLogEntry) -> set[str]:
     return {name for name in ("models", "prompts") if getattr(entry, name)}
 
 
-def _difference(entry: Entry) -> str:
+def _describe_difference(entry: PromptLogEntry) -> str:
     if entry.since is None:
         return "no earlier version here was put to the same tests"
     since, change = entry.since, entry.since.change
@@ -321,21 +328,23 @@ def _difference(entry: Entry) -> str:
     apart = f"; {change.left_out} left out" if change.left_out else ""
     moved = "" if since.has_same_memories else "; the memories changed too"
     return (
-        f"{100 * change.value:+.1f} points{sure} since {_minute(since.at)}, {since.label}: "
+        f"{100 * change.value:+.1f} points{sure} since {_format_minute(since.at)}, {since.label}: "
         f"{change.better} better and {change.worse} worse of {change.tests} tests, "
-        f"{_p(change.p)}{apart}{moved}"
+        f"{_format_p(change.p)}{apart}{moved}"
     )
 
 
-def _doubt(entry: Entry) -> str:
-    return f"these figures are {entry.validity}: {_line(entry.reason or 'no reason was given')}"
+def _describe_validity(entry: PromptLogEntry) -> str:
+    return (
+        f"these figures are {entry.validity}: {_clean_line(entry.reason or 'no reason was given')}"
+    )
 
 
-def _p(value: float) -> str:
+def _format_p(value: float) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
-def _share(share: Share | None) -> str:
+def _format_share(share: SelectionShare | None) -> str:
     if share is None:
         return "of nothing: no test came to a class"
     told = f"{share.value:.1%} of {share.of}"
@@ -345,29 +354,30 @@ def _share(share: Share | None) -> str:
     return f"{told} ({low:.1%} to {high:.1%})"
 
 
-def _minute(at: datetime) -> str:
+def _format_minute(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _settings(config: Mapping[str, object]) -> str:
+def _format_settings(config: Mapping[str, object]) -> str:
     return ", ".join(
-        f"{_plain(key)} {_code(_shown(value))}" for key, value in sorted(config.items())
+        f"{_escape_markdown(key)} {_format_code(_format_setting(value))}"
+        for key, value in sorted(config.items())
     )
 
 
-def _shown(value: object) -> str:
+def _format_setting(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _line(text: str) -> str:
+def _clean_line(text: str) -> str:
     """Somebody's words on one line, without signs that would steer a terminal."""
     return "".join(sign for sign in " ".join(text.split()) if sign.isprintable())
 
 
-def _plain(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Somebody's words on a page, where they mark nothing up."""
-    return re.sub(r"([\\`*_<>\[\]|])", r"\\\1", _line(text))
+    return re.sub(r"([\\`*_<>\[\]|])", r"\\\1", _clean_line(text))
 
 
-def _code(text: str) -> str:
-    return f"`{_line(text).replace('`', chr(39))}`"
+def _format_code(text: str) -> str:
+    return f"`{_clean_line(text).replace('`', chr(39))}`"

@@ -10,15 +10,21 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.core.record import Record
 from recall_bench.ending import Finished
 from recall_bench.replacement import replace_file
-from recall_bench.selection.assembly import EVAL_VERSION, Assembled
-from recall_bench.selection.outcomes import Scored, scored_tests
-from recall_bench.selection.summary import Mean, Share, Summary, Together, summarise
+from recall_bench.selection.assembly import EVAL_VERSION, SelectionJob
+from recall_bench.selection.outcomes import ScoredTest, score_tests
+from recall_bench.selection.summary import (
+    MemoryGroup,
+    SelectionMean,
+    SelectionShare,
+    SelectionSummary,
+    summarise_tests,
+)
 
 FORMAT = "recall-bench-select/1"
 REPORT = "select.json"
 
 
-class Report(Record, frozen=True, kw_only=True, omit_defaults=True):
+class SelectionReport(Record, frozen=True, kw_only=True, omit_defaults=True):
     """Everything there is to tell."""
 
     format: str
@@ -33,17 +39,17 @@ class Report(Record, frozen=True, kw_only=True, omit_defaults=True):
     code: tuple[str, ...]
     validity: str
     reason: str | None = None
-    summary: Summary
+    summary: SelectionSummary
     notes: tuple[str, ...] = ()
-    tests: tuple[Scored, ...]
+    tests: tuple[ScoredTest, ...]
 
 
-def report_of(assembled: Assembled, finished: Finished) -> Report:
+def build_report(assembled: SelectionJob, finished: Finished) -> SelectionReport:
     """The report of a run that came to a stop, at its end or before."""
     suite, folder, plan = assembled.suite, finished.folder, finished.folder.plan
-    scored = scored_tests(folder, suite)
+    scored = score_tests(folder, suite)
     validity = finished.summary.validity
-    return Report(
+    return SelectionReport(
         format=FORMAT,
         selector=plan.system,
         eval_version=EVAL_VERSION,
@@ -56,30 +62,32 @@ def report_of(assembled: Assembled, finished: Finished) -> Report:
         code=folder.codes,
         validity=str(validity.status),
         reason=validity.reason,
-        summary=summarise(scored, folder.service.spent, still_open=finished.summary.overall.open),
+        summary=summarise_tests(
+            scored, folder.service.metered_total, still_open=finished.summary.overall.open
+        ),
         notes=suite.notes,
         tests=scored,
     )
 
 
-def write_json(report: Report, folder: Path) -> Path:
+def write_json(report: SelectionReport, folder: Path) -> Path:
     """Write the report beside its journal."""
     path = folder / REPORT
     replace_file(path, msgspec.json.format(msgspec.json.encode(report), indent=1))
     return path
 
 
-def text_of(report: Report) -> str:
+def render_text(report: SelectionReport) -> str:
     """The report in plain text."""
-    return "\n".join(_lines(report))
+    return "\n".join(_render_lines(report))
 
 
-def _lines(report: Report) -> Iterator[str]:
+def _render_lines(report: SelectionReport) -> Iterator[str]:
     found = report.summary
     repeats = f", {report.repeats} repeats" if report.repeats > 1 else ""
     yield (
-        f"{report.selector.name} {report.selector.version}: {_counted(found.tests, 'test')}, "
-        f"{_counted(report.memories, 'memory', 'memories')}{repeats}"
+        f"{report.selector.name} {report.selector.version}: {_format_count(found.tests, 'test')}, "
+        f"{_format_count(report.memories, 'memory', 'memories')}{repeats}"
     )
     if report.validity != "valid":
         yield f"These figures are {report.validity}: {report.reason}."
@@ -89,8 +97,12 @@ def _lines(report: Report) -> Iterator[str]:
         ("OVERRECALL", found.overrecall, found.overrecall_share),
         ("UNDERRECALL", found.underrecall, found.underrecall_share),
     ):
-        yield f"  {name:<12}{count:>5}  {_share(share)}"
-    failed = f"; PERFECT of all put: {_share(found.perfect_of_put).strip()}" if found.error else ""
+        yield f"  {name:<12}{count:>5}  {_format_share(share)}"
+    failed = (
+        f"; PERFECT of all put: {_format_share(found.perfect_of_put).strip()}"
+        if found.error
+        else ""
+    )
     yield f"  {'ERROR':<12}{found.error:>5}  in none of these{failed}"
     yield f"  {'SKIP':<12}{found.skip:>5}  empty prompts, not put"
     if found.open:
@@ -102,24 +114,24 @@ def _lines(report: Report) -> Iterator[str]:
         ("F1", found.f1),
         ("Jaccard", found.jaccard),
     ):
-        yield f"  {name:<24}{_mean(mean)}"
-    yield f"  {'no-recall, yet recalled':<24}{_share(found.false_positives)}"
+        yield f"  {name:<24}{_format_mean(mean)}"
+    yield f"  {'no-recall, yet recalled':<24}{_format_share(found.false_positives)}"
     if found.steady is not None:
-        yield f"  {'same class every time':<24}{_share(found.steady)}"
-    yield from _costs(found)
-    yield from _near_misses(found)
+        yield f"  {'same class every time':<24}{_format_share(found.steady)}"
+    yield from _render_costs(found)
+    yield from _render_near_misses(found)
     for fault, count in found.faults.items():
         first = next(row for row in report.tests if row.fault == fault)
         yield f"  {count} × {fault}: {first.test}: {first.message}"
 
 
-def _counted(count: int, one: str, many: str | None = None) -> str:
+def _format_count(count: int, one: str, many: str | None = None) -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
-def _costs(found: Summary) -> Iterator[str]:
+def _render_costs(found: SelectionSummary) -> Iterator[str]:
     if found.p50_s is not None and found.p95_s is not None:
-        yield f"  {'a selection took':<24}{_ms(found.p50_s)} (half), {_ms(found.p95_s)} (95 %)"
+        yield f"  {'a selection took':<24}{_format_ms(found.p50_s)} (half), {_format_ms(found.p95_s)} (95 %)"
     if found.usage is not None:
         yield (
             f"  {'models':<24}{found.usage.input_tokens + found.usage.output_tokens:,} tokens, "
@@ -127,7 +139,7 @@ def _costs(found: Summary) -> Iterator[str]:
         )
 
 
-def _near_misses(found: Summary) -> Iterator[str]:
+def _render_near_misses(found: SelectionSummary) -> Iterator[str]:
     for title, groups in (
         ("Recalled and not expected, most often:", found.often_extra),
         ("Over-recalled together:", found.extra_together),
@@ -136,33 +148,35 @@ def _near_misses(found: Summary) -> Iterator[str]:
         if groups:
             yield ""
             yield title
-            yield from map(_together, groups[:5])
+            yield from map(_render_group, groups[:5])
     if found.unknown:
         yield ""
         yield "Named and not on disk:"
         yield from (f"  {count:>3} × {name}" for name, count in list(found.unknown.items())[:5])
 
 
-def _together(group: Together) -> str:
+def _render_group(group: MemoryGroup) -> str:
     return f"  {group.tests:>3} × {' + '.join(group.names)}"
 
 
-def _share(share: Share | None) -> str:
+def _format_share(share: SelectionShare | None) -> str:
     if share is None:
         return "–"
-    return f"{share.value:6.1%} of {share.of}{_interval(share.interval, percent=True)}"
+    return f"{share.value:6.1%} of {share.of}{_format_interval(share.interval, percent=True)}"
 
 
-def _mean(mean: Mean | None) -> str:
-    return "–" if mean is None else f"{mean.value:.3f}{_interval(mean.interval, percent=False)}"
+def _format_mean(mean: SelectionMean | None) -> str:
+    return (
+        "–" if mean is None else f"{mean.value:.3f}{_format_interval(mean.interval, percent=False)}"
+    )
 
 
-def _interval(interval: tuple[float, float] | None, *, percent: bool) -> str:
+def _format_interval(interval: tuple[float, float] | None, *, percent: bool) -> str:
     if interval is None:
         return ""
     low, high = interval
     return f"  ({low:.1%} to {high:.1%})" if percent else f"  ({low:.3f} to {high:.3f})"
 
 
-def _ms(seconds: float) -> str:
+def _format_ms(seconds: float) -> str:
     return f"{1000 * seconds:,.1f} ms"

@@ -9,7 +9,7 @@ from recall_bench.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class SelectionRequest:
     """A suite and who is to pick."""
 
     selector: str

@@ -4,20 +4,22 @@ from pathlib import Path
 
 from recall_bench.replacement import replace_file
 from recall_bench.selection.files.result_file import (
-    Presearched,
+    PresearchResult,
     ResultEntry,
-    ResultFile,
     ResultForm,
+    SuiteResult,
     write_result,
 )
-from recall_bench.selection.outcomes import Scored
-from recall_bench.selection.report import Report
-from recall_bench.selection.scoring import Outcome
+from recall_bench.selection.outcomes import ScoredTest
+from recall_bench.selection.report import SelectionReport
+from recall_bench.selection.scoring import SelectionOutcome
 
 ENDING = ".result"
 
 
-def write_results(report: Report, folder: Path, name: str, *, is_compat: bool) -> tuple[Path, ...]:
+def write_results(
+    report: SelectionReport, folder: Path, name: str, *, is_compat: bool
+) -> tuple[Path, ...]:
     """Write `<name>.result`, and `<name>-2.result` and so on for repeats; their paths.
 
     The compatible form is that of the scripts: the later layout where something was ruled out
@@ -27,14 +29,16 @@ def write_results(report: Report, folder: Path, name: str, *, is_compat: bool) -
     for repeat in range(report.repeats):
         number = f"-{repeat + 1}" if repeat else ""
         path = folder / f"{name}{number}{ENDING}"
-        replace_file(path, _text(report, repeat, is_compat=is_compat).encode())
+        replace_file(path, _render_result(report, repeat, is_compat=is_compat).encode())
         paths.append(path)
     return tuple(paths)
 
 
-def _text(report: Report, repeat: int, *, is_compat: bool) -> str:
+def _render_result(report: SelectionReport, repeat: int, *, is_compat: bool) -> str:
     # A test that is skipped has no repeats, and is skipped every time.
-    rows = [row for row in report.tests if row.repeat == repeat or row.outcome is Outcome.SKIP]
+    rows = [
+        row for row in report.tests if row.repeat == repeat or row.outcome is SelectionOutcome.SKIP
+    ]
     presearch = report.selector.config.get("presearch")
     is_searched = presearch if isinstance(presearch, bool) else None
     headers = (
@@ -42,10 +46,10 @@ def _text(report: Report, repeat: int, *, is_compat: bool) -> str:
         ("Corpus", report.corpus_digest),
         ("Plan", report.plan_digest),
     )
-    result = ResultFile(
+    result = SuiteResult(
         date=report.at.replace(microsecond=0),
         tests=len(rows),
-        entries=tuple(_entry(row, report.memories) for row in rows),
+        entries=tuple(_build_entry(row, report.memories) for row in rows),
         presearch=is_searched,
         headers=() if is_compat else headers,
     )
@@ -55,10 +59,10 @@ def _text(report: Report, repeat: int, *, is_compat: bool) -> str:
     return write_result(result, form=form)
 
 
-def _entry(row: Scored, memories: int) -> ResultEntry:
+def _build_entry(row: ScoredTest, memories: int) -> ResultEntry:
     presearch = None
     if row.presearched is not None:
-        presearch = Presearched(names=row.presearched, total=memories)
+        presearch = PresearchResult(names=row.presearched, total=memories)
     return ResultEntry(
         name=f"{row.test}.bench",
         expected=row.expected,

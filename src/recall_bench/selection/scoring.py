@@ -6,7 +6,7 @@ from enum import StrEnum
 from recall_bench.core.record import Record
 
 
-class Outcome(StrEnum):
+class SelectionOutcome(StrEnum):
     """The three classes, which partition all answers, and the two that are none."""
 
     PERFECT = "PERFECT"
@@ -21,14 +21,14 @@ class Outcome(StrEnum):
     """The prompt is empty and was not put."""
 
 
-CLASSES = (Outcome.PERFECT, Outcome.OVERRECALL, Outcome.UNDERRECALL)
-NO_CLASS = (Outcome.ERROR, Outcome.SKIP)
+CLASSES = (SelectionOutcome.PERFECT, SelectionOutcome.OVERRECALL, SelectionOutcome.UNDERRECALL)
+NO_CLASS = (SelectionOutcome.ERROR, SelectionOutcome.SKIP)
 
 
-class Compared(Record, frozen=True, kw_only=True):
+class SelectionComparison(Record, frozen=True, kw_only=True):
     """One selection beside what was expected."""
 
-    outcome: Outcome
+    outcome: SelectionOutcome
     missing: tuple[str, ...]
     """Expected and not recalled, in the order of the test."""
     extra: tuple[str, ...]
@@ -42,16 +42,16 @@ class Compared(Record, frozen=True, kw_only=True):
     jaccard: float
 
 
-def compare(expected: Collection[str], recalled: Collection[str]) -> Compared:
+def compare_selection(expected: Collection[str], recalled: Collection[str]) -> SelectionComparison:
     """The class of a selection, and how near it came."""
     missing = tuple(name for name in expected if name not in recalled)
     extra = tuple(name for name in recalled if name not in expected)
     both = len(expected) - len(missing)
     union = len(expected) + len(extra)
-    within = Outcome.OVERRECALL if extra else Outcome.PERFECT
-    outcome = Outcome.UNDERRECALL if missing else within
+    within = SelectionOutcome.OVERRECALL if extra else SelectionOutcome.PERFECT
+    outcome = SelectionOutcome.UNDERRECALL if missing else within
     total = len(expected) + len(recalled)
-    return Compared(
+    return SelectionComparison(
         outcome=outcome,
         missing=missing,
         extra=extra,

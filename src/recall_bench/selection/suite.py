@@ -7,11 +7,11 @@ from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 
-from recall_bench.core.history import Episode, story_day
+from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.plan import FileCard
 from recall_bench.core.question import Evidence, Expects, Item, Scenario, Truth
 from recall_bench.errors import BenchError, DataError, Problems, UsageError
-from recall_bench.selection.corpus import corpus_digest, decoded, memories_in
+from recall_bench.selection.corpus import decode_text, digest_corpus, read_memories
 from recall_bench.selection.files.bench_file import BenchTest, parse_bench
 from recall_bench.selection.files.memory_file import MemoryFile, read_memory
 
@@ -23,7 +23,7 @@ EXAMPLE = Path(__file__).parent / "example"
 
 _EPOCH = date(2000, 1, 1)
 """Memories have no dates: they are told a day apart, by name."""
-_NAME = "selection"
+_SCENARIO_ID = "selection"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,49 +48,49 @@ class Suite:
         """The memories there are."""
         return frozenset(memory.name for memory in self.memories)
 
-    def scenario(self) -> Scenario:
+    def build_scenario(self) -> Scenario:
         """An episode for each memory, and an item for each test that is put."""
         days = {memory.name: day for day, memory in enumerate(self.memories, start=1)}
         return Scenario(
-            id=_NAME,
+            id=_SCENARIO_ID,
             epoch=_EPOCH,
             episodes=tuple(
                 Episode(
                     id=memory.name,
                     day=days[memory.name],
-                    at=story_day(_EPOCH, days[memory.name]),
+                    at=compute_story_date(_EPOCH, days[memory.name]),
                     text=memory.text,
                 )
                 for memory in self.memories
             ),
-            items=tuple(_item(name, test, days) for name, test in self.tests.items()),
+            items=tuple(_build_item(name, test, days) for name, test in self.tests.items()),
         )
 
 
 def open_suite(memories: Path, tests: Path, only: Sequence[str] = ()) -> Suite:
     """Read both folders; everything that is not as it should be is said at once."""
-    bytes_of = memories_in(memories)
-    found = dict(_tests(tests, only))
+    bytes_of = read_memories(memories)
+    found = dict(_read_tests(tests, only))
     problems: list[BenchError] = []
     read: list[MemoryFile] = []
     put: dict[str, BenchTest] = {}
     skipped: dict[str, BenchTest] = {}
     for name, content in bytes_of.items():
         try:
-            read.append(read_memory(name, decoded(content, name)))
+            read.append(read_memory(name, decode_text(content, name)))
         except DataError as problem:
             problems.append(problem)
     for name, content in found.items():
         try:
-            test = parse_bench(decoded(content, f"{name}.bench"), f"{tests / name}.bench")
+            test = parse_bench(decode_text(content, f"{name}.bench"), f"{tests / name}.bench")
         except DataError as problem:
             problems.append(problem)
             continue
         (put if test.prompt.strip() else skipped)[name] = test
-        problems += _absent(name, test, bytes_of)
+        problems += _find_absent(name, test, bytes_of)
     if problems:
         raise problems[0] if len(problems) == 1 else Problems(problems)
-    digest = corpus_digest(bytes_of)
+    digest = digest_corpus(bytes_of)
     return Suite(
         memories=tuple(read),
         folder=memories,
@@ -101,11 +101,11 @@ def open_suite(memories: Path, tests: Path, only: Sequence[str] = ()) -> Suite:
             for name, content in found.items()
         ),
         corpus_digest=digest,
-        notes=tuple(_notes({**put, **skipped}, digest)),
+        notes=tuple(_collect_notes({**put, **skipped}, digest)),
     )
 
 
-def _tests(folder: Path, only: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+def _read_tests(folder: Path, only: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     if not folder.is_dir():
         raise UsageError(f"--tests: there is no folder {folder}")
     paths = {
@@ -126,7 +126,7 @@ def _tests(folder: Path, only: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         yield name, paths[name].read_bytes()
 
 
-def _absent(name: str, test: BenchTest, memories: Mapping[str, bytes]) -> Iterator[BenchError]:
+def _find_absent(name: str, test: BenchTest, memories: Mapping[str, bytes]) -> Iterator[BenchError]:
     gone = [each for each in test.expected if each not in memories]
     if gone:
         yield DataError(
@@ -135,7 +135,7 @@ def _absent(name: str, test: BenchTest, memories: Mapping[str, bytes]) -> Iterat
         )
 
 
-def _notes(tests: Mapping[str, BenchTest], digest: str) -> Iterator[str]:
+def _collect_notes(tests: Mapping[str, BenchTest], digest: str) -> Iterator[str]:
     frozen = {
         name: value
         for name, test in tests.items()
@@ -158,7 +158,7 @@ def _notes(tests: Mapping[str, BenchTest], digest: str) -> Iterator[str]:
         yield f"{len(twins)} tests repeat the prompt of another ({twins[0]}): they count twice"
 
 
-def _item(name: str, test: BenchTest, days: Mapping[str, int]) -> Item:
+def _build_item(name: str, test: BenchTest, days: Mapping[str, int]) -> Item:
     return Item(
         id=name,
         text=test.prompt,

@@ -8,17 +8,17 @@ from statistics import fmean
 
 from recall_bench.core.record import Record
 from recall_bench.core.usage import Usage
-from recall_bench.metrics.pairs import paired
-from recall_bench.metrics.shares import wilson
-from recall_bench.selection.outcomes import Scored
-from recall_bench.selection.scoring import CLASSES, Outcome
+from recall_bench.metrics.pairs import compare_pairs
+from recall_bench.metrics.shares import compute_wilson
+from recall_bench.selection.outcomes import ScoredTest
+from recall_bench.selection.scoring import CLASSES, SelectionOutcome
 from recall_bench.selection.suite import NO_RECALL
 
 _MOST = 10
 """As many near misses as are worth a look."""
 
 
-class Share(Record, frozen=True, kw_only=True):
+class SelectionShare(Record, frozen=True, kw_only=True):
     """A part of the tests, and how sure that is."""
 
     count: int
@@ -28,7 +28,7 @@ class Share(Record, frozen=True, kw_only=True):
     """At 95 %; None where a single test says nothing about others."""
 
 
-class Mean(Record, frozen=True, kw_only=True):
+class SelectionMean(Record, frozen=True, kw_only=True):
     """A mean over the tests it applies to."""
 
     value: float
@@ -36,7 +36,7 @@ class Mean(Record, frozen=True, kw_only=True):
     interval: tuple[float, float] | None
 
 
-class Together(Record, frozen=True, kw_only=True):
+class MemoryGroup(Record, frozen=True, kw_only=True):
     """Memories that were recalled without being expected."""
 
     names: tuple[str, ...]
@@ -44,7 +44,7 @@ class Together(Record, frozen=True, kw_only=True):
     """In how many of the tests put."""
 
 
-class Summary(Record, frozen=True, kw_only=True, omit_defaults=True):
+class SelectionSummary(Record, frozen=True, kw_only=True, omit_defaults=True):
     """One run of a suite."""
 
     tests: int
@@ -58,27 +58,27 @@ class Summary(Record, frozen=True, kw_only=True, omit_defaults=True):
     skip: int
     open: int
     """Still to be put."""
-    perfect_of_put: Share | None
+    perfect_of_put: SelectionShare | None
     """PERFECT of all that were put, where a selection that failed is not: failing gains nothing."""
-    perfect_share: Share | None
+    perfect_share: SelectionShare | None
     """Of the tests that came to a class; None where none did."""
-    overrecall_share: Share | None
-    underrecall_share: Share | None
-    precision: Mean | None
-    recall: Mean | None
-    f1: Mean | None
-    jaccard: Mean | None
-    false_positives: Share | None
+    overrecall_share: SelectionShare | None
+    underrecall_share: SelectionShare | None
+    precision: SelectionMean | None
+    recall: SelectionMean | None
+    f1: SelectionMean | None
+    jaccard: SelectionMean | None
+    false_positives: SelectionShare | None
     """Tests that should recall nothing and recalled something."""
     memories_overrecalled: int
     memories_underrecalled: int
     unknown: dict[str, int]
     """Names given that are not on disk, and how often."""
-    often_extra: tuple[Together, ...]
-    extra_together: tuple[Together, ...]
+    often_extra: tuple[MemoryGroup, ...]
+    extra_together: tuple[MemoryGroup, ...]
     """Pairs that are over-recalled together: one topic, or two memories hard to tell apart."""
-    often_missing: tuple[Together, ...]
-    steady: Share | None
+    often_missing: tuple[MemoryGroup, ...]
+    steady: SelectionShare | None
     """Tests that came to the same class in every repeat; None without repeats."""
     p50_s: float | None
     p95_s: float | None
@@ -91,112 +91,122 @@ class Summary(Record, frozen=True, kw_only=True, omit_defaults=True):
         return self.perfect + self.overrecall + self.underrecall
 
 
-def summarise(
-    scored: Sequence[Scored], wasted: Usage | None = None, *, still_open: int = 0
-) -> Summary:
+def summarise_tests(
+    scored: Sequence[ScoredTest], wasted: Usage | None = None, *, still_open: int = 0
+) -> SelectionSummary:
     """The whole of it; `wasted` is what selections cost that came to nothing."""
     counts = Counter(row.outcome for row in scored)
-    put = [row for row in scored if row.outcome is not Outcome.SKIP]
+    put = [row for row in scored if row.outcome is not SelectionOutcome.SKIP]
     classed = [row for row in scored if row.outcome in CLASSES]
     quiet = [row for row in classed if row.category == NO_RECALL]
     seconds = sorted(row.seconds for row in classed if row.seconds is not None)
-    return Summary(
+    return SelectionSummary(
         tests=len({row.test for row in scored}),
         trials=len(scored) + still_open,
-        perfect=counts[Outcome.PERFECT],
-        overrecall=counts[Outcome.OVERRECALL],
-        underrecall=counts[Outcome.UNDERRECALL],
-        error=counts[Outcome.ERROR],
-        skip=counts[Outcome.SKIP],
+        perfect=counts[SelectionOutcome.PERFECT],
+        overrecall=counts[SelectionOutcome.OVERRECALL],
+        underrecall=counts[SelectionOutcome.UNDERRECALL],
+        error=counts[SelectionOutcome.ERROR],
+        skip=counts[SelectionOutcome.SKIP],
         open=still_open,
-        perfect_of_put=_share(put, lambda row: row.outcome is Outcome.PERFECT),
-        perfect_share=_share(classed, lambda row: row.outcome is Outcome.PERFECT),
-        overrecall_share=_share(classed, lambda row: row.outcome is Outcome.OVERRECALL),
-        underrecall_share=_share(classed, lambda row: row.outcome is Outcome.UNDERRECALL),
-        precision=_mean(classed, lambda row: row.precision),
-        recall=_mean(classed, lambda row: row.recall),
-        f1=_mean(classed, lambda row: row.f1),
-        jaccard=_mean(classed, lambda row: row.jaccard),
-        false_positives=_share(quiet, lambda row: bool(row.recalled)),
+        perfect_of_put=_compute_share(put, lambda row: row.outcome is SelectionOutcome.PERFECT),
+        perfect_share=_compute_share(classed, lambda row: row.outcome is SelectionOutcome.PERFECT),
+        overrecall_share=_compute_share(
+            classed, lambda row: row.outcome is SelectionOutcome.OVERRECALL
+        ),
+        underrecall_share=_compute_share(
+            classed, lambda row: row.outcome is SelectionOutcome.UNDERRECALL
+        ),
+        precision=_compute_mean(classed, lambda row: row.precision),
+        recall=_compute_mean(classed, lambda row: row.recall),
+        f1=_compute_mean(classed, lambda row: row.f1),
+        jaccard=_compute_mean(classed, lambda row: row.jaccard),
+        false_positives=_compute_share(quiet, lambda row: bool(row.recalled)),
         memories_overrecalled=sum(len(row.extra) for row in classed),
         memories_underrecalled=sum(len(row.missing) for row in classed),
         unknown=dict(Counter(name for row in classed for name in row.unknown).most_common()),
-        often_extra=_often((name,) for row in classed for name in row.extra),
-        extra_together=_often(_pairs(classed)),
-        often_missing=_often((name,) for row in classed for name in row.missing),
-        steady=_steady(classed),
-        p50_s=_within(seconds, 0.5),
-        p95_s=_within(seconds, 0.95),
-        usage=_spent(scored, wasted),
+        often_extra=_count_often((name,) for row in classed for name in row.extra),
+        extra_together=_count_often(_list_pairs(classed)),
+        often_missing=_count_often((name,) for row in classed for name in row.missing),
+        steady=_compute_steady(classed),
+        p50_s=_find_quantile(seconds, 0.5),
+        p95_s=_find_quantile(seconds, 0.95),
+        usage=_sum_usage(scored, wasted),
         faults=dict(Counter(row.fault for row in scored if row.fault is not None).most_common()),
     )
 
 
-def _pairs(rows: Sequence[Scored]) -> Iterator[tuple[str, ...]]:
+def _list_pairs(rows: Sequence[ScoredTest]) -> Iterator[tuple[str, ...]]:
     return (pair for row in rows for pair in combinations(sorted(row.extra), 2))
 
 
-def _spent(scored: Sequence[Scored], wasted: Usage | None) -> Usage | None:
+def _sum_usage(scored: Sequence[ScoredTest], wasted: Usage | None) -> Usage | None:
     spent = [row.usage for row in scored if row.usage is not None]
     if wasted is not None and wasted != Usage():
         spent.append(wasted)
     return sum(spent, start=Usage()) if spent else None
 
 
-def _share(rows: Sequence[Scored], has: Callable[[Scored], bool]) -> Share | None:
+def _compute_share(
+    rows: Sequence[ScoredTest], has: Callable[[ScoredTest], bool]
+) -> SelectionShare | None:
     """With repeats a test counts as one: its repeats are much alike."""
     if not rows:
         return None
     count = sum(map(has, rows))
     tests, value = len({row.test for row in rows}), count / len(rows)
-    interval = wilson(value * tests, tests)
-    return Share(count=count, of=len(rows), value=value, interval=interval)
+    interval = compute_wilson(value * tests, tests)
+    return SelectionShare(count=count, of=len(rows), value=value, interval=interval)
 
 
-def _mean(rows: Sequence[Scored], value: Callable[[Scored], float | None]) -> Mean | None:
+def _compute_mean(
+    rows: Sequence[ScoredTest], value: Callable[[ScoredTest], float | None]
+) -> SelectionMean | None:
     having = [(row, found) for row in rows if (found := value(row)) is not None]
     if not having:
         return None
     values = [found for _, found in having]
-    return Mean(
+    return SelectionMean(
         value=fmean(values),
         of=len(values),
-        interval=_drawn_again([row for row, _ in having], values),
+        interval=_bootstrap_interval([row for row, _ in having], values),
     )
 
 
-def _drawn_again(rows: Sequence[Scored], values: Sequence[float]) -> tuple[float, float] | None:
+def _bootstrap_interval(
+    rows: Sequence[ScoredTest], values: Sequence[float]
+) -> tuple[float, float] | None:
     if min(values) == max(values):
         # Drawing the same value again says nothing of the tests that were not put.
         return None
-    found = paired(values, [row.test for row in rows], ["suite"] * len(rows))
+    found = compare_pairs(values, [row.test for row in rows], ["suite"] * len(rows))
     return None if found is None else found.interval
 
 
-def _often(groups: Iterable[tuple[str, ...]]) -> tuple[Together, ...]:
+def _count_often(groups: Iterable[tuple[str, ...]]) -> tuple[MemoryGroup, ...]:
     counted = Counter(groups)
     ranked = sorted(counted.items(), key=lambda each: (-each[1], each[0]))
     least = 2 if any(len(names) > 1 for names in counted) else 1
     return tuple(
-        Together(names=names, tests=count) for names, count in ranked[:_MOST] if count >= least
+        MemoryGroup(names=names, tests=count) for names, count in ranked[:_MOST] if count >= least
     )
 
 
-def _steady(rows: Sequence[Scored]) -> Share | None:
-    by_test: dict[str, list[Outcome]] = {}
+def _compute_steady(rows: Sequence[ScoredTest]) -> SelectionShare | None:
+    by_test: dict[str, list[SelectionOutcome]] = {}
     for row in rows:
         by_test.setdefault(row.test, []).append(row.outcome)
     repeated = [outcomes for outcomes in by_test.values() if len(outcomes) > 1]
     if not repeated:
         return None
     same = sum(len(set(outcomes)) == 1 for outcomes in repeated)
-    return Share(
+    return SelectionShare(
         count=same,
         of=len(repeated),
         value=same / len(repeated),
-        interval=wilson(same, len(repeated)),
+        interval=compute_wilson(same, len(repeated)),
     )
 
 
-def _within(ranked: Sequence[float], share: float) -> float | None:
+def _find_quantile(ranked: Sequence[float], share: float) -> float | None:
     return ranked[max(0, ceil(share * len(ranked)) - 1)] if ranked else None

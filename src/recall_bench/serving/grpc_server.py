@@ -9,17 +9,22 @@ import anyio
 
 from recall_bench.core.reader import Reader
 from recall_bench.errors import BenchError, UsageError
-from recall_bench.serving.grpc_public import PublicService
-from recall_bench.serving.host import Host, spoken
+from recall_bench.serving.grpc_public import GrpcV1Service
+from recall_bench.serving.host import SystemHost, encode_fault
 from recall_bench.systems.grpc.messages import (
-    SERVICE,
-    SERVICE_2,
+    SERVICE_V1,
+    SERVICE_V2,
     Protobuf,
-    messages,
-    methods,
-    need_libraries,
+    load_messages,
+    load_methods,
+    require_grpc,
 )
-from recall_bench.systems.grpc.wording import RETRY_AFTER, method_of, read, written
+from recall_bench.systems.grpc.wording import (
+    RETRY_AFTER,
+    decode_message,
+    encode_message,
+    find_method,
+)
 from recall_bench.systems.remote import wire
 
 if TYPE_CHECKING:
@@ -45,14 +50,14 @@ _CODES = {
 }
 """What is said with which status, by the kind of a fault."""
 
-_NAMING_NOTHING = (wire.HealthRequest, wire.OpenRequest)
+_WITHOUT_MEMORY = (wire.HealthRequest, wire.OpenRequest)
 """All other requests name a memory or a saved state: what is gone is that, and not the server."""
 
 Context = Any
 """What a call's handler is told of it; grpc's own class takes two types of messages."""
 
 
-class Certificate(NamedTuple):
+class ServerCertificate(NamedTuple):
     """What a server proves with who it is, both in PEM."""
 
     chain: Path
@@ -60,47 +65,51 @@ class Certificate(NamedTuple):
 
 
 async def serve_grpc(
-    host: Host,
+    host: SystemHost,
     address: str,
     *,
     ready: Callable[[str], None] | None = None,
-    tls: Certificate | None = None,
+    tls: ServerCertificate | None = None,
     reader: Reader | None = None,
 ) -> None:
     """Serve until cancelled; `ready` is called with the address once calls are taken.
 
     The host, and the reader, are left for whoever made them to close.
     """
-    async with serving_grpc(host, address, tls=tls, reader=reader) as port:
+    async with run_grpc_server(host, address, tls=tls, reader=reader) as port:
         if ready is not None:
             ready(f"{address.rpartition(':')[0]}:{port}")
         await anyio.sleep_forever()
 
 
 _LAST_PORT = 65535
-_MOMENT_S = 0.02
+_SHUTDOWN_DELAY_S = 0.02
 
 
 @asynccontextmanager
-async def serving_grpc(
-    host: Host, address: str, *, tls: Certificate | None = None, reader: Reader | None = None
+async def run_grpc_server(
+    host: SystemHost,
+    address: str,
+    *,
+    tls: ServerCertificate | None = None,
+    reader: Reader | None = None,
 ) -> AsyncIterator[int]:
     """The port at which a host is served until the block ends; calls under way end with it.
 
     `address` is `host:port`, where port 0 is any free one. `reader` answers for a system that
     only finds, where it is asked in the first version, which knows nothing but answers.
     """
-    need_libraries(f"serving {host.system.card.name} at {address}")
+    require_grpc(f"serving {host.system.card.name} at {address}")
     import grpc
 
     server = grpc.aio.server(options=_OPTIONS)
     server.add_generic_rpc_handlers(
         (
-            grpc.method_handlers_generic_handler(SERVICE, _public_handlers(host, reader)),
-            grpc.method_handlers_generic_handler(SERVICE_2, _handlers(host)),
+            grpc.method_handlers_generic_handler(SERVICE_V1, _build_v1_handlers(host, reader)),
+            grpc.method_handlers_generic_handler(SERVICE_V2, _build_handlers(host)),
         )
     )
-    port = _bound(server, address, tls)
+    port = _bind_port(server, address, tls)
     await server.start()
     try:
         yield port
@@ -108,10 +117,10 @@ async def serving_grpc(
         with anyio.CancelScope(shield=True):
             await server.stop(None)
             # gRPC reports the end of cut calls a moment later, to whatever loop runs then.
-            await anyio.sleep(_MOMENT_S)
+            await anyio.sleep(_SHUTDOWN_DELAY_S)
 
 
-def _bound(server: "grpc.aio.Server", address: str, tls: Certificate | None) -> int:
+def _bind_port(server: "grpc.aio.Server", address: str, tls: ServerCertificate | None) -> int:
     import grpc
 
     port = address.rpartition(":")[2]
@@ -133,47 +142,49 @@ def _bound(server: "grpc.aio.Server", address: str, tls: Certificate | None) -> 
         raise UsageError(f"{error.filename} cannot be read ({error.strerror})") from error
 
 
-def _handlers(host: Host) -> dict[str, Any]:
+def _build_handlers(host: SystemHost) -> dict[str, Any]:
     import grpc
 
     handlers = {}
     for kind, _ in wire.VERBS.values():
-        method = method_of(kind)
+        method = find_method(kind)
         handlers[method.name] = grpc.unary_unary_rpc_method_handler(
-            _answering(host, kind),
+            _build_handler(host, kind),
             request_deserializer=method.request.FromString,
             response_serializer=method.response.SerializeToString,
         )
-    streamed = methods(SERVICE_2)["IngestMany"]
+    streamed = load_methods(SERVICE_V2)["IngestMany"]
     handlers[streamed.name] = grpc.stream_stream_rpc_method_handler(
-        _ingesting(host),
+        _build_stream_handler(host),
         request_deserializer=streamed.request.FromString,
         response_serializer=streamed.response.SerializeToString,
     )
     return handlers
 
 
-def _answering(
-    host: Host, kind: type[wire.Request]
+def _build_handler(
+    host: SystemHost, kind: type[wire.Request]
 ) -> Callable[[Protobuf, Context], Awaitable[Protobuf]]:
     async def handle(received: Protobuf, context: Context) -> Protobuf:
         try:
-            return written(await host.handle(read(received, kind)))
+            return encode_message(await host.handle(decode_message(received, kind)))
         except BenchError as error:
-            await _refuse(context, error, "UNAVAILABLE" if kind in _NAMING_NOTHING else "NOT_FOUND")
+            await _refuse(context, error, "UNAVAILABLE" if kind in _WITHOUT_MEMORY else "NOT_FOUND")
 
     return handle
 
 
-def _ingesting(host: Host) -> Callable[[Protobuf, Context], AsyncIterator[Protobuf]]:
-    ingested = messages(SERVICE_2)["Ingested"]
+def _build_stream_handler(
+    host: SystemHost,
+) -> Callable[[Protobuf, Context], AsyncIterator[Protobuf]]:
+    ingested = load_messages(SERVICE_V2)["Ingested"]
 
     async def handle(
         received: AsyncIterator[Protobuf], context: Context
     ) -> AsyncIterator[Protobuf]:
         async for each in received:
             try:
-                await host.handle(read(each, wire.IngestRequest))
+                await host.handle(decode_message(each, wire.IngestRequest))
             except BenchError as error:
                 await _refuse(context, error, "NOT_FOUND", f"day {each.day}: ")
             yield ingested(day=each.day)
@@ -181,22 +192,22 @@ def _ingesting(host: Host) -> Callable[[Protobuf, Context], AsyncIterator[Protob
     return handle
 
 
-def _public_handlers(host: Host, reader: Reader | None) -> dict[str, Any]:
+def _build_v1_handlers(host: SystemHost, reader: Reader | None) -> dict[str, Any]:
     import grpc
 
-    service = PublicService(host, reader)
+    service = GrpcV1Service(host, reader)
     return {
         method.name: grpc.unary_unary_rpc_method_handler(
-            _public(service, method.name),
+            _build_v1_handler(service, method.name),
             request_deserializer=method.request.FromString,
             response_serializer=method.response.SerializeToString,
         )
-        for method in methods(SERVICE).values()
+        for method in load_methods(SERVICE_V1).values()
     }
 
 
-def _public(
-    service: PublicService, name: str
+def _build_v1_handler(
+    service: GrpcV1Service, name: str
 ) -> Callable[[Protobuf, Context], Awaitable[Protobuf]]:
     async def handle(received: Protobuf, context: Context) -> Protobuf:
         try:
@@ -211,7 +222,7 @@ async def _refuse(context: Context, error: BenchError, gone: str, where: str = "
     """End a call with what went wrong; `gone` is the status that says something is not here."""
     import grpc
 
-    fault = spoken(error)
+    fault = encode_fault(error)
     code = gone if fault.kind == "gone" else _CODES.get(fault.kind, "INTERNAL")
     trailing = ((RETRY_AFTER, f"{fault.retry_after_s:g}"),) if fault.kind == "busy" else ()
     await context.abort(grpc.StatusCode[code], f"{where}{fault.message}", trailing)

@@ -8,12 +8,12 @@ from uuid import uuid4
 from recall_bench.core.history import Episode, Turn
 from recall_bench.core.memory import (
     Answer,
-    Attesting,
-    Found,
-    Inspectable,
+    AttestingMemory,
     Memory,
     MemorySystem,
-    shards_stood,
+    MemoryWithHoldings,
+    RetrievalReply,
+    get_worker_limit,
 )
 from recall_bench.core.question import Question
 from recall_bench.errors import (
@@ -28,7 +28,7 @@ from recall_bench.systems.remote import wire
 from recall_bench.systems.remote.wire import Reply, Request, WireFault
 
 
-class Host:
+class SystemHost:
     """Holds the memories and saved states of one system for whoever asks, by name.
 
     It says that it stands `max_shards` workers, or as many as its system declares. Where neither
@@ -38,16 +38,16 @@ class Host:
 
     def __init__(self, system: MemorySystem, *, max_shards: int | None = None) -> None:
         self.system = system
-        self._max_shards = shards_stood(system) if max_shards is None else max_shards
+        self._max_shards = get_worker_limit(system) if max_shards is None else max_shards
         self._memories: dict[str, tuple[Memory, str]] = {}
         self._saved: dict[str, tuple[str, str]] = {}
         self._handlers: dict[type[Request], Callable[[Any], Awaitable[Reply]]] = {
-            wire.HealthRequest: self._health,
+            wire.HealthRequest: self._get_health,
             wire.OpenRequest: self._open,
             wire.IngestRequest: self._ingest,
             wire.SettleRequest: self._settle,
             wire.AskRequest: self._ask,
-            wire.AttestRequest: self._attest,
+            wire.AttestRequest: self._count_days,
             wire.InspectRequest: self._inspect,
             wire.SaveRequest: self._save,
             wire.RestoreRequest: self._restore,
@@ -68,7 +68,7 @@ class Host:
         finally:
             await self.system.close()
 
-    async def _health(self, request: wire.HealthRequest) -> wire.Health:  # noqa: ARG002
+    async def _get_health(self, request: wire.HealthRequest) -> wire.Health:  # noqa: ARG002
         card = self.system.card
         return wire.Health(
             name=card.name,
@@ -87,31 +87,33 @@ class Host:
         return self._keep(await self.system.open(request.scenario), request.scenario)
 
     async def _ingest(self, request: wire.IngestRequest) -> wire.Done:
-        memory, _ = self._held(request.memory)
-        await memory.ingest(episode_of(request))
+        memory, _ = self._get_memory(request.memory)
+        await memory.ingest(decode_episode(request))
         return wire.Done()
 
     async def _settle(self, request: wire.SettleRequest) -> wire.Done:
-        await self._held(request.memory)[0].settle()
+        await self._get_memory(request.memory)[0].settle()
         return wire.Done()
 
     async def _ask(self, request: wire.AskRequest) -> wire.Told:
-        memory, scenario = self._held(request.memory)
-        return told(await memory.answer(question_of(request, scenario)))
+        memory, scenario = self._get_memory(request.memory)
+        return encode_answer(await memory.answer(decode_question(request, scenario)))
 
-    async def _attest(self, request: wire.AttestRequest) -> wire.Attested:
-        memory, _ = self._held(request.memory)
-        return wire.Attested(days=await memory.attest() if isinstance(memory, Attesting) else None)
+    async def _count_days(self, request: wire.AttestRequest) -> wire.Attested:
+        memory, _ = self._get_memory(request.memory)
+        return wire.Attested(
+            days=await memory.attest() if isinstance(memory, AttestingMemory) else None
+        )
 
     async def _inspect(self, request: wire.InspectRequest) -> wire.Inspected:
-        memory, _ = self._held(request.memory)
-        if not isinstance(memory, Inspectable):
+        memory, _ = self._get_memory(request.memory)
+        if not isinstance(memory, MemoryWithHoldings):
             return wire.Inspected()
         held = await memory.holdings()
         return wire.Inspected(days=held.days, bytes=held.bytes)
 
     async def _save(self, request: wire.SaveRequest) -> wire.Saved:
-        memory, scenario = self._held(request.memory)
+        memory, scenario = self._get_memory(request.memory)
         if self.system.snapshots is None:
             raise SystemFault(f"{self.system.card.name} cannot be copied")
         token = await self.system.snapshots.save(memory)
@@ -142,17 +144,17 @@ class Host:
         self._memories[name] = (memory, scenario)
         return wire.Opened(memory=name)
 
-    def _held(self, name: str) -> tuple[Memory, str]:
+    def _get_memory(self, name: str) -> tuple[Memory, str]:
         if name not in self._memories:
             raise SystemGone("this memory is not held here: it was closed, or the server restarted")
         return self._memories[name]
 
 
-def episode_of(request: wire.IngestRequest) -> Episode:
+def decode_episode(request: wire.IngestRequest) -> Episode:
     """The episode a request hands over; SystemFault if its date is none."""
     try:
         moment = time.fromisoformat(request.time) if request.time else time()
-        at = datetime.combine(wire.spoken_date(request.date), moment)
+        at = datetime.combine(wire.parse_date(request.date), moment)
     except ValueError as error:
         raise SystemFault(f"day {request.day} has no date one can read: {error}") from error
     return Episode(
@@ -165,10 +167,10 @@ def episode_of(request: wire.IngestRequest) -> Episode:
     )
 
 
-def question_of(request: wire.AskRequest, scenario: str) -> Question:
+def decode_question(request: wire.AskRequest, scenario: str) -> Question:
     """The question a request puts; SystemFault if its date is none."""
     try:
-        at = datetime.combine(wire.spoken_date(request.date), time())
+        at = datetime.combine(wire.parse_date(request.date), time())
     except ValueError as error:
         raise SystemFault(f"the question has no date one can read: {error}") from error
     return Question(
@@ -182,7 +184,7 @@ def question_of(request: wire.AskRequest, scenario: str) -> Question:
     )
 
 
-def told(reply: Answer | Found) -> wire.Told:
+def encode_answer(reply: Answer | RetrievalReply) -> wire.Told:
     """An answer, or what was found, as it is sent."""
     spent = reply.usage
     usage = None
@@ -206,7 +208,7 @@ def told(reply: Answer | Found) -> wire.Told:
     )
 
 
-def spoken(error: BenchError) -> WireFault:
+def encode_fault(error: BenchError) -> WireFault:
     """What an error is called on the wire."""
     message = str(error)
     match error:

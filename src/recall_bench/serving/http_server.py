@@ -14,15 +14,15 @@ import anyio
 import msgspec
 
 from recall_bench.errors import BenchError, UsageError
-from recall_bench.serving.host import Host, spoken
+from recall_bench.serving.host import SystemHost, encode_fault
 from recall_bench.systems.http.contract import (
     JSON,
     MAX_BODY_BYTES,
     STATUS_OF,
     TOKEN_VARIABLE,
-    Unroutable,
-    read,
-    reply_body,
+    UnknownRoute,
+    decode_request,
+    encode_reply,
 )
 from recall_bench.systems.remote.wire import WireFault
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 8000
 
-_KEPT_S = 75
+_KEEPALIVE_S = 75
 """How long an idle connection is kept."""
 
-_LEAVING_S = 5
+_SHUTDOWN_S = 5
 """How long what cannot be cancelled may still take once the server is told to stop."""
 
 
 async def serve_http(
-    host: Host, address: str, *, ready: Callable[[str], None] | None = None
+    host: SystemHost, address: str, *, ready: Callable[[str], None] | None = None
 ) -> None:
     """Serve until cancelled; `ready` is told the URL once requests are taken.
 
@@ -50,10 +50,10 @@ async def serve_http(
     any free one. If the environment has a RECALL_BENCH_HTTP_TOKEN, only who sends it is served.
     Signals are left to the caller, and so is closing the host.
     """
-    _require_libraries()
-    taken = _taken(address)
-    application = _Application(host, os.environ.get(TOKEN_VARIABLE) or None)
-    server, started, ended = _server(application)
+    _require_http_libraries()
+    taken = _bind_socket(address)
+    application = _ServerApplication(host, os.environ.get(TOKEN_VARIABLE) or None)
+    server, started, ended = _build_server(application)
 
     async def run() -> None:
         # Ends by being told to, so that replies under way are still sent.
@@ -65,14 +65,14 @@ async def serve_http(
         try:
             await started.wait()
             if ready is not None:
-                ready(_url(taken))
+                ready(_format_url(taken))
             await anyio.sleep_forever()
         finally:
             application.stop()
             ended.set()
 
 
-def _require_libraries() -> None:
+def _require_http_libraries() -> None:
     try:
         for library in ("starlette", "uvicorn"):
             import_module(library)
@@ -82,7 +82,7 @@ def _require_libraries() -> None:
         ) from error
 
 
-def address_of(address: str) -> tuple[str, int]:
+def parse_listen_address(address: str) -> tuple[str, int]:
     """Host and port to listen on, or a UsageError that says what to write."""
     form = "write host:port or a port"
     spelled = address if "://" in address else f"http://{address}"
@@ -98,9 +98,9 @@ def address_of(address: str) -> tuple[str, int]:
     return parts.hostname or "127.0.0.1", DEFAULT_PORT if port is None else port
 
 
-def _taken(address: str) -> socket.socket:
+def _bind_socket(address: str) -> socket.socket:
     """A socket that is bound there."""
-    name, port = address_of(address)
+    name, port = parse_listen_address(address)
     try:
         family, *_ = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
         # asyncio switches Nagle's delay off only for a socket that says it is TCP.
@@ -119,18 +119,20 @@ def _taken(address: str) -> socket.socket:
         ) from error
 
 
-def _url(taken: socket.socket) -> str:
+def _format_url(taken: socket.socket) -> str:
     name, port = taken.getsockname()[:2]
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
 
 
-def _server(application: "_Application") -> "tuple[uvicorn.Server, anyio.Event, anyio.Event]":
+def _build_server(
+    application: "_ServerApplication",
+) -> "tuple[uvicorn.Server, anyio.Event, anyio.Event]":
     """A server, the event that it has started, and the one that makes it end."""
     import uvicorn
 
     started, ended = anyio.Event(), anyio.Event()
 
-    class Server(uvicorn.Server):
+    class _EventServer(uvicorn.Server):
         @contextmanager
         def capture_signals(self) -> Generator[None, None, None]:
             yield
@@ -154,25 +156,25 @@ def _server(application: "_Application") -> "tuple[uvicorn.Server, anyio.Event, 
         proxy_headers=False,
         server_header=False,
         date_header=False,
-        timeout_keep_alive=_KEPT_S,
-        timeout_graceful_shutdown=_LEAVING_S,
+        timeout_keep_alive=_KEEPALIVE_S,
+        timeout_graceful_shutdown=_SHUTDOWN_S,
     )
-    return Server(config), started, ended
+    return _EventServer(config), started, ended
 
 
-class _Application:
+class _ServerApplication:
     """Answers requests; what it is doing can be stopped all at once."""
 
-    def __init__(self, host: Host, token: str | None) -> None:
+    def __init__(self, host: SystemHost, token: str | None) -> None:
         self._host = host
         self._token = token
-        self._under_way: set[anyio.CancelScope] = set()
+        self._active: set[anyio.CancelScope] = set()
         self._is_stopping = False
 
     def stop(self) -> None:
         """Answer everything that is under way, and whatever comes yet, with being gone."""
         self._is_stopping = True
-        for scope in self._under_way:
+        for scope in self._active:
             scope.cancel()
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
@@ -180,58 +182,60 @@ class _Application:
 
         request = Request(scope, receive)
         try:
-            response = await self._response(request)
+            response = await self._build_response(request)
         except ClientDisconnect:
             return
         if response is not None:
             await response(scope, receive, send)
 
-    async def _response(self, request: "Request") -> "Response | None":
+    async def _build_response(self, request: "Request") -> "Response | None":
         """None if nobody waits for it any more."""
-        if self._token is not None and not _has_token(request, self._token):
-            return _refusal(401, WireFault(message=f"send the token that {TOKEN_VARIABLE} holds"))
-        body = await _body(request)
+        if self._token is not None and not _check_token(request, self._token):
+            return _build_refusal(
+                401, WireFault(message=f"send the token that {TOKEN_VARIABLE} holds")
+            )
+        body = await _read_body(request)
         if body is None:
             message = f"the body has more than {MAX_BODY_BYTES:,} bytes; send less"
-            return _refusal(413, WireFault(message=message))
+            return _build_refusal(413, WireFault(message=message))
         response = None
         async with anyio.create_task_group() as tasks:
-            self._under_way.add(tasks.cancel_scope)
-            tasks.start_soon(_cancel_when_alone, request, tasks.cancel_scope)
+            self._active.add(tasks.cancel_scope)
+            tasks.start_soon(_cancel_on_disconnect, request, tasks.cancel_scope)
             try:
-                response = await self._handled(request, body)
+                response = await self._handle_request(request, body)
             finally:
-                self._under_way.discard(tasks.cancel_scope)
+                self._active.discard(tasks.cancel_scope)
             tasks.cancel_scope.cancel()
         if response is None and self._is_stopping:
-            return _refusal(503, WireFault(kind="gone", message="the server is stopping"))
+            return _build_refusal(503, WireFault(kind="gone", message="the server is stopping"))
         return response
 
-    async def _handled(self, request: "Request", body: bytes) -> "Response":
+    async def _handle_request(self, request: "Request", body: bytes) -> "Response":
         from starlette.responses import Response
 
         try:
             path = request.scope["raw_path"].decode("ascii", "replace")
-            endpoint, asked = read(request.method, path, body)
-            reply = reply_body(await self._host.handle(asked))
-        except Unroutable as error:
+            endpoint, asked = decode_request(request.method, path, body)
+            reply = encode_reply(await self._host.handle(asked))
+        except UnknownRoute as error:
             kind = "unsupported" if error.status in (404, 405) else "fault"
             headers = {"Allow": ", ".join(error.allow)} if error.allow else {}
-            return _refusal(error.status, WireFault(kind=kind, message=str(error)), headers)
+            return _build_refusal(error.status, WireFault(kind=kind, message=str(error)), headers)
         except BenchError as error:
-            fault = spoken(error)
-            return _refusal(STATUS_OF[fault.kind], fault)
+            fault = encode_fault(error)
+            return _build_refusal(STATUS_OF[fault.kind], fault)
         return Response(reply or None, endpoint.status, media_type=JSON if reply else None)
 
 
-async def _cancel_when_alone(request: "Request", scope: anyio.CancelScope) -> None:
+async def _cancel_on_disconnect(request: "Request", scope: anyio.CancelScope) -> None:
     """Cancel what is done for a client that hangs up."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
     scope.cancel()
 
 
-async def _body(request: "Request") -> bytes | None:
+async def _read_body(request: "Request") -> bytes | None:
     """The request's body, or None if it is too big; it is read to its end either way."""
     came = bytearray()
     size = 0
@@ -243,12 +247,14 @@ async def _body(request: "Request") -> bytes | None:
     return bytes(came) if size <= MAX_BODY_BYTES else None
 
 
-def _has_token(request: "Request", token: str) -> bool:
+def _check_token(request: "Request", token: str) -> bool:
     sent = request.headers.get("Authorization", "")
     return hmac.compare_digest(sent.encode(), f"Bearer {token}".encode())
 
 
-def _refusal(status: int, fault: WireFault, headers: dict[str, str] | None = None) -> "Response":
+def _build_refusal(
+    status: int, fault: WireFault, headers: dict[str, str] | None = None
+) -> "Response":
     from starlette.responses import Response
 
     headers = dict(headers or {})

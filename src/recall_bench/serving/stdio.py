@@ -11,12 +11,12 @@ import anyio
 import msgspec
 
 from recall_bench.errors import BenchError, UsageError
-from recall_bench.serving.host import Host, spoken
-from recall_bench.systems.command.lines import LineSplitter, LineTooLong, shown
+from recall_bench.serving.host import SystemHost, encode_fault
+from recall_bench.systems.command.lines import LineSplitter, LineTooLong, quote_bytes
 from recall_bench.systems.remote import wire
 from recall_bench.systems.remote.wire import Envelope, WireFault
 
-_WINDING_UP_S = 10.0
+_DRAIN_LIMIT_S = 10.0
 """How long requests that are under way may take once no more can come."""
 
 _PIECE = 1 << 16
@@ -30,7 +30,7 @@ class Pipes:
     replies: int
 
 
-def claimed_pipes() -> Pipes:
+def claim_pipes() -> Pipes:
     """Our standard input and output, out of everybody else's reach.
 
     What anyone prints from here on goes to standard error, even from C or from a child process,
@@ -45,54 +45,54 @@ def claimed_pipes() -> Pipes:
     return pipes
 
 
-async def serve_stdio(host: Host, pipes: Pipes) -> None:
+async def serve_stdio(host: SystemHost, pipes: Pipes) -> None:
     """Reply to every request until no more can come; many may be under way at once.
 
     UsageError at a line that is no request. The host is left open.
     """
-    requests = _Requests(pipes.requests)
-    replies = _Replies(pipes.replies)
+    requests = _RequestReader(pipes.requests)
+    replies = _ReplyWriter(pipes.replies)
     refused: UsageError | None = None
     async with anyio.create_task_group() as group:
         try:
-            while (line := await requests.next()) is not None:
-                group.start_soon(_reply, host, _envelope(line), replies)
+            while (line := await requests.read_line()) is not None:
+                group.start_soon(_reply_to, host, _decode_envelope(line), replies)
         except UsageError as error:
             refused = error
-        group.cancel_scope.deadline = anyio.current_time() + _WINDING_UP_S
+        group.cancel_scope.deadline = anyio.current_time() + _DRAIN_LIMIT_S
     await replies.close()
     if refused is not None:
         raise refused
 
 
-def _envelope(line: bytes) -> Envelope:
+def _decode_envelope(line: bytes) -> Envelope:
     try:
         return msgspec.json.decode(line, type=Envelope)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(
-            f"standard input holds what is no request: {shown(line)} ({error}); send lines like "
+            f"standard input holds what is no request: {quote_bytes(line)} ({error}); send lines like "
             '{"id": 1, "do": "health", "body": {}}'
         ) from error
 
 
-async def _reply(host: Host, envelope: Envelope, replies: "_Replies") -> None:
+async def _reply_to(host: SystemHost, envelope: Envelope, replies: "_ReplyWriter") -> None:
     try:
-        body = msgspec.to_builtins(await host.handle(_request(envelope)))
-        replies.put(Envelope(id=envelope.id, body=body))
+        body = msgspec.to_builtins(await host.handle(_decode_request(envelope)))
+        replies.send(Envelope(id=envelope.id, body=body))
     except BenchError as error:
-        replies.put(Envelope(id=envelope.id, error=spoken(error)))
+        replies.send(Envelope(id=envelope.id, error=encode_fault(error)))
     except msgspec.ValidationError as error:
         message = f"{envelope.do!r} cannot be understood: {error}"
-        replies.put(Envelope(id=envelope.id, error=WireFault(kind="unsupported", message=message)))
+        replies.send(Envelope(id=envelope.id, error=WireFault(kind="unsupported", message=message)))
 
 
-def _request(envelope: Envelope) -> wire.Request:
+def _decode_request(envelope: Envelope) -> wire.Request:
     if envelope.do not in wire.VERBS:
         raise UsageError(f"there is no request {envelope.do!r}; known: {', '.join(wire.VERBS)}")
     return msgspec.convert(envelope.body, wire.VERBS[envelope.do][0])
 
 
-class _Requests:
+class _RequestReader:
     """Lines from a descriptor, read in a thread: it may be a pipe, a file or a terminal."""
 
     def __init__(self, descriptor: int) -> None:
@@ -101,7 +101,7 @@ class _Requests:
         self._lines: asyncio.Queue[bytes | UsageError | None] = asyncio.Queue()
         threading.Thread(target=self._read, name="requests", daemon=True).start()
 
-    async def next(self) -> bytes | None:
+    async def read_line(self) -> bytes | None:
         """The next line; None if there will be none, UsageError if it has no end."""
         line = await self._lines.get()
         if isinstance(line, UsageError):
@@ -113,24 +113,26 @@ class _Requests:
         try:
             while piece := os.read(self._descriptor, _PIECE):
                 for line in splitter.feed(piece):
-                    self._put(line)
+                    self._enqueue(line)
         except OSError:
             pass  # nothing that can be answered will come any more
         except LineTooLong:
-            self._put(UsageError("standard input holds a line without an end; send less in one"))
+            self._enqueue(
+                UsageError("standard input holds a line without an end; send less in one")
+            )
         else:
-            if rest := splitter.rest():
-                self._put(rest)
-        self._put(None)
+            if rest := splitter.get_rest():
+                self._enqueue(rest)
+        self._enqueue(None)
 
-    def _put(self, line: bytes | UsageError | None) -> None:
+    def _enqueue(self, line: bytes | UsageError | None) -> None:
         try:
             self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
         except RuntimeError:
             return  # the loop was closed: nobody waits
 
 
-class _Replies:
+class _ReplyWriter:
     """Lines to a descriptor, written in a thread: a reader that is slow stalls nothing else."""
 
     def __init__(self, descriptor: int) -> None:
@@ -140,14 +142,14 @@ class _Replies:
         self._written = anyio.Event()
         threading.Thread(target=self._write, name="replies", daemon=True).start()
 
-    def put(self, envelope: Envelope) -> None:
+    def send(self, envelope: Envelope) -> None:
         """Write it when its turn comes."""
         self._lines.put(msgspec.json.encode(envelope) + b"\n")
 
     async def close(self) -> None:
         """Return once everything was written, or nobody reads it any more."""
         self._lines.put(None)
-        with anyio.move_on_after(_WINDING_UP_S):
+        with anyio.move_on_after(_DRAIN_LIMIT_S):
             await self._written.wait()
 
     def _write(self) -> None:

@@ -3,7 +3,7 @@
 from recall_bench.statistics.intervals import LEVEL
 
 
-def unnoticed(count: int) -> float:
+def bound_unseen_share(count: int) -> float:
     """The largest share of all questions that could be different, though as many as this agreed.
 
     Were it larger, so many would have agreed in fewer than one case in forty.

@@ -28,7 +28,7 @@ _KEPT_CELLS = 1 << 17
 """Draws of so few clusters are kept: a report draws the same thousands of times."""
 
 
-class Drawn(StrEnum):
+class ResampledUnit(StrEnum):
     """What was drawn again for an interval, which is what the interval speaks about."""
 
     QUESTIONS = "questions"
@@ -38,7 +38,7 @@ class Drawn(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grouping:
+class TrialGroups:
     """Which trials belong together."""
 
     question: Ints
@@ -49,35 +49,37 @@ class Grouping:
     personas: int
 
     @property
-    def drawn(self) -> Drawn:
+    def unit(self) -> ResampledUnit:
         """What there is enough of to be drawn."""
-        return Drawn.PERSONAS if self.personas >= ENOUGH_PERSONAS else Drawn.QUESTIONS
+        return (
+            ResampledUnit.PERSONAS if self.personas >= ENOUGH_PERSONAS else ResampledUnit.QUESTIONS
+        )
 
-    def sums(self, columns: Floats, drawn: Drawn) -> Floats:
+    def sum_columns(self, columns: Floats, drawn: ResampledUnit) -> Floats:
         """The sum of each column, one for each trial, over each cluster: one row a cluster."""
         if not np.isfinite(columns).all():
             raise ValueError("a trial without a mark is counted as missing, not given as NaN")
-        number, count = self._clusters(drawn)
+        number, count = self._get_clusters(drawn)
         totals = [np.bincount(number, weights=column, minlength=count) for column in columns.T]
         return np.stack(totals, axis=1).astype(np.float64)
 
-    def counts(self, kind: Ints, kinds: int, drawn: Drawn) -> Floats:
+    def count_kinds(self, kind: Ints, kinds: int, drawn: ResampledUnit) -> Floats:
         """How many trials of each kind, counted from 0, a cluster has: one row a cluster."""
-        number, count = self._clusters(drawn)
+        number, count = self._get_clusters(drawn)
         found = np.bincount(number * kinds + kind, minlength=count * kinds)
         return found.reshape(count, kinds).astype(np.float64)
 
-    def _clusters(self, drawn: Drawn) -> tuple[Ints, int]:
-        if drawn is Drawn.PERSONAS:
+    def _get_clusters(self, drawn: ResampledUnit) -> tuple[Ints, int]:
+        if drawn is ResampledUnit.PERSONAS:
             return self.persona, self.personas
         return self.question, self.questions
 
 
-def grouping(questions: Sequence[str], personas: Sequence[str]) -> Grouping:
+def group_trials(questions: Sequence[str], personas: Sequence[str]) -> TrialGroups:
     """Trials by their question and their persona; a question is told apart within its persona."""
-    question = _numbered(list(zip(personas, questions, strict=True)))
-    persona = _numbered(list(personas))
-    return Grouping(
+    question = _number_names(list(zip(personas, questions, strict=True)))
+    persona = _number_names(list(personas))
+    return TrialGroups(
         question=question,
         persona=persona,
         questions=int(question.max(initial=-1)) + 1,
@@ -85,7 +87,7 @@ def grouping(questions: Sequence[str], personas: Sequence[str]) -> Grouping:
     )
 
 
-def resampled(sums: Floats, *, seed: int, resamples: int = RESAMPLES) -> Iterator[Floats]:
+def resample(sums: Floats, *, seed: int, resamples: int = RESAMPLES) -> Iterator[Floats]:
     """The totals when as many clusters as there are are drawn again, one row a resample.
 
     In as many pieces as keep the memory small. The order of the clusters changes nothing.
@@ -93,7 +95,7 @@ def resampled(sums: Floats, *, seed: int, resamples: int = RESAMPLES) -> Iterato
     ordered = sums[np.lexsort(sums.T)]
     clusters = len(ordered)
     if clusters * resamples <= _KEPT_CELLS and len(ordered.T) <= _FEW_COLUMNS:
-        yield _times_drawn(clusters, seed, resamples) @ ordered
+        yield _count_draws(clusters, seed, resamples) @ ordered
         return
     columns = [np.ascontiguousarray(column) for column in ordered.T]
     chance = np.random.default_rng(seed)
@@ -110,7 +112,7 @@ def resampled(sums: Floats, *, seed: int, resamples: int = RESAMPLES) -> Iterato
 
 
 @lru_cache(maxsize=64)
-def _times_drawn(clusters: int, seed: int, resamples: int) -> Floats:
+def _count_draws(clusters: int, seed: int, resamples: int) -> Floats:
     """How often each cluster is drawn, one row a resample."""
     places = np.random.default_rng(seed).integers(
         clusters, size=(resamples, clusters), dtype=np.int32
@@ -120,11 +122,11 @@ def _times_drawn(clusters: int, seed: int, resamples: int) -> Floats:
     return found.reshape(resamples, clusters).astype(np.float64)
 
 
-def left_out(sums: Floats) -> Floats:
+def drop_each(sums: Floats) -> Floats:
     """The totals without each cluster in turn, one row a cluster."""
     return np.asarray(sums.sum(axis=0) - sums, np.float64)
 
 
-def _numbered(names: Sequence[object]) -> Ints:
+def _number_names(names: Sequence[object]) -> Ints:
     place: dict[object, int] = {}
     return np.array([place.setdefault(name, len(place)) for name in names], dtype=np.int64)

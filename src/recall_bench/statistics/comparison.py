@@ -6,17 +6,17 @@ import numpy as np
 
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
-from recall_bench.statistics.clusters import RESAMPLES, Drawn, Grouping, grouping
-from recall_bench.statistics.estimate import Estimate, Limits, mean_estimate
-from recall_bench.statistics.holm import holm
-from recall_bench.statistics.power import detectable, standard_error
-from recall_bench.statistics.signs import sign_flip_p
+from recall_bench.statistics.clusters import RESAMPLES, ResampledUnit, TrialGroups, group_trials
+from recall_bench.statistics.estimate import Estimate, Limits, estimate_mean
+from recall_bench.statistics.holm import adjust_p_values
+from recall_bench.statistics.power import compute_standard_error, find_detectable
+from recall_bench.statistics.signs import compute_sign_flip_p
 
-Marks = Mapping[Trial, float]
+TrialMarks = Mapping[Trial, float]
 """What each trial that has a mark came to."""
 
 
-class Comparison(Record, frozen=True, kw_only=True):
+class PairedComparison(Record, frozen=True, kw_only=True):
     """What the second run has more than the first, over the trials that both have marks for."""
 
     difference: Estimate
@@ -35,13 +35,13 @@ class Comparison(Record, frozen=True, kw_only=True):
 
 
 def compare(
-    first: Marks,
-    second: Marks,
+    first: TrialMarks,
+    second: TrialMarks,
     *,
     seed: int,
     limits: Limits | None = None,
     resamples: int = RESAMPLES,
-) -> Comparison | None:
+) -> PairedComparison | None:
     """The second run against the first, paired trial by trial; None where no trial is in both.
 
     `limits` are the least and the most a mark can be.
@@ -53,7 +53,7 @@ def compare(
     questions = [trial.item for trial in pairs]
     personas = [trial.scenario for trial in pairs]
     reach = None if limits is None else limits[1] - limits[0]
-    estimate = mean_estimate(
+    estimate = estimate_mean(
         differences,
         questions,
         personas,
@@ -64,55 +64,57 @@ def compare(
         resamples=resamples,
     )
     assert estimate is not None  # noqa: S101 - there is a pair
-    groups = grouping(questions, personas)
+    groups = group_trials(questions, personas)
     columns = np.asarray(differences, np.float64)[:, np.newaxis]
-    sums = groups.sums(columns, Drawn.QUESTIONS)[:, 0]
-    return Comparison(
+    sums = groups.sum_columns(columns, ResampledUnit.QUESTIONS)[:, 0]
+    return PairedComparison(
         difference=estimate,
-        p_value=sign_flip_p(sums, seed=seed),
+        p_value=compute_sign_flip_p(sums, seed=seed),
         wins=int(np.count_nonzero(sums > 0)),
         ties=int(np.count_nonzero(sums == 0)),
         losses=int(np.count_nonzero(sums < 0)),
-        detectable=_detectable(differences, groups, reach),
+        detectable=_find_detectable(differences, groups, reach),
     )
 
 
-def compare_by(
-    first: Marks,
-    second: Marks,
+def compare_by_category(
+    first: TrialMarks,
+    second: TrialMarks,
     category: Callable[[Trial], str],
     *,
     seed: int,
     limits: Limits | None = None,
     resamples: int = RESAMPLES,
-) -> dict[str, Comparison]:
+) -> dict[str, PairedComparison]:
     """A comparison of each category that has a pair, their p-values adjusted for being several."""
-    found: dict[str, Comparison] = {}
-    ours, theirs = _parts(first, category), _parts(second, category)
+    found: dict[str, PairedComparison] = {}
+    ours, theirs = _split_by_category(first, category), _split_by_category(second, category)
     for name in sorted(ours.keys() & theirs.keys()):
         each = compare(ours[name], theirs[name], seed=seed, limits=limits, resamples=resamples)
         if each is not None:
             found[name] = each
-    adjusted = holm({name: each.p_value for name, each in found.items()})
-    return {name: each.but(p_adjusted=adjusted[name]) for name, each in found.items()}
+    adjusted = adjust_p_values({name: each.p_value for name, each in found.items()})
+    return {name: each.replace(p_adjusted=adjusted[name]) for name, each in found.items()}
 
 
-def _parts(marks: Marks, category: Callable[[Trial], str]) -> dict[str, dict[Trial, float]]:
+def _split_by_category(
+    marks: TrialMarks, category: Callable[[Trial], str]
+) -> dict[str, dict[Trial, float]]:
     parts: dict[str, dict[Trial, float]] = {}
     for trial, mark in marks.items():
         parts.setdefault(category(trial), {})[trial] = mark
     return parts
 
 
-def _detectable(
-    differences: Sequence[float], groups: Grouping, reach: float | None
+def _find_detectable(
+    differences: Sequence[float], groups: TrialGroups, reach: float | None
 ) -> float | None:
     """What both the p-value, which is over questions, and the interval could have shown."""
     found = []
-    for drawn in {Drawn.QUESTIONS, groups.drawn}:
-        known = standard_error(differences, groups, drawn)
+    for drawn in {ResampledUnit.QUESTIONS, groups.unit}:
+        known = compute_standard_error(differences, groups, drawn)
         if known is not None and known[0] > 0:
-            found.append(detectable(*known))
+            found.append(find_detectable(*known))
     smallest = max(found, default=None)
     is_possible = smallest is not None and (reach is None or smallest <= reach)
     return smallest if is_possible else None

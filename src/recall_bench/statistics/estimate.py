@@ -8,17 +8,17 @@ from typing import Final
 import numpy as np
 
 from recall_bench.core.record import Record
-from recall_bench.statistics.agreement import unnoticed
+from recall_bench.statistics.agreement import bound_unseen_share
 from recall_bench.statistics.clusters import (
     RESAMPLES,
-    Drawn,
     Floats,
-    Grouping,
-    grouping,
-    left_out,
-    resampled,
+    ResampledUnit,
+    TrialGroups,
+    drop_each,
+    group_trials,
+    resample,
 )
-from recall_bench.statistics.intervals import LEVEL, Interval, corrected, percentile
+from recall_bench.statistics.intervals import LEVEL, Interval, compute_bca, compute_percentile
 
 FEW_QUESTIONS: Final = 20
 """With fewer questions an interval holds the truth less often than it says."""
@@ -27,7 +27,7 @@ Limits = tuple[float, float]
 _Draws = Callable[[Floats], Iterable[Floats]]
 
 
-class Method(StrEnum):
+class IntervalMethod(StrEnum):
     """How an interval was made."""
 
     QUESTIONS = "questions"
@@ -50,7 +50,7 @@ class Estimate(Record, frozen=True, kw_only=True):
     """Both ends, or neither."""
     level: float
     """How often such an interval holds the truth."""
-    method: Method
+    method: IntervalMethod
     questions: int
     """Different questions, each counted once however often it was asked."""
     personas: int
@@ -72,7 +72,7 @@ class Estimate(Record, frozen=True, kw_only=True):
         return self.low > 0 or self.high < 0
 
 
-def mean_estimate(
+def estimate_mean(
     values: Sequence[float],
     questions: Sequence[str],
     personas: Sequence[str],
@@ -92,11 +92,11 @@ def mean_estimate(
     if not len(values):
         return None
     check_limits(values, limits)
-    groups = grouping(questions, personas)
+    groups = group_trials(questions, personas)
     columns = np.column_stack([np.asarray(values, np.float64), np.ones(len(values))])
     value = float(columns[:, 0].sum() / len(values))
-    draws = partial(resampled, seed=seed, resamples=resamples)
-    found, method = _interval(columns, groups, limits, is_difference, draws)
+    draws = partial(resample, seed=seed, resamples=resamples)
+    found, method = _compute_interval(columns, groups, limits, is_difference, draws)
     # Draws that all come to the value can miss it by a rounding.
     low, high = (None, None) if found is None else (min(found[0], value), max(found[1], value))
     return Estimate(
@@ -121,33 +121,33 @@ def check_limits(values: Sequence[float], limits: Limits | None) -> None:
         )
 
 
-def _interval(
-    columns: Floats, groups: Grouping, limits: Limits | None, is_difference: bool, draws: _Draws
-) -> tuple[Interval | None, Method]:
+def _compute_interval(
+    columns: Floats, groups: TrialGroups, limits: Limits | None, is_difference: bool, draws: _Draws
+) -> tuple[Interval | None, IntervalMethod]:
     value = float(columns[:, 0].mean())
-    if np.ptp(_ratio(groups.sums(columns, Drawn.QUESTIONS))) == 0:
+    if np.ptp(_divide_columns(groups.sum_columns(columns, ResampledUnit.QUESTIONS))) == 0:
         if limits is None:
-            return None, Method.NONE
-        return _agreed(value, groups.questions, limits), Method.AGREEMENT
-    sums = groups.sums(columns, groups.drawn)
-    means = np.concatenate([_ratio(each) for each in draws(sums)])
+            return None, IntervalMethod.NONE
+        return _bound_agreement(value, groups.questions, limits), IntervalMethod.AGREEMENT
+    sums = groups.sum_columns(columns, groups.unit)
+    means = np.concatenate([_divide_columns(each) for each in draws(sums)])
     found = (
-        percentile(means, clusters=len(sums))
+        compute_percentile(means, clusters=len(sums))
         if is_difference
-        else corrected(value, means, _ratio(left_out(sums)))
+        else compute_bca(value, means, _divide_columns(drop_each(sums)))
     )
-    return found, Method(groups.drawn.value)
+    return found, IntervalMethod(groups.unit.value)
 
 
-def _agreed(value: float, questions: int, limits: Limits) -> Interval:
+def _bound_agreement(value: float, questions: int, limits: Limits) -> Interval:
     """The interval where all questions came to the same.
 
     Were more than this share of all questions different, as many as were asked would not have
     agreed so often. And these others cannot be further off than the limits.
     """
-    share = unnoticed(questions)
+    share = bound_unseen_share(questions)
     return value - share * (value - limits[0]), value + share * (limits[1] - value)
 
 
-def _ratio(sums: Floats) -> Floats:
+def _divide_columns(sums: Floats) -> Floats:
     return np.asarray(sums[:, 0] / sums[:, 1], np.float64)

@@ -6,7 +6,7 @@ from typing import TypeVar
 Key = TypeVar("Key")
 
 
-def holm(p_values: Mapping[Key, float]) -> dict[Key, float]:
+def adjust_p_values(p_values: Mapping[Key, float]) -> dict[Key, float]:
     """The p-values, adjusted so that all of them together err as rarely as one would.
 
     By Holm's steps: the smallest counts as many times as there are p-values, the next one time

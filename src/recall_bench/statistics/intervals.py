@@ -17,19 +17,19 @@ from recall_bench.statistics.clusters import Floats
 LEVEL: Final = 0.95
 """How often an interval is to hold the truth."""
 
-_DEFINED = 0.9
+_DEFINED_SHARE = 0.9
 """A figure that exists in a smaller share of the draws has no interval."""
 
 Interval = tuple[float, float]
 
 
-def percentile(draws: Floats, *, clusters: int) -> Interval | None:
+def compute_percentile(draws: Floats, *, clusters: int) -> Interval | None:
     """The middle of the draws. For figures that err as far up as down: differences, slopes."""
-    tail = _widened(clusters)
-    return None if tail is None else _between(draws, tail, 1 - tail)
+    tail = _widen_tail(clusters)
+    return None if tail is None else _cut_between(draws, tail, 1 - tail)
 
 
-def corrected(value: float, draws: Floats, left_out: Floats) -> Interval | None:
+def compute_bca(value: float, draws: Floats, left_out: Floats) -> Interval | None:
     """The middle of the draws, shifted for bias and skew (Efron's BCa).
 
     For figures with an end near: a mean close to full marks, a rate close to none. `left_out` is
@@ -37,13 +37,13 @@ def corrected(value: float, draws: Floats, left_out: Floats) -> Interval | None:
     """
     from scipy.special import ndtr, ndtri
 
-    tail = _widened(len(left_out))
+    tail = _widen_tail(len(left_out))
     if tail is None:
         return None
     below = float(np.mean(draws < value) + np.mean(draws == value) / 2)
     edge = 0.5 / len(draws)
     bias = float(ndtri(min(max(below, edge), 1 - edge)))
-    skew = _acceleration(left_out)
+    skew = _measure_skew(left_out)
     # Of two clusters the tail is so thin that what is left of it rounds to one.
     reach = float(-ndtri(tail))
 
@@ -52,18 +52,18 @@ def corrected(value: float, draws: Floats, left_out: Floats) -> Interval | None:
         room = 1 - skew * moved
         return float(ndtr(bias + moved / room)) if room > 0 else float(deviate > 0)
 
-    return _between(draws, share(-reach), share(reach))
+    return _cut_between(draws, share(-reach), share(reach))
 
 
-def _between(draws: Floats, low: float, high: float) -> Interval | None:
+def _cut_between(draws: Floats, low: float, high: float) -> Interval | None:
     defined = draws[np.isfinite(draws)]
-    if not len(defined) or len(defined) < _DEFINED * len(draws):
+    if not len(defined) or len(defined) < _DEFINED_SHARE * len(draws):
         return None
     ranked = np.sort(defined)
-    return _quantile(ranked, low), _quantile(ranked, high)
+    return _interpolate(ranked, low), _interpolate(ranked, high)
 
 
-def _quantile(ranked: Floats, share: float) -> float:
+def _interpolate(ranked: Floats, share: float) -> float:
     """Between the two nearest of them, as numpy's `quantile` has it, without its checks."""
     place = share * (len(ranked) - 1)
     start = min(int(place), len(ranked) - 2)
@@ -76,7 +76,7 @@ def _quantile(ranked: Floats, share: float) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _widened(clusters: int) -> float | None:
+def _widen_tail(clusters: int) -> float | None:
     """The tail to cut off the draws on each side; None where one cluster leaves none."""
     from scipy.special import ndtr, stdtrit
 
@@ -86,7 +86,7 @@ def _widened(clusters: int) -> float | None:
     return float(ndtr(-math.sqrt(clusters / freedom) * stdtrit(freedom, (1 + LEVEL) / 2)))
 
 
-def _acceleration(left_out: Floats) -> float:
+def _measure_skew(left_out: Floats) -> float:
     """How lopsided the clusters are: a sixth of the skewness of what each contributes."""
     gone = left_out.mean() - left_out
     spread = float(gone @ gone)

@@ -7,7 +7,7 @@ from recall_bench.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class AskSeries:
     """One question of one persona, asked again as the days went by."""
 
     persona: str
@@ -17,7 +17,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lifetime:
+class FactLifetime:
     """How long a fact was known, counted from the first ask that passed."""
 
     persona: str
@@ -29,15 +29,15 @@ class Lifetime:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cohort:
+class FactCohort:
     """The facts that were known once, and how many never were."""
 
-    lifetimes: tuple[Lifetime, ...]
+    lifetimes: tuple[FactLifetime, ...]
     never_known: int
     """Series without a pass: not lost, as they were never seen to be there."""
 
 
-def cohort(series: Iterable[Series], *, failures: int = 1) -> Cohort:
+def build_cohort(series: Iterable[AskSeries], *, failures: int = 1) -> FactCohort:
     """How long each fact was known before it was lost.
 
     A fact is lost at the first of so many failures in a row. With 1, a judge's slip loses a fact;
@@ -48,15 +48,15 @@ def cohort(series: Iterable[Series], *, failures: int = 1) -> Cohort:
         raise UsageError(f"a fact cannot be lost after {failures} failures; it takes 1 or more")
     lifetimes, never = [], 0
     for each in series:
-        found = _lifetime(each, failures)
+        found = _measure_lifetime(each, failures)
         if found is None:
             never += 1
         else:
             lifetimes.append(found)
-    return Cohort(lifetimes=tuple(lifetimes), never_known=never)
+    return FactCohort(lifetimes=tuple(lifetimes), never_known=never)
 
 
-def _lifetime(series: Series, failures: int) -> Lifetime | None:
+def _measure_lifetime(series: AskSeries, failures: int) -> FactLifetime | None:
     asks = sorted(series.asks)
     ages, passes = [age for age, _ in asks], [passed for _, passed in asks]
     if len(set(ages)) < len(ages):
@@ -73,7 +73,7 @@ def _lifetime(series: Series, failures: int) -> Lifetime | None:
             lost = ages[place] - ages[start]
             break
         known = ages[place]
-    return Lifetime(
+    return FactLifetime(
         persona=series.persona,
         question=series.question,
         known_for=known - ages[start],

@@ -12,7 +12,7 @@ import numpy as np
 
 from recall_bench.core.record import Record
 from recall_bench.errors import UsageError
-from recall_bench.statistics.clusters import Drawn, Grouping, grouping
+from recall_bench.statistics.clusters import ResampledUnit, TrialGroups, group_trials
 
 ALPHA: Final = 0.05
 """How often a difference may be claimed where there is none."""
@@ -23,7 +23,7 @@ _MOST = 10**9
 _STEPS = 40
 
 
-class Spread(Record, frozen=True, kw_only=True):
+class DifferenceSpread(Record, frozen=True, kw_only=True):
     """How far differences between two systems vary, trial by trial."""
 
     deviation: float
@@ -37,21 +37,23 @@ class Spread(Record, frozen=True, kw_only=True):
         if not 0 <= self.correlation <= 1:
             raise UsageError(f"a correlation of {self.correlation:g} is not between 0 and 1")
 
-    def of_question(self, asks: float = 1) -> float:
+    def compute_question_deviation(self, asks: float = 1) -> float:
         """The standard deviation of a question's mean difference, asked so many times."""
         if not asks >= 1:
             raise UsageError(f"a question cannot be asked {asks:g} times; it takes 1 or more")
         return self.deviation * math.sqrt((1 + (asks - 1) * self.correlation) / asks)
 
 
-def spread_of(differences: Sequence[float], questions: Sequence[str]) -> Spread | None:
+def measure_spread(
+    differences: Sequence[float], questions: Sequence[str]
+) -> DifferenceSpread | None:
     """The spread seen in differences, each of a question, by analysis of variance.
 
     The correlation is 1 where no question was asked twice, the careful guess: re-asks are then
     taken to add nothing. None for fewer than two questions, or where nothing varies.
     """
     values = np.asarray(differences, np.float64)
-    groups = grouping(questions, [""] * len(questions))
+    groups = group_trials(questions, [""] * len(questions))
     if groups.questions < 2 or np.ptp(values) == 0:
         return None
     sizes = np.bincount(groups.question).astype(np.float64)
@@ -59,15 +61,19 @@ def spread_of(differences: Sequence[float], questions: Sequence[str]) -> Spread 
     trials, count = float(sizes.sum()), groups.questions
     between = float(sizes @ (means - values.mean()) ** 2) / (count - 1)
     if trials == count:
-        return Spread(deviation=math.sqrt(between), correlation=1.0)
+        return DifferenceSpread(deviation=math.sqrt(between), correlation=1.0)
     within = float(((values - means[groups.question]) ** 2).sum()) / (trials - count)
     usual = (trials - float(sizes @ sizes) / trials) / (count - 1)
     alike = max(0.0, (between - within) / usual)
-    return Spread(deviation=math.sqrt(alike + within), correlation=alike / (alike + within))
+    return DifferenceSpread(
+        deviation=math.sqrt(alike + within), correlation=alike / (alike + within)
+    )
 
 
-def standard_error(
-    differences: Sequence[float], groups: Grouping, drawn: Drawn = Drawn.QUESTIONS
+def compute_standard_error(
+    differences: Sequence[float],
+    groups: TrialGroups,
+    drawn: ResampledUnit = ResampledUnit.QUESTIONS,
 ) -> tuple[float, int] | None:
     """How far a mean difference is off by chance, and how many questions, or personas, say so.
 
@@ -76,14 +82,14 @@ def standard_error(
     if not len(differences):
         return None
     values = np.asarray(differences, np.float64)
-    off = groups.sums((values - values.mean())[:, np.newaxis], drawn)[:, 0]
+    off = groups.sum_columns((values - values.mean())[:, np.newaxis], drawn)[:, 0]
     clusters = len(off)
     if clusters < 2:
         return None
     return math.sqrt(clusters / (clusters - 1) * float(off @ off)) / len(values), clusters
 
 
-def power_at(difference: float, error: float, clusters: int, *, alpha: float = ALPHA) -> float:
+def compute_power(difference: float, error: float, clusters: int, *, alpha: float = ALPHA) -> float:
     """How often a true difference is noticed, given the standard error of its estimate.
 
     By Student's test over so many questions, or personas.
@@ -99,41 +105,43 @@ def power_at(difference: float, error: float, clusters: int, *, alpha: float = A
     return 1.0 if math.isnan(missed) and shift > edge else 1.0 - missed
 
 
-def detectable(error: float, clusters: int, *, alpha: float = ALPHA, power: float = POWER) -> float:
+def find_detectable(
+    error: float, clusters: int, *, alpha: float = ALPHA, power: float = POWER
+) -> float:
     """The smallest true difference that is noticed as often as `power` says."""
-    _check(alpha, power)
+    _check_levels(alpha, power)
     if clusters < 2:
         raise UsageError("one question shows no difference, however large; ask two or more")
     low, high = 0.0, error
-    while power_at(high, error, clusters, alpha=alpha) < power:
+    while compute_power(high, error, clusters, alpha=alpha) < power:
         low, high = high, 2 * high
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        noticed = power_at(middle, error, clusters, alpha=alpha) >= power
+        noticed = compute_power(middle, error, clusters, alpha=alpha) >= power
         low, high = (low, middle) if noticed else (middle, high)
     return high
 
 
-def questions_needed(
+def find_sample_size(
     difference: float,
-    spread: Spread,
+    spread: DifferenceSpread,
     *,
     asks: float = 1,
     alpha: float = ALPHA,
     power: float = POWER,
 ) -> int:
     """How many different questions it takes to notice a true difference that often."""
-    _check(alpha, power)
+    _check_levels(alpha, power)
     if not (math.isfinite(difference) and difference):
         raise UsageError(f"a difference of {difference:g} cannot be looked for; name another")
-    deviation = spread.of_question(asks)
+    deviation = spread.compute_question_deviation(asks)
 
-    def noticed(questions: int) -> bool:
+    def is_enough(questions: int) -> bool:
         error = deviation / math.sqrt(questions)
-        return power_at(difference, error, questions, alpha=alpha) >= power
+        return compute_power(difference, error, questions, alpha=alpha) >= power
 
     low, high = 1, 2
-    while not noticed(high):
+    while not is_enough(high):
         low, high = high, 2 * high
         if high > _MOST:
             raise UsageError(
@@ -142,10 +150,10 @@ def questions_needed(
             )
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if noticed(middle) else (middle, high)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high
 
 
-def _check(alpha: float, power: float) -> None:
+def _check_levels(alpha: float, power: float) -> None:
     if not 0 < alpha < power < 1:
         raise UsageError(f"alpha {alpha:g} and power {power:g} must be 0 < alpha < power < 1")

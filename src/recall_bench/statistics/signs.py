@@ -20,7 +20,7 @@ _CELLS = 1 << 20
 _ROUNDING = 1e-9
 
 
-def sign_flip_p(sums: Floats, *, seed: int, flips: int = FLIPS) -> float:
+def compute_sign_flip_p(sums: Floats, *, seed: int, flips: int = FLIPS) -> float:
     """The two-sided p-value of a total, given what each question contributes to it.
 
     Exact for few questions; else drawn, and counted with the case at hand itself, so that it is
@@ -29,7 +29,7 @@ def sign_flip_p(sums: Floats, *, seed: int, flips: int = FLIPS) -> float:
     sizes = np.sort(np.abs(sums[sums != 0]))
     reached = abs(float(sums.sum())) - _ROUNDING * float(sizes.sum())
     if len(sizes) <= EXACT_UP_TO:
-        return float(np.mean(np.abs(_all_totals(sizes)) >= reached))
+        return float(np.mean(np.abs(_list_totals(sizes)) >= reached))
     chance = np.random.default_rng(seed)
     step, extreme = max(1, _CELLS // len(sizes)), 1
     for start in range(0, flips, step):
@@ -39,7 +39,7 @@ def sign_flip_p(sums: Floats, *, seed: int, flips: int = FLIPS) -> float:
     return extreme / (flips + 1)
 
 
-def _all_totals(sizes: Floats) -> Floats:
+def _list_totals(sizes: Floats) -> Floats:
     """The total for every way to choose signs."""
     totals = np.zeros(1)
     for size in sizes.tolist():

@@ -16,10 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_bench.core.record import Record
-from recall_bench.statistics.agreement import unnoticed
-from recall_bench.statistics.clusters import Drawn, Floats, Grouping, Ints, grouping, resampled
-from recall_bench.statistics.intervals import LEVEL, Interval, percentile
-from recall_bench.statistics.lifetimes import Lifetime
+from recall_bench.statistics.agreement import bound_unseen_share
+from recall_bench.statistics.clusters import (
+    Floats,
+    Ints,
+    ResampledUnit,
+    TrialGroups,
+    group_trials,
+    resample,
+)
+from recall_bench.statistics.intervals import LEVEL, Interval, compute_percentile
+from recall_bench.statistics.lifetimes import FactLifetime
 
 RESAMPLES: Final = 1000
 
@@ -32,7 +39,7 @@ _NOTHING = _CLOSE_DRAWN
 _ROUNDS = 500
 
 
-class Point(Record, frozen=True, kw_only=True):
+class SurvivalPoint(Record, frozen=True, kw_only=True):
     """One step of a survival curve."""
 
     age: float
@@ -60,10 +67,10 @@ class HalfLife(Record, frozen=True, kw_only=True):
 class Survival(Record, frozen=True, kw_only=True):
     """How facts were lost with age."""
 
-    curve: tuple[Point, ...]
+    curve: tuple[SurvivalPoint, ...]
     half_life: HalfLife
     level: float
-    drawn: Drawn
+    drawn: ResampledUnit
     facts: int
     """Lifetimes that were followed at all."""
     lost: int
@@ -71,35 +78,41 @@ class Survival(Record, frozen=True, kw_only=True):
     personas: int
 
 
-def survival(
-    lifetimes: Sequence[Lifetime], *, seed: int, resamples: int = RESAMPLES
+def estimate_survival(
+    lifetimes: Sequence[FactLifetime], *, seed: int, resamples: int = RESAMPLES
 ) -> Survival | None:
     """The survival of facts; None where none was asked again after it was known."""
     facts = [each for each in lifetimes if each.known_for > 0 or each.lost_by is not None]
     if not facts:
         return None
-    stretches = _stretches(facts)
-    groups = grouping([each.question for each in facts], [each.persona for each in facts])
-    sums = groups.counts(stretches.kind, stretches.kinds, groups.drawn)
-    shares, risks = stretches.curves(sums.sum(axis=0, keepdims=True), close=_CLOSE)
-    pieces = resampled(sums, seed=seed, resamples=resamples)
-    draws = np.concatenate([stretches.curves(each, close=_CLOSE_DRAWN)[0] for each in pieces])
-    drawn = [percentile(column, clusters=len(sums)) for column in draws.T]
+    stretches = _build_intervals(facts)
+    groups = group_trials([each.question for each in facts], [each.persona for each in facts])
+    sums = groups.count_kinds(stretches.kind, stretches.kinds, groups.unit)
+    shares, risks = stretches.compute_curves(sums.sum(axis=0, keepdims=True), close=_CLOSE)
+    pieces = resample(sums, seed=seed, resamples=resamples)
+    draws = np.concatenate(
+        [stretches.compute_curves(each, close=_CLOSE_DRAWN)[0] for each in pieces]
+    )
+    drawn = [compute_percentile(column, clusters=len(sums)) for column in draws.T]
     agreed = np.ptp(draws, axis=0) < _CLOSE_DRAWN
-    band = _band(shares[0], drawn, agreed, _questions(facts, groups, stretches.edges))
+    band = _build_band(shares[0], drawn, agreed, _count_questions(facts, groups, stretches.edges))
     edges = stretches.edges
     return Survival(
         curve=tuple(
-            Point(age=age, share=share, low=low, high=high, at_risk=risk)
+            SurvivalPoint(age=age, share=share, low=low, high=high, at_risk=risk)
             for age, share, (low, high), risk in zip(
-                edges[1:].tolist(), shares[0].tolist(), _ends(band), risks[0].tolist(), strict=True
+                edges[1:].tolist(),
+                shares[0].tolist(),
+                _split_ends(band),
+                risks[0].tolist(),
+                strict=True,
             )
         ),
-        half_life=_widened(
-            _half_life(edges, shares, draws, clusters=len(sums)), edges, drawn, band
+        half_life=_widen_half_life(
+            _estimate_half_life(edges, shares, draws, clusters=len(sums)), edges, drawn, band
         ),
         level=LEVEL,
-        drawn=groups.drawn,
+        drawn=groups.unit,
         facts=len(facts),
         lost=sum(each.lost_by is not None for each in facts),
         questions=groups.questions,
@@ -107,23 +120,26 @@ def survival(
     )
 
 
-def survival_by(
-    lifetimes: Sequence[Lifetime],
-    group: Callable[[Lifetime], str],
+def estimate_survival_by(
+    lifetimes: Sequence[FactLifetime],
+    group: Callable[[FactLifetime], str],
     *,
     seed: int,
     resamples: int = RESAMPLES,
 ) -> dict[str, Survival]:
     """The survival of each group of facts that has one."""
-    parts: dict[str, list[Lifetime]] = {}
+    parts: dict[str, list[FactLifetime]] = {}
     for each in lifetimes:
         parts.setdefault(group(each), []).append(each)
-    found = {name: survival(parts[name], seed=seed, resamples=resamples) for name in sorted(parts)}
+    found = {
+        name: estimate_survival(parts[name], seed=seed, resamples=resamples)
+        for name in sorted(parts)
+    }
     return {name: each for name, each in found.items() if each is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Stretches:
+class _AgeIntervals:
     """Age cut where anything is known to have ended, and the kinds of lifetimes there are."""
 
     edges: Floats
@@ -137,7 +153,7 @@ class _Stretches:
     known: Floats
     """For each kind that was not lost, whether it was at risk in each stretch."""
 
-    def curves(self, counts: Floats, *, close: float) -> tuple[Floats, Floats]:
+    def compute_curves(self, counts: Floats, *, close: float) -> tuple[Floats, Floats]:
         """For so many facts of each kind the share still known, and the facts at risk."""
         lost, kept = np.split(counts, [len(self.first)], axis=1)
         places = np.arange(len(self.edges) - 1)
@@ -159,7 +175,7 @@ class _Stretches:
         return shares, risks
 
 
-def _stretches(facts: Sequence[Lifetime]) -> _Stretches:
+def _build_intervals(facts: Sequence[FactLifetime]) -> _AgeIntervals:
     ends = {age for each in facts for age in (each.known_for, each.lost_by) if age}
     edges = np.array([0.0, *sorted(ends)])
     place = {age: number for number, age in enumerate(edges.tolist())}
@@ -170,7 +186,7 @@ def _stretches(facts: Sequence[Lifetime]) -> _Stretches:
     number = {kind: column for column, kind in enumerate(kinds)}
     losses = [(known, lost) for known, lost in kinds if lost is not None]
     kept = np.array([known for known, lost in kinds if lost is None])
-    return _Stretches(
+    return _AgeIntervals(
         edges=edges,
         kind=np.array([number[each.known_for, each.lost_by] for each in facts], np.int64),
         kinds=len(kinds),
@@ -180,7 +196,9 @@ def _stretches(facts: Sequence[Lifetime]) -> _Stretches:
     )
 
 
-def _questions(facts: Sequence[Lifetime], groups: Grouping, edges: Floats) -> tuple[Ints, Ints]:
+def _count_questions(
+    facts: Sequence[FactLifetime], groups: TrialGroups, edges: Floats
+) -> tuple[Ints, Ints]:
     """How many questions were still known at each age, and of how many it is told if they were."""
     known = np.array([each.known_for for each in facts])[:, np.newaxis] >= edges[1:]
     lost = np.array(
@@ -195,7 +213,7 @@ def _questions(facts: Sequence[Lifetime], groups: Grouping, edges: Floats) -> tu
     return found[0], found[1]
 
 
-def _band(
+def _build_band(
     shares: Floats,
     drawn: Sequence[Interval | None],
     agreed: NDArray[np.bool_],
@@ -212,7 +230,7 @@ def _band(
         if ends is None:
             found.append(None)
             continue
-        known, told = (unnoticed(int(each[place])) for each in questions)
+        known, told = (bound_unseen_share(int(each[place])) for each in questions)
         lows, highs = [low, ends[0]], [ends[1]]
         if agreed[place]:
             lows.append(share * (1 - told))
@@ -224,11 +242,11 @@ def _band(
     return found
 
 
-def _ends(band: Sequence[Interval | None]) -> list[tuple[float | None, float | None]]:
+def _split_ends(band: Sequence[Interval | None]) -> list[tuple[float | None, float | None]]:
     return [(None, None) if each is None else each for each in band]
 
 
-def _widened(
+def _widen_half_life(
     half: HalfLife, edges: Floats, drawn: Sequence[Interval | None], band: Sequence[Interval | None]
 ) -> HalfLife:
     """The half-life where the band alone, and no draw, comes down to a half so early or so late."""
@@ -236,32 +254,32 @@ def _widened(
     if len(ends) < len(band):
         return half
     (old_low, old_high), (low, high) = (
-        _halved(edges, np.array([each[number] for each in ends]).T) for number in (0, 1)
+        _find_halves(edges, np.array([each[number] for each in ends]).T) for number in (0, 1)
     )
-    return half.but(
-        low=_finite(min(_age(half.low), low)) if low < old_low else half.low,
-        high=_finite(max(_age(half.high), high)) if high > old_high else half.high,
+    return half.replace(
+        low=_drop_infinite(min(_replace_none(half.low), low)) if low < old_low else half.low,
+        high=_drop_infinite(max(_replace_none(half.high), high)) if high > old_high else half.high,
     )
 
 
-def _age(end: float | None) -> float:
+def _replace_none(end: float | None) -> float:
     return np.inf if end is None else end
 
 
-def _half_life(edges: Floats, shares: Floats, draws: Floats, *, clusters: int) -> HalfLife:
-    value = float(_halved(edges, shares)[0])
-    found = np.sort(_halved(edges, draws))
-    ends = percentile(np.arange(len(found), dtype=np.float64), clusters=clusters)
+def _estimate_half_life(edges: Floats, shares: Floats, draws: Floats, *, clusters: int) -> HalfLife:
+    value = float(_find_halves(edges, shares)[0])
+    found = np.sort(_find_halves(edges, draws))
+    ends = compute_percentile(np.arange(len(found), dtype=np.float64), clusters=clusters)
     cut = None if ends is None else int(ends[0])
     return HalfLife(
-        value=_finite(value),
-        low=None if cut is None else _finite(float(found[cut])),
-        high=None if cut is None else _finite(float(found[-1 - cut])),
+        value=_drop_infinite(value),
+        low=None if cut is None else _drop_infinite(float(found[cut])),
+        high=None if cut is None else _drop_infinite(float(found[-1 - cut])),
         followed=float(edges[-1]),
     )
 
 
-def _halved(edges: Floats, shares: Floats) -> Floats:
+def _find_halves(edges: Floats, shares: Floats) -> Floats:
     """Where each curve comes down to a half, between two ages as if at a steady rate."""
     whole = np.concatenate([np.ones((len(shares), 1)), shares], axis=1)
     after = np.argmax(whole <= 0.5, axis=1)
@@ -277,5 +295,5 @@ def _halved(edges: Floats, shares: Floats) -> Floats:
     return np.where(after > 0, found, np.inf)
 
 
-def _finite(age: float) -> float | None:
+def _drop_infinite(age: float) -> float | None:
     return age if np.isfinite(age) else None

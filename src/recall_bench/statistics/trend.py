@@ -17,18 +17,18 @@ from typing import Final
 import numpy as np
 
 from recall_bench.core.record import Record
-from recall_bench.statistics.agreement import unnoticed
+from recall_bench.statistics.agreement import bound_unseen_share
 from recall_bench.statistics.clusters import (
     RESAMPLES,
-    Drawn,
     Floats,
-    Grouping,
-    grouping,
-    left_out,
-    resampled,
+    ResampledUnit,
+    TrialGroups,
+    drop_each,
+    group_trials,
+    resample,
 )
 from recall_bench.statistics.estimate import Limits, check_limits
-from recall_bench.statistics.intervals import LEVEL, Interval, percentile
+from recall_bench.statistics.intervals import LEVEL, Interval, compute_percentile
 
 FAR_DAYS: Final = (2000, 5000)
 """The sizes a prediction is asked for."""
@@ -68,7 +68,7 @@ class Trend(Record, frozen=True, kw_only=True):
     """For each day more."""
     predictions: tuple[Prediction, ...]
     level: float
-    drawn: Drawn
+    drawn: ResampledUnit
     first_day: float
     last_day: float
     questions: int
@@ -78,7 +78,7 @@ class Trend(Record, frozen=True, kw_only=True):
     """Whether the slope's interval is one of agreement: every question gave the same slope."""
 
 
-def trend(
+def estimate_trend(
     values: Sequence[float],
     days: Sequence[float],
     questions: Sequence[str],
@@ -96,28 +96,28 @@ def trend(
     if not len(days) or min(days) == max(days):
         return None
     check_limits(values, limits)
-    groups = grouping(questions, personas)
-    lines = _drawn(values, days, groups, limits=limits, seed=seed, resamples=resamples)
-    slope, ends = lines.figure(0.0, 1.0)
+    groups = group_trials(questions, personas)
+    lines = _draw_lines(values, days, groups, limits=limits, seed=seed, resamples=resamples)
+    slope, ends = lines.compute_figure(0.0, 1.0)
     return Trend(
-        intercept=_coefficient(*lines.at(0.0)),
-        slope=_coefficient(slope, ends),
+        intercept=_make_coefficient(*lines.predict(0.0)),
+        slope=_make_coefficient(slope, ends),
         predictions=tuple(
-            _prediction(day, lines, is_beyond=not min(days) <= day <= max(days)) for day in at
+            _make_prediction(day, lines, is_beyond=not min(days) <= day <= max(days)) for day in at
         ),
         level=LEVEL,
-        drawn=groups.drawn,
+        drawn=groups.unit,
         first_day=float(min(days)),
         last_day=float(max(days)),
         questions=groups.questions,
         personas=groups.personas,
         trials=len(days),
-        is_agreed=ends is not None and lines.agreeing(0.0, 1.0) is not None,
+        is_agreed=ends is not None and lines.count_agreeing(0.0, 1.0) is not None,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Lines:
+class _DrawnLines:
     """The line, and the lines of all draws, by their heights at the middle of the sizes.
 
     A figure of a line is its height so many times and its slope so many times.
@@ -136,26 +136,26 @@ class _Lines:
     """How far from the middle each trial is."""
     limits: Limits
 
-    def at(self, day: float) -> tuple[float, Interval | None]:
+    def predict(self, day: float) -> tuple[float, Interval | None]:
         """What the line says there, and its interval."""
-        return self.figure(1.0, day - self.middle)
+        return self.compute_figure(1.0, day - self.middle)
 
-    def figure(self, level: float, tilt: float) -> tuple[float, Interval | None]:
+    def compute_figure(self, level: float, tilt: float) -> tuple[float, Interval | None]:
         """A figure and its interval: what draws say, and what they cannot where questions agree."""
         value = level * self.height + tilt * self.slope
-        ends = percentile(level * self.heights + tilt * self.slopes, clusters=self.clusters)
+        ends = compute_percentile(level * self.heights + tilt * self.slopes, clusters=self.clusters)
         if ends is None:
             return value, None
-        if (count := self.agreeing(level, tilt)) is not None:
-            low, high = self._moved(level, tilt, count)
+        if (count := self.count_agreeing(level, tilt)) is not None:
+            low, high = self._bound_shift(level, tilt, count)
             return value, (value + low, value + high)
         for part in ((level, 0.0), (0.0, tilt)):
-            if any(part) and (count := self.agreeing(*part)) is not None:
-                low, high = self._moved(*part, count)
+            if any(part) and (count := self.count_agreeing(*part)) is not None:
+                low, high = self._bound_shift(*part, count)
                 ends = ends[0] + low, ends[1] + high
         return value, ends
 
-    def agreeing(self, level: float, tilt: float) -> int | None:
+    def count_agreeing(self, level: float, tilt: float) -> int | None:
         """How many questions, or else clusters, all give the same; None where they do not."""
         value = level * self.height + tilt * self.slope
         reach = abs(level) + abs(tilt) / float(np.ptp(self.away))
@@ -167,34 +167,36 @@ class _Lines:
                 return len(others)
         return None
 
-    def _moved(self, level: float, tilt: float, count: int) -> Interval:
+    def _bound_shift(self, level: float, tilt: float, count: int) -> Interval:
         """How far down and up questions can move a figure of which so many said nothing."""
         weights = level / len(self.away) + tilt * self.away / float(self.away @ self.away)
         least, most = (weights * (limit - self.values) for limit in self.limits)
-        share = unnoticed(count)
+        share = bound_unseen_share(count)
         return (
             share * float(np.minimum(least, most).sum()),
             share * float(np.maximum(least, most).sum()),
         )
 
 
-def _drawn(
+def _draw_lines(
     values: Sequence[float],
     days: Sequence[float],
-    groups: Grouping,
+    groups: TrialGroups,
     *,
     limits: Limits,
     seed: int,
     resamples: int,
-) -> _Lines:
+) -> _DrawnLines:
     sizes = np.asarray(days, np.float64)
     marks = np.asarray(values, np.float64)
     middle = float(sizes.mean())
-    columns = _columns(marks, sizes - middle)
-    sums = groups.sums(columns, groups.drawn)
-    height, slope = _line(sums.sum(axis=0, keepdims=True))
-    heights, slopes = _line(np.concatenate(list(resampled(sums, seed=seed, resamples=resamples))))
-    return _Lines(
+    columns = _build_columns(marks, sizes - middle)
+    sums = groups.sum_columns(columns, groups.unit)
+    height, slope = _fit_lines(sums.sum(axis=0, keepdims=True))
+    heights, slopes = _fit_lines(
+        np.concatenate(list(resample(sums, seed=seed, resamples=resamples)))
+    )
+    return _DrawnLines(
         middle=middle,
         height=float(height[0]),
         slope=float(slope[0]),
@@ -202,7 +204,8 @@ def _drawn(
         slopes=slopes,
         clusters=len(sums),
         without=tuple(
-            _line(left_out(each)) for each in (groups.sums(columns, Drawn.QUESTIONS), sums)
+            _fit_lines(drop_each(each))
+            for each in (groups.sum_columns(columns, ResampledUnit.QUESTIONS), sums)
         ),
         values=marks,
         away=sizes - middle,
@@ -210,12 +213,12 @@ def _drawn(
     )
 
 
-def _columns(values: Floats, sizes: Floats) -> Floats:
+def _build_columns(values: Floats, sizes: Floats) -> Floats:
     """What a line is made of: trials, sizes, squares, values and products."""
     return np.column_stack([np.ones(len(sizes)), sizes, sizes**2, values, values * sizes])
 
 
-def _line(sums: Floats) -> tuple[Floats, Floats]:
+def _fit_lines(sums: Floats) -> tuple[Floats, Floats]:
     """The height at zero and the slope for each row of sums; not finite where there is no line."""
     count, x, xx, y, xy = sums.T
     spread = count * xx - x * x
@@ -224,25 +227,25 @@ def _line(sums: Floats) -> tuple[Floats, Floats]:
         return (y - slope * x) / count, slope
 
 
-def _coefficient(value: float, ends: Interval | None) -> Coefficient:
+def _make_coefficient(value: float, ends: Interval | None) -> Coefficient:
     low, high = ends or (None, None)
     return Coefficient(value=value, low=low, high=high)
 
 
-def _prediction(day: float, lines: _Lines, *, is_beyond: bool) -> Prediction:
-    value, ends = lines.at(day)
+def _make_prediction(day: float, lines: _DrawnLines, *, is_beyond: bool) -> Prediction:
+    value, ends = lines.predict(day)
     limits = lines.limits
     low, high = ends or (None, None)
-    inside = [None if each is None else _clipped(each, limits) for each in (low, high)]
+    inside = [None if each is None else _clip(each, limits) for each in (low, high)]
     return Prediction(
         days=day,
-        value=_clipped(value, limits),
+        value=_clip(value, limits),
         low=inside[0],
         high=inside[1],
-        is_clipped=[_clipped(value, limits), *inside] != [value, low, high],
+        is_clipped=[_clip(value, limits), *inside] != [value, low, high],
         is_beyond=is_beyond,
     )
 
 
-def _clipped(value: float, limits: Limits) -> float:
+def _clip(value: float, limits: Limits) -> float:
     return float(min(max(value, limits[0]), limits[1]))

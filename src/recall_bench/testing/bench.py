@@ -13,19 +13,26 @@ from recall_bench.core.history import Episode
 from recall_bench.core.memory import (
     Answer,
     Asker,
-    Attesting,
+    AttestingMemory,
     Clock,
-    Found,
     Holdings,
-    Inspectable,
     Memory,
     MemorySystem,
-    Portable,
+    MemoryWithHoldings,
+    PortableSnapshots,
+    RetrievalReply,
 )
-from recall_bench.core.question import PRINCIPAL, Question, opaque_id
+from recall_bench.core.question import PRINCIPAL, Question, hash_question_id
 from recall_bench.errors import BenchError, SystemBusy
 from recall_bench.testing.report import Seen
-from recall_bench.testing.story import Fact, change, date_of, day_text, episode, fact
+from recall_bench.testing.story import (
+    StoryFact,
+    compute_date,
+    make_change,
+    make_episode,
+    make_fact,
+    write_day,
+)
 
 T = TypeVar("T")
 
@@ -46,16 +53,16 @@ _INVISIBLE = dict.fromkeys(
 them, and has still said the same."""
 
 
-class Broken(Exception):
+class ContractBroken(Exception):
     """The system breaks a clause; the message is the whole sentence."""
 
 
-class DoesNotApply(Exception):
+class CheckDoesNotApply(Exception):
     """The clause asks nothing of this system; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class CheckReply:
     """A reply as one hears it: the answer, then the passages, best first."""
 
     said: str
@@ -63,28 +70,28 @@ class Heard:
     passages: tuple[str, ...]
 
     @property
-    def whole(self) -> str:
+    def full_text(self) -> str:
         """Everything that reaches the reader, the comparable way."""
-        return "\n".join((comparable(self.said), *map(comparable, self.passages)))
+        return "\n".join((normalise_text(self.said), *map(normalise_text, self.passages)))
 
-    def tells(self, words: str) -> bool:
+    def contains(self, words: str) -> bool:
         """Whether the words occur anywhere in it, letter case aside."""
-        return comparable(words) in self.whole
+        return normalise_text(words) in self.full_text
 
-    def told_of(self, facts: Collection[Fact]) -> list[Fact]:
+    def find_facts(self, facts: Collection[StoryFact]) -> list[StoryFact]:
         """The facts whose canaries occur in it, in the order in which they do."""
-        whole = self.whole
-        places = {each: whole.find(comparable(each.canary)) for each in facts}
+        whole = self.full_text
+        places = {each: whole.find(normalise_text(each.canary)) for each in facts}
         return sorted((each for each in facts if places[each] >= 0), key=places.__getitem__)
 
 
-def comparable(text: str) -> str:
+def normalise_text(text: str) -> str:
     """Text without what a system may change and still say the same."""
     return unicodedata.normalize("NFC", text).translate(_INVISIBLE).casefold()
 
 
 @dataclass
-class Sight:
+class Observations:
     """What was seen so far. Checks write into it."""
 
     clock: Clock | None = None
@@ -96,7 +103,7 @@ class Sight:
     replied: bool = False
     recall: float | None = None
 
-    def seen(self, system: MemorySystem) -> Seen:
+    def make_seen(self, system: MemorySystem) -> Seen:
         """The same, for the report."""
         return Seen(
             clock=self.clock,
@@ -104,56 +111,56 @@ class Sight:
             questions_at_once=self.questions_at_once,
             memories_at_once=self.memories_at_once,
             snapshots=system.snapshots is not None,
-            portable=isinstance(system.snapshots, Portable),
+            portable=isinstance(system.snapshots, PortableSnapshots),
             streams=self.streams,
             answers=self.answered if self.replied else None,
             recall=self.recall,
         )
 
 
-class Bench:
+class CheckContext:
     """One check's view of the system: its own facts, its own memories, and what it is doing."""
 
     def __init__(
-        self, system: MemorySystem, *, name: str, seed: int, timeout_s: float, sight: Sight
+        self, system: MemorySystem, *, name: str, seed: int, timeout_s: float, sight: Observations
     ) -> None:
         self.system = system
         self.name = name
         self.seed = seed
-        self.sight = sight
+        self.observations = sight
         self._timeout_s = timeout_s
         self.step = "beginning"
         """What the system was asked to do last, as a gerund."""
-        self._open: list[Subject] = []
+        self._open: list[CheckedMemory] = []
         self._has_opened = False
 
     @property
-    def is_untouched(self) -> bool:
+    def is_unused(self) -> bool:
         """Whether the system has not opened a memory for this check yet."""
         return not self._has_opened
 
-    def fact(self, thing: int) -> Fact:
+    def make_fact(self, thing: int) -> StoryFact:
         """A fact that no other check tells."""
-        return fact(self.seed, self.name, thing)
+        return make_fact(self.seed, self.name, thing)
 
-    def change(self, thing: int) -> Fact:
+    def make_change(self, thing: int) -> StoryFact:
         """A later value of the same."""
-        return change(self.seed, self.name, thing)
+        return make_change(self.seed, self.name, thing)
 
-    async def open(self, scenario: str = "") -> "Subject":
+    async def open(self, scenario: str = "") -> "CheckedMemory":
         """A new memory; closed with the check at the latest."""
         place = f"check-{self.name}{'-' * bool(scenario)}{scenario}"
         memory = await self.call("opening a memory", partial(self.system.open, place))
-        return self.hold(memory, place)
+        return self.hold_memory(memory, place)
 
-    def hold(self, memory: Memory, scenario: str) -> "Subject":
+    def hold_memory(self, memory: Memory, scenario: str) -> "CheckedMemory":
         """A memory that was opened elsewhere, closed with the check at the latest."""
         self._has_opened = True
-        subject = Subject(self, memory, scenario)
+        subject = CheckedMemory(self, memory, scenario)
         self._open.append(subject)
         return subject
 
-    def release(self, subject: "Subject") -> None:
+    def release(self, subject: "CheckedMemory") -> None:
         """It was closed."""
         self._open.remove(subject)
 
@@ -163,16 +170,16 @@ class Bench:
             with anyio.move_on_after(CLOSING_S, shield=True) as scope:
                 await self._open[-1].close()
             if scope.cancelled_caught:
-                raise Broken(
+                raise ContractBroken(
                     f"expected a memory to close, but it had not after {CLOSING_S:.0f} s; "
                     "see what close or teardown waits for"
                 )
 
-    async def abandon(self) -> None:
+    async def close_quietly(self) -> None:
         """Close what is open as far as that can be done, for a check that failed already."""
         step = self.step
         while self._open:
-            with suppress(Broken, BenchError):
+            with suppress(ContractBroken, BenchError):
                 await self.close()
         self.step = step
 
@@ -185,21 +192,21 @@ class Bench:
         self.step = step
         try:
             with anyio.move_on_after(self._timeout_s):
-                return await _persistently(call)
+                return await _retry_busy(call)
         except BenchError:
             raise
         except Exception as error:
-            raise Broken(
+            raise ContractBroken(
                 f"expected {step} to succeed or to raise SystemFault, but it raised "
                 f"{type(error).__name__}: {error}; translate what the system raises"
             ) from error
-        raise Broken(
+        raise ContractBroken(
             f"expected {step} to be over within {self._timeout_s:g} s, but it was not; see what "
             "it waits for, or allow it more time"
         )
 
 
-async def _persistently(call: Callable[[], Awaitable[T]]) -> T:
+async def _retry_busy(call: Callable[[], Awaitable[T]]) -> T:
     for pause in PAUSES_S:
         try:
             return await call()
@@ -208,26 +215,26 @@ async def _persistently(call: Callable[[], Awaitable[T]]) -> T:
     return await call()
 
 
-class Subject:
+class CheckedMemory:
     """A memory on the bench."""
 
-    def __init__(self, bench: Bench, memory: Memory, scenario: str) -> None:
+    def __init__(self, bench: CheckContext, memory: Memory, scenario: str) -> None:
         self.memory = memory
         self.scenario = scenario
         self.last_day = 0
         self._bench = bench
 
-    async def live(self, *days: Episode) -> None:
+    async def feed_all(self, *days: Episode) -> None:
         """Take in the days one by one, and settle."""
         for day in days:
             await self.feed(day)
         await self.settle()
 
-    async def note(self, facts: Sequence[Fact]) -> None:
+    async def tell_facts(self, facts: Sequence[StoryFact]) -> None:
         """Live through as many more days as there are facts, one told on each."""
-        await self.live(
+        await self.feed_all(
             *(
-                episode(day, day_text(day, each.said))
+                make_episode(day, write_day(day, each.sentence))
                 for day, each in enumerate(facts, start=self.last_day + 1)
             )
         )
@@ -241,12 +248,12 @@ class Subject:
         """Wait until everything can be asked about."""
         await self._bench.call("settling", self.memory.settle)
 
-    async def ask(self, text: str, session: str = PRINCIPAL) -> Heard:
+    async def ask(self, text: str, session: str = PRINCIPAL) -> CheckReply:
         """The reply to a question put on the last day lived."""
         question = Question(
-            id=opaque_id(self.scenario, f"{session}\0{text}"),
+            id=hash_question_id(self.scenario, f"{session}\0{text}"),
             text=text,
-            asked_at=date_of(max(self.last_day, 1)),
+            asked_at=compute_date(max(self.last_day, 1)),
             scenario=self.scenario,
             session=session,
         )
@@ -254,29 +261,29 @@ class Subject:
         reply = await self._bench.call(
             f"answering {shown!r}", partial(self.memory.answer, question)
         )
-        return self._heard(reply)
+        return self._read_reply(reply)
 
-    async def found(self, facts: Sequence[Fact]) -> list[Fact]:
+    async def find_facts(self, facts: Sequence[StoryFact]) -> list[StoryFact]:
         """Those of the facts that are told when they are asked about, one after another."""
-        return [each for each in facts if (await self.ask(each.asked)).tells(each.canary)]
+        return [each for each in facts if (await self.ask(each.question)).contains(each.canary)]
 
-    async def must_know(self, known: Fact, when: str) -> None:
+    async def require_fact(self, known: StoryFact, when: str) -> None:
         """Broken unless the fact is found: without it the rest of a check would prove nothing."""
-        if not await self.found([known]):
-            raise Broken(
+        if not await self.find_facts([known]):
+            raise ContractBroken(
                 f"expected {known.canary!r} to be found {when}, but it was not, so nothing can be "
                 "said of what comes after; see that a day told is stored and found"
             )
 
-    async def attest(self) -> int | None:
+    async def count_days(self) -> int | None:
         """How many days it says it has lived; None if it does not say."""
-        if not isinstance(self.memory, Attesting):
+        if not isinstance(self.memory, AttestingMemory):
             return None
         return await self._bench.call("counting its days", self.memory.attest)
 
-    async def holdings(self) -> Holdings:
+    async def read_holdings(self) -> Holdings:
         """What it says it holds; nothing if it does not say."""
-        if not isinstance(self.memory, Inspectable):
+        if not isinstance(self.memory, MemoryWithHoldings):
             return Holdings()
         return await self._bench.call("saying what it holds", self.memory.holdings)
 
@@ -285,21 +292,21 @@ class Subject:
         self._bench.release(self)
         await self._bench.call("closing a memory", self.memory.close)
 
-    def _heard(self, reply: Answer | Found) -> Heard:
-        sight = self._bench.sight
+    def _read_reply(self, reply: Answer | RetrievalReply) -> CheckReply:
+        sight = self._bench.observations
         sight.replied = True
         if isinstance(reply, Answer):
             sight.answered = True
-            return Heard(reply.text, tuple(each.text for each in reply.passages))
-        if not isinstance(reply, Found):
-            raise Broken(
+            return CheckReply(reply.text, tuple(each.text for each in reply.passages))
+        if not isinstance(reply, RetrievalReply):
+            raise ContractBroken(
                 f"expected an Answer or a Found, but answering gave a {type(reply).__name__}; "
                 "return one of the two"
             )
-        return Heard("", tuple(each.text for each in reply.passages))
+        return CheckReply("", tuple(each.text for each in reply.passages))
 
 
-def listed(days: Collection[int]) -> str:
+def format_days(days: Collection[int]) -> str:
     """`day 2`, or `days 2, 5–9, 11`."""
     runs: list[list[int]] = []
     for day in sorted(days):

@@ -9,16 +9,32 @@ from dataclasses import dataclass
 
 import anyio
 
-from recall_bench.core.memory import MemorySystem, shards_stood
+from recall_bench.core.memory import MemorySystem, get_worker_limit
 from recall_bench.errors import SystemFault, SystemGone, UsageError
-from recall_bench.testing.bench import Bench, Broken, DoesNotApply, Sight
-from recall_bench.testing.checks.copies import snapshots
-from recall_bench.testing.checks.dates import dates
-from recall_bench.testing.checks.holdings import holdings
-from recall_bench.testing.checks.recall import large_day, order, round_trip, scripts
-from recall_bench.testing.checks.resilience import errors
-from recall_bench.testing.checks.separation import empty_memory, isolation, reset, sessions
-from recall_bench.testing.checks.steadiness import asking, concurrency, count, finalize, readiness
+from recall_bench.testing.bench import CheckContext, CheckDoesNotApply, ContractBroken, Observations
+from recall_bench.testing.checks.copies import check_snapshots
+from recall_bench.testing.checks.dates import check_dates
+from recall_bench.testing.checks.holdings import check_holdings
+from recall_bench.testing.checks.recall import (
+    check_large_day,
+    check_order,
+    check_round_trip,
+    check_scripts,
+)
+from recall_bench.testing.checks.resilience import check_errors
+from recall_bench.testing.checks.separation import (
+    check_empty_memory,
+    check_isolation,
+    check_reset,
+    check_sessions,
+)
+from recall_bench.testing.checks.steadiness import (
+    check_asking,
+    check_concurrency,
+    check_count,
+    check_finalize,
+    check_readiness,
+)
 from recall_bench.testing.report import CheckResult, ContractReport, Outcome
 
 SEED = 42
@@ -27,36 +43,36 @@ TIMEOUT_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ContractCheck:
     """One clause of the contract."""
 
     name: str
-    look: Callable[[Bench], Awaitable[str]]
+    run: Callable[[CheckContext], Awaitable[str]]
     """Says what was seen, or raises Broken or DoesNotApply."""
     rests_on_recall: bool = True
     """Whether it can say nothing about a system that finds nothing at all."""
 
 
-ROUND_TRIP = Check("round-trip", round_trip, rests_on_recall=False)
+ROUND_TRIP = ContractCheck("round-trip", check_round_trip, rests_on_recall=False)
 
 CHECKS = (
     ROUND_TRIP,
-    Check("order", order),
-    Check("empty-memory", empty_memory, rests_on_recall=False),
-    Check("isolation", isolation),
-    Check("reset", reset),
-    Check("readiness", readiness),
-    Check("finalize", finalize),
-    Check("asking", asking),
-    Check("count", count, rests_on_recall=False),
-    Check("holdings", holdings, rests_on_recall=False),
-    Check("concurrency", concurrency),
-    Check("dates", dates),
-    Check("sessions", sessions),
-    Check("unicode", scripts),
-    Check("large-day", large_day, rests_on_recall=False),
-    Check("errors", errors),
-    Check("snapshots", snapshots),
+    ContractCheck("order", check_order),
+    ContractCheck("empty-memory", check_empty_memory, rests_on_recall=False),
+    ContractCheck("isolation", check_isolation),
+    ContractCheck("reset", check_reset),
+    ContractCheck("readiness", check_readiness),
+    ContractCheck("finalize", check_finalize),
+    ContractCheck("asking", check_asking),
+    ContractCheck("count", check_count, rests_on_recall=False),
+    ContractCheck("holdings", check_holdings, rests_on_recall=False),
+    ContractCheck("concurrency", check_concurrency),
+    ContractCheck("dates", check_dates),
+    ContractCheck("sessions", check_sessions),
+    ContractCheck("unicode", check_scripts),
+    ContractCheck("large-day", check_large_day, rests_on_recall=False),
+    ContractCheck("errors", check_errors),
+    ContractCheck("snapshots", check_snapshots),
 )
 """Every clause, in the order in which they are put."""
 
@@ -75,23 +91,25 @@ async def check_system(
     SystemGone is raised if it opens no memory at all, UsageError if there is no such check.
     """
     _refuse_unknown(only)
-    sight = Sight()
+    sight = Observations()
     results = []
     for check in CHECKS:
         is_wanted = not only or check.name in only
         if not is_wanted and check is not ROUND_TRIP:
             continue
         telling(check.name)
-        bench = Bench(system, name=check.name, seed=seed, timeout_s=timeout_s, sight=sight)
-        outcome, message = await _outcome(check, bench)
+        bench = CheckContext(
+            system, name=check.name, seed=seed, timeout_s=timeout_s, observations=sight
+        )
+        outcome, message = await _run_check(check, bench)
         if is_wanted:
             results.append(CheckResult(name=check.name, outcome=outcome, message=message))
     return ContractReport(
         system=system.card,
         seed=seed,
         checks=tuple(results),
-        seen=sight.seen(system),
-        max_shards=shards_stood(system),
+        seen=sight.make_seen(system),
+        max_shards=get_worker_limit(system),
     )
 
 
@@ -102,20 +120,20 @@ def _refuse_unknown(only: Collection[str]) -> None:
             raise UsageError(f"there is no check {name!r}; there are {', '.join(known)}")
 
 
-async def _outcome(check: Check, bench: Bench) -> tuple[Outcome, str]:
-    if check.rests_on_recall and bench.sight.recall == 0:
+async def _run_check(check: ContractCheck, bench: CheckContext) -> tuple[Outcome, str]:
+    if check.rests_on_recall and bench.observations.recall == 0:
         return (
             Outcome.NOT_APPLICABLE,
             "it finds nothing of what it is told, so this would prove nothing",
         )
     try:
-        message = await _looked(check, bench)
-    except DoesNotApply as reason:
+        message = await _run_and_close(check, bench)
+    except CheckDoesNotApply as reason:
         return Outcome.NOT_APPLICABLE, str(reason)
-    except Broken as broken:
+    except ContractBroken as broken:
         return Outcome.FAILED, str(broken)
     except (SystemFault, SystemGone) as fault:
-        if check is ROUND_TRIP and isinstance(fault, SystemGone) and bench.is_untouched:
+        if check is ROUND_TRIP and isinstance(fault, SystemGone) and bench.is_unused:
             raise
         return Outcome.FAILED, (
             f"expected {bench.step} to succeed, but it raised {type(fault).__name__}: {fault}; "
@@ -124,12 +142,12 @@ async def _outcome(check: Check, bench: Bench) -> tuple[Outcome, str]:
     return Outcome.PASSED, message
 
 
-async def _looked(check: Check, bench: Bench) -> str:
+async def _run_and_close(check: ContractCheck, bench: CheckContext) -> str:
     """What the check says, after closing whatever it opened."""
     try:
-        message = await check.look(bench)
+        message = await check.run(bench)
     except BaseException:
-        await bench.abandon()
+        await bench.close_quietly()
         raise
     await bench.close()
     return message
@@ -162,7 +180,7 @@ def assert_contract(
 ) -> ContractReport:
     """The same for a caller without an event loop."""
 
-    async def checked() -> ContractReport:
+    async def check() -> ContractReport:
         return await assert_contract_async(system, only=only, seed=seed, timeout_s=timeout_s)
 
-    return anyio.run(checked)
+    return anyio.run(check)

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import ClassVar
 
 from recall_bench.errors import UsageError
-from recall_bench.testing.honest import Day, Honest
+from recall_bench.testing.honest import Honest, HonestDay
 
 _BYTES = 7
 """Of a digest: as many as a float holds."""
@@ -37,11 +37,11 @@ class Decaying(Honest):
         super().setup()
         self._kept_until = []
 
-    def ingest_day(self, day: int, content: str, metadata: Day) -> None:
+    def ingest_day(self, day: int, content: str, metadata: HonestDay) -> None:
         """Keep every line of the day, and lay down when each will be forgotten."""
         super().ingest_day(day, content, metadata)
         for line in self.lines[len(self._kept_until) :]:
-            self._kept_until.append(day + self._lifetime(day, line.text))
+            self._kept_until.append(day + self._draw_lifetime(day, line.text))
 
     def finalize_ingestion(self) -> None:
         """Forget what is due."""
@@ -54,7 +54,7 @@ class Decaying(Honest):
         self.lines = [line for line, _ in kept]
         self._kept_until = [until for _, until in kept]
 
-    def _lifetime(self, day: int, text: str) -> float:
+    def _draw_lifetime(self, day: int, text: str) -> float:
         """Days, drawn from the exponential distribution."""
         digest = sha256(f"{self._seed}\0{day}\0{text}".encode()).digest()
         lot = (int.from_bytes(digest[:_BYTES], "big") + 1) / 256**_BYTES

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import ClassVar, Literal
 
 from recall_bench.core.question import PRINCIPAL
-from recall_bench.testing.honest import Asked, Day, Honest, Line
+from recall_bench.testing.honest import Honest, HonestContext, HonestDay, MemoryLine
 
 _VALUE = re.compile(r"\w+")
 _NAME = re.compile(r"(?<=\w )[A-Z]\w+")
@@ -45,7 +45,7 @@ class DropsWrites(Faulty):
         self._seed = seed
         self._share = share
 
-    def ingest_day(self, day: int, content: str, metadata: Day) -> None:
+    def ingest_day(self, day: int, content: str, metadata: HonestDay) -> None:
         """Take the day in, unless its lot says otherwise."""
         lot = int.from_bytes(sha256(f"{self._seed}\0{day}".encode()).digest()[:4], "big")
         if lot / 2**32 >= self._share:
@@ -71,10 +71,10 @@ class MixesTenants(Faulty):
         if self in self._open:
             self._open.remove(self)
 
-    def visible(self, context: Asked) -> Iterable[Line]:
+    def list_visible(self, context: HonestContext) -> Iterable[MemoryLine]:
         """Everybody's lines."""
         for memory in (self, *(other for other in self._open if other is not self)):
-            yield from Honest.visible(memory, context)
+            yield from Honest.list_visible(memory, context)
 
 
 class IgnoresDates(Faulty):
@@ -83,10 +83,10 @@ class IgnoresDates(Faulty):
     caught_by = ("dates",)
     lands_in = "misread"
 
-    def ingest_day(self, day: int, content: str, metadata: Day) -> None:
+    def ingest_day(self, day: int, content: str, metadata: HonestDay) -> None:
         """Take the text in, and nothing beside it."""
         super().ingest_day(day, content, metadata)
-        self.lines = [line.undated() for line in self.lines]
+        self.lines = [line.drop_date() for line in self.lines]
 
 
 class NeverSettles(Faulty):
@@ -101,20 +101,22 @@ class NeverSettles(Faulty):
         self._asked = 0
         self._known_from: dict[int, int] = {}
 
-    def ingest_day(self, day: int, content: str, metadata: Day) -> None:
+    def ingest_day(self, day: int, content: str, metadata: HonestDay) -> None:
         """Take the day in for later."""
         super().ingest_day(day, content, metadata)
         self._known_from[day] = self._asked + self._after
 
-    def query(self, question: str, context: Asked) -> object:
+    def query(self, question: str, context: HonestContext) -> object:
         """Answer, and be a little further on."""
         self._asked += 1
         return super().query(question, context)
 
-    def visible(self, context: Asked) -> Iterable[Line]:
+    def list_visible(self, context: HonestContext) -> Iterable[MemoryLine]:
         """What has got through by now."""
         return (
-            line for line in super().visible(context) if self._known_from[line.day] < self._asked
+            line
+            for line in super().list_visible(context)
+            if self._known_from[line.day] < self._asked
         )
 
 
@@ -124,7 +126,7 @@ class LeaksSessions(Faulty):
     caught_by = ("sessions",)
     lands_in = "leaked"
 
-    def visible(self, context: Asked) -> Iterable[Line]:  # noqa: ARG002
+    def list_visible(self, context: HonestContext) -> Iterable[MemoryLine]:  # noqa: ARG002
         """Everything, whoever asks."""
         return self.lines
 
@@ -138,7 +140,7 @@ class SlowsDown(Faulty):
         super().__init__()
         self._step_s = step_s
 
-    def query(self, question: str, context: Asked) -> object:
+    def query(self, question: str, context: HonestContext) -> object:
         """Answer, in time."""
         time.sleep(self.days * self._step_s)
         return super().query(question, context)
@@ -154,7 +156,7 @@ class CrashesOnSeventh(Faulty):
         super().__init__()
         self._asked = 0
 
-    def query(self, question: str, context: Asked) -> object:
+    def query(self, question: str, context: HonestContext) -> object:
         """Answer, but for once."""
         self._asked += 1
         if self._asked == 7:
@@ -168,7 +170,7 @@ class KeepsOldMemories(Faulty):
     caught_by = ("reset", "empty-memory")
     lands_in = "wrong-session-or-person"
     can_snapshot = False
-    _kept: ClassVar[list[Line]] = []
+    _kept: ClassVar[list[MemoryLine]] = []
 
     def setup(self) -> None:
         """Open what is there."""
@@ -181,7 +183,7 @@ class AnswersErrors(Faulty):
 
     caught_by = ("errors",)
 
-    def query(self, question: str, context: Asked) -> object:
+    def query(self, question: str, context: HonestContext) -> object:
         """Answer, or apologise."""
         if not _VALUE.search(question):
             return "Error: the query contains no search terms (status 400)"
@@ -194,7 +196,7 @@ class ForgetsUnicode(Faulty):
     caught_by = ("unicode",)
     lands_in = "misread"
 
-    def ingest_day(self, day: int, content: str, metadata: Day) -> None:
+    def ingest_day(self, day: int, content: str, metadata: HonestDay) -> None:
         """Take in what is left of the text."""
         super().ingest_day(day, content.encode("ascii", "replace").decode(), metadata)
 
@@ -205,11 +207,11 @@ class RemembersQuestions(Faulty):
     caught_by = ("asking",)
     lands_in = "misread"
 
-    def query(self, question: str, context: Asked) -> object:
+    def query(self, question: str, context: HonestContext) -> object:
         """Answer, and remember having been asked."""
         reply = super().query(question, context)
         date = context.date.isoformat()
-        self.lines.append(Line(question, day=0, date=date, session=PRINCIPAL))
+        self.lines.append(MemoryLine(question, day=0, date=date, session=PRINCIPAL))
         return reply
 
 
@@ -240,7 +242,7 @@ class Hallucinates(Faulty):
     battery = "doctor"
     lands_in = "fabricated"
 
-    def unknown(self, question: str) -> object:
+    def reply_unknown(self, question: str) -> object:
         """Something that sounds right."""
         number = int.from_bytes(sha256(question.encode()).digest()[:2], "big")
         return f"It is Vandermeer, number {number}; that was settled on the 12th at a quarter past."
@@ -252,10 +254,10 @@ class ReversesTime(Faulty):
     caught_by = ("order",)
     lands_in = "stale"
 
-    def ranked(self, question: str, context: Asked) -> Sequence[Line]:
+    def rank_lines(self, question: str, context: HonestContext) -> Sequence[MemoryLine]:
         """The earliest of the lines that fit, alone."""
-        found = super().ranked(question, context)
-        best = [line for line in found if line.shares(question) >= 3]
+        found = super().rank_lines(question, context)
+        best = [line for line in found if line.count_common_words(question) >= 3]
         return [min(best, key=lambda line: line.day)] if best else found
 
 
@@ -265,10 +267,10 @@ class OverlooksBest(Faulty):
     caught_by = ("round-trip",)
     lands_in = "not-retrieved"
 
-    def ranked(self, question: str, context: Asked) -> Sequence[Line]:
+    def rank_lines(self, question: str, context: HonestContext) -> Sequence[MemoryLine]:
         """The others."""
-        found = super().ranked(question, context)
-        return [line for line in found if line.shares(question) < 2]
+        found = super().rank_lines(question, context)
+        return [line for line in found if line.count_common_words(question) < 2]
 
 
 class BuriesFinds(Faulty):
@@ -281,11 +283,11 @@ class BuriesFinds(Faulty):
         super().__init__()
         self._depth = depth
 
-    def ranked(self, question: str, context: Asked) -> Sequence[Line]:
+    def rank_lines(self, question: str, context: HonestContext) -> Sequence[MemoryLine]:
         """Lines of other days, and then those that fit."""
-        found = super().ranked(question, context)
+        found = super().rank_lines(question, context)
         days = {line.day for line in found}
-        others = [line for line in self.visible(context) if line.day not in days]
+        others = [line for line in self.list_visible(context) if line.day not in days]
         return [*others[: self._depth], *found] if found else found
 
 
@@ -295,7 +297,7 @@ class MisreadsFinds(Faulty):
     caught_by = ("dates",)
     lands_in = "misread"
 
-    def query(self, question: str, context: Asked) -> object:
+    def query(self, question: str, context: HonestContext) -> object:
         """Of the lines to quote, the one that fits least."""
         reply = super().query(question, context)
         if not isinstance(reply, dict):
@@ -309,7 +311,7 @@ class RefusesFinds(Faulty):
     battery = "doctor"
     lands_in = "refused-though-known"
 
-    def query(self, question: str, context: Asked) -> object:
+    def query(self, question: str, context: HonestContext) -> object:
         """Apologise, and show what was found."""
         reply = super().query(question, context)
         if not isinstance(reply, dict):
@@ -323,9 +325,9 @@ class ConfusesPeople(Faulty):
     battery = "run"
     lands_in = "wrong-session-or-person"
 
-    def ranked(self, question: str, context: Asked) -> Sequence[Line]:
+    def rank_lines(self, question: str, context: HonestContext) -> Sequence[MemoryLine]:
         """What fits when no name is named."""
-        return super().ranked(_NAME.sub("", question), context)
+        return super().rank_lines(_NAME.sub("", question), context)
 
 
 FAULTS: tuple[type[Faulty], ...] = (

@@ -18,7 +18,7 @@ _COMMON = frozenset(
 )
 
 
-class Day(Protocol):
+class HonestDay(Protocol):
     """What an adapter is told about a day besides its text."""
 
     @property
@@ -27,7 +27,7 @@ class Day(Protocol):
         ...
 
 
-class Asked(Protocol):
+class HonestContext(Protocol):
     """What an adapter is told about a question besides its text."""
 
     @property
@@ -41,13 +41,13 @@ class Asked(Protocol):
         ...
 
 
-def words_in(text: str) -> frozenset[str]:
+def extract_words(text: str) -> frozenset[str]:
     """The words that say something."""
     return frozenset(_WORD.findall(text.casefold())) - _COMMON
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MemoryLine:
     """One line of a day's log."""
 
     text: str
@@ -57,13 +57,13 @@ class Line:
     words: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "words", words_in(self.text))
+        object.__setattr__(self, "words", extract_words(self.text))
 
-    def shares(self, question: str) -> int:
+    def count_common_words(self, question: str) -> int:
         """How many of the question's words it has."""
-        return len(self.words & words_in(question))
+        return len(self.words & extract_words(question))
 
-    def undated(self) -> "Line":
+    def drop_date(self) -> "MemoryLine":
         """The same without its date."""
         return self if self.date is None else replace(self, date=None)
 
@@ -79,7 +79,7 @@ class Honest:
     can_snapshot = True
 
     def __init__(self) -> None:
-        self.lines: list[Line] = []
+        self.lines: list[MemoryLine] = []
         self.days = 0
         self.last_day = 0
 
@@ -88,7 +88,7 @@ class Honest:
         self.lines = []
         self.days = 0
 
-    def ingest_day(self, day: int, content: str, metadata: Day) -> None:
+    def ingest_day(self, day: int, content: str, metadata: HonestDay) -> None:
         """Keep every line of the day, with its date and its session."""
         self.days += 1
         self.last_day = day
@@ -97,18 +97,18 @@ class Honest:
             if heading := _SESSION.match(text):
                 session = heading[1]
             elif text.strip():
-                self.lines.append(Line(text, day=day, date=metadata.date, session=session))
+                self.lines.append(MemoryLine(text, day=day, date=metadata.date, session=session))
 
     def finalize_ingestion(self) -> None:
         """Everything can be asked about at any time."""
 
-    def query(self, question: str, context: Asked) -> object:
+    def query(self, question: str, context: HonestContext) -> object:
         """Quote the lines that fit, or say that nothing does."""
-        found = self.ranked(question, context)
+        found = self.rank_lines(question, context)
         if not found:
-            return self.unknown(question)
+            return self.reply_unknown(question)
         return {
-            "answer": "\n".join(_quoted(line) for line in found[:3]),
+            "answer": "\n".join(_quote_line(line) for line in found[:3]),
             "passages": [{"text": line.text, "day": line.day or None} for line in found],
         }
 
@@ -127,22 +127,22 @@ class Honest:
     def teardown(self) -> None:
         """Nothing to release."""
 
-    def unknown(self, question: str) -> object:  # noqa: ARG002
+    def reply_unknown(self, question: str) -> object:  # noqa: ARG002
         """What it says when it knows nothing."""
         return "There is no record of that."
 
-    def visible(self, context: Asked) -> Iterable[Line]:
+    def list_visible(self, context: HonestContext) -> Iterable[MemoryLine]:
         """What whoever asks may see: the principal everything, a session what was said in it."""
         if context.session == PRINCIPAL:
             return self.lines
         return [line for line in self.lines if line.session == context.session]
 
-    def ranked(self, question: str, context: Asked) -> Sequence[Line]:
+    def rank_lines(self, question: str, context: HonestContext) -> Sequence[MemoryLine]:
         """The five best lines: rare words count more, then a date that is named, then lateness."""
-        wanted = words_in(question)
-        lines = [line for line in self.visible(context) if line.words & wanted]
+        wanted = extract_words(question)
+        lines = [line for line in self.list_visible(context) if line.words & wanted]
         named = set(_DATE.findall(question))
-        weights = dict(_weights(wanted, lines))
+        weights = dict(_weigh_words(wanted, lines))
         return sorted(
             lines,
             key=lambda line: (
@@ -153,10 +153,10 @@ class Honest:
         )[:5]
 
 
-def _weights(wanted: Iterable[str], lines: Sequence[Line]) -> Iterator[tuple[str, float]]:
+def _weigh_words(wanted: Iterable[str], lines: Sequence[MemoryLine]) -> Iterator[tuple[str, float]]:
     for word in wanted:
         yield word, log(1 + len(lines) / (1 + sum(word in line.words for line in lines)))
 
 
-def _quoted(line: Line) -> str:
+def _quote_line(line: MemoryLine) -> str:
     return f"{line.date}: {line.text}" if line.date else line.text

@@ -86,10 +86,12 @@ class ContractReport(Record, frozen=True, kw_only=True):
                 check.message, width, initial_indent=lead, subsequent_indent=" " * len(lead)
             )
         lines += ["", f"  {'what it is':26}  {'declared':8}  seen"]
-        lines += [f"  {name:26}  {declared:8}  {seen}" for name, declared, seen in self._claims()]
+        lines += [
+            f"  {name:26}  {declared:8}  {seen}" for name, declared, seen in self._list_claims()
+        ]
         return "\n".join(lines)
 
-    def _claims(self) -> list[tuple[str, str, str]]:
+    def _list_claims(self) -> list[tuple[str, str, str]]:
         """Each thing a card says, as declared and as seen."""
         card, seen = self.system, self.seen
         at_once, together = seen.questions_at_once, seen.memories_at_once
@@ -97,14 +99,14 @@ class ContractReport(Record, frozen=True, kw_only=True):
             ("how it knows the date", card.clock or "unsaid", seen.clock or "?"),
             ("what it makes of who asks", card.asker, seen.asker or "?"),
             ("questions at once", str(card.max_concurrency), str(at_once or "?")),
-            ("answers rather than finds", _word(card.answers), _word(seen.answers)),
+            ("answers rather than finds", _format_claim(card.answers), _format_claim(seen.answers)),
             ("workers at a time", str(self.max_shards or "any"), ""),
-            ("copies", "", _word(seen.snapshots)),
-            ("copies that travel", "", _word(seen.portable)),
-            ("two memories at once", "", _word(together)),
+            ("copies", "", _format_claim(seen.snapshots)),
+            ("copies that travel", "", _format_claim(seen.portable)),
+            ("two memories at once", "", _format_claim(together)),
             ("facts found again", "", "?" if seen.recall is None else f"{seen.recall:.0%}"),
         ]
 
 
-def _word(claim: bool | None) -> str:
+def _format_claim(claim: bool | None) -> str:
     return "?" if claim is None else "yes" if claim else "no"

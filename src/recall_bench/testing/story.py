@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from hashlib import sha256
 
-from recall_bench.core.history import Episode, story_day
+from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.question import PRINCIPAL
 
 EPOCH = date(2025, 3, 3)
@@ -69,15 +69,15 @@ _FILLER = (
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class StoryFact:
     """Something that is told once and can be asked about without naming its value."""
 
     canary: str
-    said: str
-    asked: str
+    sentence: str
+    question: str
 
 
-def canary(seed: int, name: str) -> str:
+def make_canary(seed: int, name: str) -> str:
     """A word that nothing but this name and this seed gives. All are of one length."""
     digest = sha256(f"canary\0{seed}\0{name}".encode()).digest()
     word = "".join(
@@ -87,57 +87,57 @@ def canary(seed: int, name: str) -> str:
     return word.capitalize() + _ENDS[digest[8] % len(_ENDS)]
 
 
-def fact(seed: int, name: str, thing: int) -> Fact:
+def make_fact(seed: int, name: str, thing: int) -> StoryFact:
     """A fact about one of the things there are, numbered from 0."""
     kind, owner = _THINGS[thing % len(_THINGS)]
-    word = canary(seed, f"{name}\0{thing}")
-    return Fact(
+    word = make_canary(seed, f"{name}\0{thing}")
+    return StoryFact(
         canary=word,
-        said=f"The {kind} of the {owner} is {word}.",
-        asked=f"What is the {kind} of the {owner}?",
+        sentence=f"The {kind} of the {owner} is {word}.",
+        question=f"What is the {kind} of the {owner}?",
     )
 
 
-def change(seed: int, name: str, thing: int) -> Fact:
+def make_change(seed: int, name: str, thing: int) -> StoryFact:
     """The same thing with a later value."""
     kind, owner = _THINGS[thing % len(_THINGS)]
-    word = canary(seed, f"{name}\0{thing}\0later")
-    return Fact(
+    word = make_canary(seed, f"{name}\0{thing}\0later")
+    return StoryFact(
         canary=word,
-        said=f"The {kind} of the {owner} has changed: from today it is {word}.",
-        asked=f"What is the {kind} of the {owner} now?",
+        sentence=f"The {kind} of the {owner} has changed: from today it is {word}.",
+        question=f"What is the {kind} of the {owner} now?",
     )
 
 
-def day_text(number: int, *said: str, session: str = PRINCIPAL) -> str:
+def write_day(number: int, *said: str, session: str = PRINCIPAL) -> str:
     """One day's log of one session: what is said in it stands between everyday lines."""
     return (
         "---\ntype: daily\n---\n\n"
-        f"# session: {session}\n\n### In the morning\n{_everyday(number, 3)}\n\n"
-        "### Noted down\n" + "\n\n".join(said) + f"\n\n### Later\n{_everyday(number + 7, 3)}\n"
+        f"# session: {session}\n\n### In the morning\n{_write_filler(number, 3)}\n\n"
+        "### Noted down\n" + "\n\n".join(said) + f"\n\n### Later\n{_write_filler(number + 7, 3)}\n"
     )
 
 
-def large_text(size: int, facts: tuple[Fact, Fact, Fact]) -> str:
+def write_large_day(size: int, facts: tuple[StoryFact, StoryFact, StoryFact]) -> str:
     """At least so many bytes of everyday lines, with a fact at the start, middle and end."""
-    entries = [f"Entry {n}. {_everyday(n, 4)}" for n in range(1, size // 200)]
+    entries = [f"Entry {n}. {_write_filler(n, 4)}" for n in range(1, size // 200)]
     while sum(map(len, entries)) < size:
-        entries.append(f"Entry {len(entries) + 1}. {_everyday(len(entries), 4)}")
-    start, middle, end = (each.said for each in facts)
+        entries.append(f"Entry {len(entries) + 1}. {_write_filler(len(entries), 4)}")
+    start, middle, end = (each.sentence for each in facts)
     half = len(entries) // 2
     body = "\n\n".join([start, *entries[:half], middle, *entries[half:], end])
     return f"---\ntype: daily\n---\n\n# session: {PRINCIPAL}\n\n### A long day\n{body}\n"
 
 
-def episode(day: int, text: str) -> Episode:
+def make_episode(day: int, text: str) -> Episode:
     """A day's log as a system is handed it."""
-    return Episode(id=f"day-{day:04}", day=day, at=date_of(day), text=text)
+    return Episode(id=f"day-{day:04}", day=day, at=compute_date(day), text=text)
 
 
-def date_of(day: int) -> datetime:
+def compute_date(day: int) -> datetime:
     """The calendar day of a story day."""
-    return story_day(EPOCH, day)
+    return compute_story_date(EPOCH, day)
 
 
-def _everyday(number: int, count: int) -> str:
+def _write_filler(number: int, count: int) -> str:
     return " ".join(_FILLER[(number * 5 + i * 7) % len(_FILLER)] for i in range(count))

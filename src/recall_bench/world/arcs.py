@@ -6,12 +6,18 @@ from decimal import Decimal
 
 from recall_bench.errors import Malformed
 from recall_bench.world import values
-from recall_bench.world.chance import Chance
+from recall_bench.world.chance import RandomStream
 from recall_bench.world.ledger import Thread
-from recall_bench.world.narration import Acts, Block, chosen, paragraphs, written
-from recall_bench.world.sources import Arc, Directive, Slot
-from recall_bench.world.stage import Scene, Stage
-from recall_bench.world.values import Value
+from recall_bench.world.narration import (
+    AccessChanges,
+    DayBlock,
+    render_parts,
+    render_variant,
+    split_parts,
+)
+from recall_bench.world.sources import AuthoredArc, AuthoredDirective, FactSlot
+from recall_bench.world.stage import FillContext, WorldContext
+from recall_bench.world.values import FactValue
 
 _TRIES = 20
 
@@ -20,12 +26,12 @@ _KINDS = frozenset({"number", "money", "percent", "time", "date", "person", "cho
 
 
 @dataclass(slots=True)
-class Plot:
+class ActiveArc:
     """One arc while its story is told."""
 
-    arc: Arc
+    arc: AuthoredArc
     thread: Thread
-    versions: dict[str, list[Value]]
+    versions: dict[str, list[FactValue]]
     """Slot to all the values it will have."""
     ripples: list[str] = field(default_factory=list)
 
@@ -34,48 +40,50 @@ class Plot:
         return self.arc.start_day <= day <= self.arc.end_day
 
 
-def plots(arcs: list[Arc], stage: Stage) -> list[Plot]:
+def build_arcs(arcs: list[AuthoredArc], stage: WorldContext) -> list[ActiveArc]:
     """Every arc, with the values this seed gives its facts."""
-    known: dict[str, list[Value]] = {}
+    known: dict[str, list[FactValue]] = {}
     found = []
     for arc in arcs:
         versions = {}
         for name, slot in arc.facts.items():
             if slot.same is None:
-                versions[name] = known[f"{arc.id}.{name}"] = _versions(arc, name, slot, stage)
+                versions[name] = known[f"{arc.id}.{name}"] = _draw_versions(arc, name, slot, stage)
         found.append((arc, versions))
     for arc, versions in found:
         for name, slot in arc.facts.items():
             if slot.same is not None:
-                versions[name] = _lent(arc, name, slot.same, known, stage)
-    return [_plot(arc, versions, stage) for arc, versions in found]
+                versions[name] = _share_versions(arc, name, slot.same, known, stage)
+    return [_build_arc(arc, versions, stage) for arc, versions in found]
 
 
-def directives(plot: Plot) -> Iterator[tuple[int, str, Directive]]:
+def iterate_directives(plot: ActiveArc) -> Iterator[tuple[int, str, AuthoredDirective]]:
     """Each directive with its day and the name of its step."""
     for number, directive in enumerate(plot.arc.directives):
         yield directive.day, f"d{number:02}", directive
 
 
-def tell(plot: Plot, name: str, directive: Directive, stage: Stage) -> Block:
+def render_directive(
+    plot: ActiveArc, name: str, directive: AuthoredDirective, stage: WorldContext
+) -> DayBlock:
     """A directive as a block; values it changes are changed first."""
     for slot in directive.changes:
-        _change(plot, slot, stage)
+        _apply_change(plot, slot, stage)
     session = directive.session or plot.arc.primary_session
-    scene = Scene(stage, directive.day, plot.thread, session)
+    scene = FillContext(stage, directive.day, plot.thread, session)
     thread = plot.thread
     if not thread.first_step:
         thread.first_step = name
-    heading = chosen(scene, directive.heading or directive.event).text
-    prose = written(scene, paragraphs(directive.text))
-    return Block(
+    heading = render_variant(scene, directive.heading or directive.event).text
+    prose = render_parts(scene, split_parts(directive.text))
+    return DayBlock(
         session=session,
         heading=heading,
         text=prose.text,
         tellings=tuple(prose.tellings),
         thread=thread,
         step=name,
-        acts=Acts(
+        acts=AccessChanges(
             reveals=tuple(directive.reveals),
             forgets=tuple(directive.forgets),
             grants=tuple(directive.grants.items()),
@@ -84,7 +92,7 @@ def tell(plot: Plot, name: str, directive: Directive, stage: Stage) -> Block:
     )
 
 
-def _change(plot: Plot, slot: str, stage: Stage) -> None:
+def _apply_change(plot: ActiveArc, slot: str, stage: WorldContext) -> None:
     versions = plot.versions.get(slot, [])
     reached = len(plot.thread.held.get(slot, []))
     if reached >= len(versions):
@@ -96,7 +104,9 @@ def _change(plot: Plot, slot: str, stage: Stage) -> None:
     plot.thread.held[slot].append(versions[reached])
 
 
-def _plot(arc: Arc, versions: dict[str, list[Value]], stage: Stage) -> Plot:
+def _build_arc(
+    arc: AuthoredArc, versions: dict[str, list[FactValue]], stage: WorldContext
+) -> ActiveArc:
     called = [arc.called] if isinstance(arc.called, str) else arc.called
     thread = Thread(
         key=arc.id,
@@ -113,51 +123,57 @@ def _plot(arc: Arc, versions: dict[str, list[Value]], stage: Stage) -> Plot:
         held={name: list(known[:1]) for name, known in versions.items()},
         is_authored=True,
     )
-    ripples = Chance(stage.seed, "ripples", arc.id).shuffled(arc.ripples)
-    return Plot(arc, thread, versions, ripples)
+    ripples = RandomStream(stage.seed, "ripples", arc.id).shuffle(arc.ripples)
+    return ActiveArc(arc, thread, versions, ripples)
 
 
-def _versions(arc: Arc, name: str, slot: Slot, stage: Stage) -> list[Value]:
-    kind = slot.kind_of()
+def _draw_versions(
+    arc: AuthoredArc, name: str, slot: FactSlot, stage: WorldContext
+) -> list[FactValue]:
+    kind = slot.get_kind()
     given = slot.is_ if isinstance(slot.is_, list) else [slot.is_]
     if slot.is_ is None or kind not in _KINDS:
         raise Malformed(
             stage.where, f"fact {name} of arc {arc.id} needs a kind and `is`, its value; add them"
         )
-    chance = Chance(stage.seed, "arc", arc.id, name)
+    chance = RandomStream(stage.seed, "arc", arc.id, name)
     if kind == "date":
-        return [values.dated(int(day), stage.dates) for day in given if day is not None]
+        return [values.format_date(int(day), stage.dates) for day in given if day is not None]
     written_as = [str(value) for value in given]
     if kind == "choice":
-        return _choices(written_as, slot.or_, stage, chance)
+        return _draw_choices(written_as, slot.or_, stage, chance)
     if kind == "person":
         others = tuple(stage.cast.people)
-        return [Value("person", text, others=others) for text in written_as]
-    return _varied([values.authored(kind, text) for text in written_as], stage, chance)
+        return [FactValue("person", text, others=others) for text in written_as]
+    return _draw_variations([values.parse_value(kind, text) for text in written_as], stage, chance)
 
 
-def _varied(given: list[Value], stage: Stage, chance: Chance) -> list[Value]:
+def _draw_variations(
+    given: list[FactValue], stage: WorldContext, chance: RandomStream
+) -> list[FactValue]:
     """The values of a seed: all moved by one factor, so that what fell still falls."""
     if stage.is_authored:
         return given
     for _ in range(_TRIES):
-        factor = Decimal(chance.between(72, 138)) / 100
-        found = [values.scaled(value, factor, chance) for value in given]
+        factor = Decimal(chance.draw_between(72, 138)) / 100
+        found = [values.scale_value(value, factor, chance) for value in given]
         texts = {value.text for value in found}
         if len(texts) == len(found) and not texts & {value.text for value in given}:
             return found
     return given
 
 
-def _choices(given: list[str], others: list[str], stage: Stage, chance: Chance) -> list[Value]:
+def _draw_choices(
+    given: list[str], others: list[str], stage: WorldContext, chance: RandomStream
+) -> list[FactValue]:
     pool = [*given, *(other for other in others if other not in given)]
-    picked = given if stage.is_authored else chance.shuffled(pool)[: len(given)]
-    return [Value("choice", text, others=tuple(pool)) for text in picked]
+    picked = given if stage.is_authored else chance.shuffle(pool)[: len(given)]
+    return [FactValue("choice", text, others=tuple(pool)) for text in picked]
 
 
-def _lent(
-    arc: Arc, name: str, same: str, known: dict[str, list[Value]], stage: Stage
-) -> list[Value]:
+def _share_versions(
+    arc: AuthoredArc, name: str, same: str, known: dict[str, list[FactValue]], stage: WorldContext
+) -> list[FactValue]:
     if same not in known:
         raise Malformed(
             stage.where,

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any
 
 from recall_bench.errors import Malformed
-from recall_bench.world.chance import Chance
-from recall_bench.world.names import HE, LAST, SHE
-from recall_bench.world.sources import Member, Persona
+from recall_bench.world.chance import RandomStream
+from recall_bench.world.names import FEMALE_NAMES, LAST_NAMES, MALE_NAMES
+from recall_bench.world.sources import CastEntry, WorldPersona
 
 PRONOUNS = {
     "she": {"they": "she", "them": "her", "their": "her", "theirs": "hers"},
@@ -24,7 +24,7 @@ _TITLE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class CastPerson:
     """Somebody of the cast."""
 
     name: str
@@ -40,7 +40,7 @@ class Person:
         ways = {self.name, bare, self.short, bare.partition(" ")[0], last}
         return tuple(sorted(ways, key=lambda way: (-len(way), way)))
 
-    def form(self, name: str) -> str:
+    def inflect_pronoun(self, name: str) -> str:
         """A pronoun: `they`, `Them`, `their` as it is for this person."""
         word = PRONOUNS[self.pronoun][name.lower()]
         return word.capitalize() if name[0].isupper() else word
@@ -49,19 +49,19 @@ class Person:
 class Cast:
     """The people of a persona, by name and by group."""
 
-    def __init__(self, members: Iterable[Member]) -> None:
-        self.people = {member.name: _person(member) for member in members}
-        self._groups: dict[str, tuple[Person, ...]] = {}
+    def __init__(self, members: Iterable[CastEntry]) -> None:
+        self.people = {member.name: _build_person(member) for member in members}
+        self._groups: dict[str, tuple[CastPerson, ...]] = {}
         for person in self.people.values():
             for group in person.groups:
                 self._groups[group] = (*self._groups.get(group, ()), person)
 
-    def group(self, *names: str) -> tuple[Person, ...]:
+    def list_group(self, *names: str) -> tuple[CastPerson, ...]:
         """Everybody who is in one of the groups, in cast order."""
         wanted = {person.name for name in names for person in self._groups.get(name, ())}
         return tuple(person for person in self.people.values() if person.name in wanted)
 
-    def has_group(self, name: str) -> bool:
+    def is_group(self, name: str) -> bool:
         """Whether anybody is in it."""
         return name in self._groups
 
@@ -78,7 +78,9 @@ class Cast:
         }
 
 
-def renaming(persona: Persona, extra: Iterable[str], text: str, seed: int) -> Callable[[str], str]:
+def build_renaming(
+    persona: WorldPersona, extra: Iterable[str], text: str, seed: int
+) -> Callable[[str], str]:
     """What turns authored text into the text of this seed; seed 0 leaves it alone.
 
     `text` is all the authors wrote: no name is given that stands in it already.
@@ -86,31 +88,31 @@ def renaming(persona: Persona, extra: Iterable[str], text: str, seed: int) -> Ca
     if seed == 0:
         return lambda authored: authored
     taken = set(re.findall(r"[^\W\d_]+", text))
-    words = _words(persona, extra, taken, Chance(seed, "names", persona.id))
+    words = _choose_names(persona, extra, taken, RandomStream(seed, "names", persona.id))
     longest = sorted(words, key=lambda word: (-len(word), word))
     pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest))})(?![\w-])")
     return lambda authored: pattern.sub(lambda found: words[found[0]], authored)
 
 
-def renamed(content: Any, rename: Callable[[str], str]) -> Any:  # noqa: ANN401 - any YAML
+def rename_texts(content: Any, rename: Callable[[str], str]) -> Any:  # noqa: ANN401 - any YAML
     """The same document with every text in it renamed; keys stay."""
     if isinstance(content, str):
         return rename(content)
     if isinstance(content, list):
-        return [renamed(part, rename) for part in content]
+        return [rename_texts(part, rename) for part in content]
     if isinstance(content, dict):
-        return {key: renamed(part, rename) for key, part in content.items()}
+        return {key: rename_texts(part, rename) for key, part in content.items()}
     return content
 
 
-def _person(member: Member) -> Person:
+def _build_person(member: CastEntry) -> CastPerson:
     bare = _TITLE.sub("", member.name)
     if member.pronoun not in PRONOUNS:
         raise Malformed(
             f"persona.yaml, {member.name}",
             f"the pronoun {member.pronoun!r} is unknown; write she, he, they or it",
         )
-    return Person(
+    return CastPerson(
         name=member.name,
         short=member.short or bare.partition(" ")[0],
         pronoun=member.pronoun,
@@ -118,8 +120,8 @@ def _person(member: Member) -> Person:
     )
 
 
-def _words(
-    persona: Persona, extra: Iterable[str], taken: set[str], chance: Chance
+def _choose_names(
+    persona: WorldPersona, extra: Iterable[str], taken: set[str], chance: RandomStream
 ) -> Mapping[str, str]:
     """Each authored name, word by word, to its new one."""
     words: dict[str, str] = {}
@@ -128,12 +130,14 @@ def _words(
     used = set(taken)
     for name in dict.fromkeys([*authored, *extra]):
         first, _, last = _TITLE.sub("", name).partition(" ")
-        pool = {"she": SHE, "he": HE}.get(pronouns.get(name, ""), SHE + HE)
-        for part, names in ((first, pool), (last, LAST)):
+        pool = {"she": FEMALE_NAMES, "he": MALE_NAMES}.get(
+            pronouns.get(name, ""), FEMALE_NAMES + MALE_NAMES
+        )
+        for part, names in ((first, pool), (last, LAST_NAMES)):
             if part and part not in words:
                 fresh = [new for new in names if new not in used] or names
-                words[part] = chance.one(fresh)
+                words[part] = chance.choose(fresh)
                 used.add(words[part])
     for thing, others in persona.alternatives.items():
-        words[thing] = chance.one(others) if others else thing
+        words[thing] = chance.choose(others) if others else thing
     return words

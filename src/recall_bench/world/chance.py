@@ -10,11 +10,11 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-_WORD = (1 << 64) - 1
-_STEP = 0x9E3779B97F4A7C15
+_MASK = (1 << 64) - 1
+_GAMMA = 0x9E3779B97F4A7C15
 
 
-class Chance:
+class RandomStream:
     """One stream of draws: splitmix64 over a state hashed from the labels."""
 
     __slots__ = ("_state",)
@@ -23,49 +23,49 @@ class Chance:
         named = "\0".join(map(str, labels)).encode()
         self._state = int.from_bytes(sha256(named).digest()[:8], "big")
 
-    def word(self) -> int:
+    def draw_bits(self) -> int:
         """The next 64 bits."""
-        self._state = (self._state + _STEP) & _WORD
+        self._state = (self._state + _GAMMA) & _MASK
         z = self._state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _WORD
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
         return z ^ (z >> 31)
 
-    def below(self, bound: int) -> int:
+    def draw_below(self, bound: int) -> int:
         """A whole number from 0 up to but not including the bound."""
-        return self.word() * bound >> 64
+        return self.draw_bits() * bound >> 64
 
-    def between(self, low: int, high: int) -> int:
+    def draw_between(self, low: int, high: int) -> int:
         """A whole number from low to high, both included."""
-        return low + self.below(high - low + 1)
+        return low + self.draw_below(high - low + 1)
 
-    def happens(self, probability: float) -> bool:
+    def is_hit(self, probability: float) -> bool:
         """Whether something of this probability comes to pass."""
-        return self.word() < probability * (_WORD + 1)
+        return self.draw_bits() < probability * (_MASK + 1)
 
-    def one(self, things: Sequence[T]) -> T:
+    def choose(self, things: Sequence[T]) -> T:
         """One of the things."""
-        return things[self.below(len(things))]
+        return things[self.draw_below(len(things))]
 
-    def weighted(self, weights: Sequence[int]) -> int:
+    def choose_by_weight(self, weights: Sequence[int]) -> int:
         """The index of one of the weights, each as likely as it is heavy; they are not all 0."""
-        rest = self.below(sum(weights))
+        rest = self.draw_below(sum(weights))
         for index, weight in enumerate(weights):
             rest -= weight
             if rest < 0:
                 return index
         raise ValueError("all weights are 0")
 
-    def shuffled(self, things: Sequence[T]) -> list[T]:
+    def shuffle(self, things: Sequence[T]) -> list[T]:
         """The things in another order."""
         order = list(things)
         for i in range(len(order) - 1, 0, -1):
-            j = self.below(i + 1)
+            j = self.draw_below(i + 1)
             order[i], order[j] = order[j], order[i]
         return order
 
 
-class Bag:
+class ShuffleBag:
     """Gives each of some alternatives once, in a new order every round.
 
     A list of six sentences drawn from a bag repeats none within six draws, where plain chance
@@ -74,7 +74,7 @@ class Bag:
 
     __slots__ = ("_chance", "_left", "_size")
 
-    def __init__(self, size: int, chance: Chance) -> None:
+    def __init__(self, size: int, chance: RandomStream) -> None:
         self._size = size
         self._chance = chance
         self._left: list[int] = []
@@ -84,5 +84,5 @@ class Bag:
         if self._size == 1:
             return 0
         if not self._left:
-            self._left = self._chance.shuffled(range(self._size))
+            self._left = self._chance.shuffle(range(self._size))
         return self._left.pop()

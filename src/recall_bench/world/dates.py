@@ -17,44 +17,44 @@ class Dates:
         self.epoch = epoch
         self.style = style
 
-    def on(self, day: int) -> date:
+    def get_date(self, day: int) -> date:
         """The calendar date of a story day; day 1 is the epoch."""
         return self.epoch + timedelta(days=day - 1)
 
-    def shown(self, day: int) -> str:
+    def format_day(self, day: int) -> str:
         """The date of a story day as the text writes it: `4 March 2025`."""
-        return _written(self.on(day), self.style)
+        return _format_date(self.get_date(day), self.style)
 
-    def heading(self, day: int) -> str:
+    def format_heading(self, day: int) -> str:
         """The same with its weekday before it."""
-        at = self.on(day)
+        at = self.get_date(day)
         joint = ", " if self.style == "month-first" else " "
-        return f"{_WEEKDAYS[at.weekday()]}{joint}{self.shown(day)}"
+        return f"{_WEEKDAYS[at.weekday()]}{joint}{self.format_day(day)}"
 
-    def spellings(self, day: int, *, without_year: bool = True) -> tuple[str, ...]:
+    def list_spellings(self, day: int, *, without_year: bool = True) -> tuple[str, ...]:
         """Every other way to write it."""
-        at = self.on(day)
+        at = self.get_date(day)
         month = _MONTHS[at.month - 1]
-        ways = [_written(at, style) for style in STYLES]
+        ways = [_format_date(at, style) for style in STYLES]
         if without_year:
             ways += [f"{at.day} {month}", f"{month} {at.day}"]
-        return tuple(way for way in ways if way != self.shown(day))
+        return tuple(way for way in ways if way != self.format_day(day))
 
-    def weekday(self, day: int) -> int:
+    def get_weekday(self, day: int) -> int:
         """0 for a Monday."""
-        return self.on(day).weekday()
+        return self.get_date(day).weekday()
 
-    def month(self, day: int) -> str:
+    def get_month(self, day: int) -> str:
         """The month as a sortable key: `2025-03`."""
-        return self.on(day).isoformat()[:7]
+        return self.get_date(day).isoformat()[:7]
 
 
-def month_name(key: str) -> str:
+def format_month(key: str) -> str:
     """`2025-03` in words: `March 2025`."""
     return f"{_MONTHS[int(key[5:]) - 1]} {key[:4]}"
 
 
-def _written(at: date, style: str) -> str:
+def _format_date(at: date, style: str) -> str:
     month = _MONTHS[at.month - 1]
     if style == "iso":
         return at.isoformat()

@@ -3,7 +3,7 @@
 from recall_bench.core.record import Record
 
 
-class Knobs(Record, frozen=True, kw_only=True):
+class WorldOptions(Record, frozen=True, kw_only=True):
     """Everything that decides the bytes of a world besides its sources."""
 
     days: int = 1000

@@ -7,12 +7,12 @@ wherever something is found out late.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from recall_bench.world.sources import Slot, Step, When
-from recall_bench.world.values import Value
+from recall_bench.world.sources import FactSlot, ProcessStep, StepTiming
+from recall_bench.world.values import FactValue
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TextSpan:
     """A sentence in the log: its day, its session, its first character and the one after it."""
 
     day: int
@@ -23,30 +23,30 @@ class Span:
 
 
 @dataclass(slots=True)
-class Fact:
+class LedgerFact:
     """One dated truth: the value of one attribute of one subject."""
 
     subject: str
     """The key of its thread."""
     attribute: str
-    value: Value
+    value: FactValue
     learned: int
     """The day it was told."""
-    told: Span
+    told: TextSpan
     true_from: int
     true_until: int | None = None
     """The last day it holds; None while nothing replaces it."""
-    supersedes: "Fact | None" = None
-    restated: list[Span] = field(default_factory=list)
+    supersedes: "LedgerFact | None" = None
+    restated: list[TextSpan] = field(default_factory=list)
     """Where it was told again, value and all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class StepEvent:
     """A step of a thread that came to pass."""
 
     step: str
-    told: Span
+    told: TextSpan
 
     @property
     def day(self) -> int:
@@ -55,7 +55,7 @@ class Happening:
 
 
 @dataclass(frozen=True, slots=True)
-class Canary:
+class PlantedCanary:
     """A string planted in one session on one day, and found nowhere else."""
 
     text: str
@@ -64,12 +64,12 @@ class Canary:
 
 
 @dataclass(slots=True)
-class Access:
+class SessionAccess:
     """That a session was let in on a secret, and perhaps shut out again."""
 
     session: str
-    granted: Span
-    revoked: Span | None = None
+    granted: TextSpan
+    revoked: TextSpan | None = None
 
 
 @dataclass(slots=True)
@@ -82,21 +82,21 @@ class Thread:
     name: str
     called: tuple[str, ...]
     session: str
-    slots: dict[str, Slot]
-    whens: dict[str, When]
-    held: dict[str, list[Value]]
+    slots: dict[str, FactSlot]
+    whens: dict[str, StepTiming]
+    held: dict[str, list[FactValue]]
     """Slot to its values so far, told or not; the last is in force."""
     is_authored: bool = False
-    optional: dict[str, Step] = field(default_factory=dict)
+    optional: dict[str, ProcessStep] = field(default_factory=dict)
     """Steps it might or might not take, for questions of whether it did."""
-    facts: dict[str, list[Fact]] = field(default_factory=dict)
-    happenings: dict[str, Happening] = field(default_factory=dict)
+    facts: dict[str, list[LedgerFact]] = field(default_factory=dict)
+    happenings: dict[str, StepEvent] = field(default_factory=dict)
     first_step: str = ""
-    canaries: list[Canary] = field(default_factory=list)
-    revealed: dict[str, Span] = field(default_factory=dict)
+    canaries: list[PlantedCanary] = field(default_factory=list)
+    revealed: dict[str, TextSpan] = field(default_factory=dict)
     """Slot to the telling in an open session that ended its secrecy."""
-    forgotten: dict[str, Span] = field(default_factory=dict)
-    access: dict[str, list[Access]] = field(default_factory=dict)
+    forgotten: dict[str, TextSpan] = field(default_factory=dict)
+    access: dict[str, list[SessionAccess]] = field(default_factory=dict)
     last_named: int = 0
     """The last day on which the text names it."""
     is_over: bool = False
@@ -106,11 +106,11 @@ class Thread:
         """The day of its first step."""
         return self.happenings[self.first_step].day
 
-    def history(self, slot: str) -> list[Fact]:
+    def list_facts(self, slot: str) -> list[LedgerFact]:
         """The slot's facts in the order in which they held."""
         return self.facts.get(slot, [])
 
-    def stated(self) -> Iterator[tuple[str, Fact]]:
+    def iterate_current(self) -> Iterator[tuple[str, LedgerFact]]:
         """Each slot that was told, with its latest fact."""
         for slot, facts in self.facts.items():
             yield slot, facts[-1]

@@ -1,6 +1,6 @@
 """First and last names for casts of other seeds. None is an ordinary English word."""
 
-SHE = (
+FEMALE_NAMES = (
     "Adaeze Agnieszka Aiko Amara Anneke Anoushka Astrid Beatriz Birgit Bronwen Camila Carmela "
     "Catarina Chiara Delphine Dilnoza Dorota Eilidh Eleni Elodie Emiko Farida Fiadh Fatoumata "
     "Gaia Genoveva Giulia Gudrun Hanako Henrietta Ileana Ines Ingrid Ioana Isolde Jadwiga "
@@ -10,7 +10,7 @@ SHE = (
     "Tove Ulrike Vesna Xiomara Yevgenia Yolanda Zainab Zofia "
 ).split()
 
-HE = (
+MALE_NAMES = (
     "Abelardo Aleksander Alistair Anselm Arjun Arvid Baltasar Bartosz Benoit Bogdan Casimir "
     "Ciaran Cormac Cuthbert Dariusz Dimitri Eamon Egil Emeka Enrique Esteban Evander Fabrizio "
     "Farhad Fergus Florian Gianluca Goran Gunnar Hamish Haruto Henrik Hiroshi Ignacio Ismail "
@@ -20,7 +20,7 @@ HE = (
     "Wendell Yannick Yaw Yusuf Zbigniew "
 ).split()
 
-LAST = (
+LAST_NAMES = (
     "Abernathy Achterberg Adeyinka Alvarsson Amundsen Anand Arbuthnot Aszkenazy Baptiste "
     "Barcroft Bielski Boateng Brankovic Calloway Castellano Chukwuma Cieslak Corrigan Dabrowski "
     "Dahlgren Dalgaard Delacroix Demirci Deshmukh Dragomir Dziedzic Ekström Elphinstone "

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from recall_bench.core.sentences import split
-from recall_bench.world.ledger import Span, Thread
+from recall_bench.core.sentences import split_sentences
+from recall_bench.world.ledger import TextSpan, Thread
 from recall_bench.world.sources import Variants
-from recall_bench.world.stage import Scene, template
-from recall_bench.world.templates import Told
-from recall_bench.world.values import Value
+from recall_bench.world.stage import FillContext, get_template
+from recall_bench.world.templates import FilledText
+from recall_bench.world.values import FactValue
 
 FRONT_MATTER = "---\ntype: daily\n---\n"
 
@@ -18,18 +18,18 @@ _OWN_LINE = ("- ", "> ", "| ")
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class ValueMention:
     """A value told in a block: which slot of which thread, and where."""
 
     thread: Thread
     slot: str
-    value: Value
+    value: FactValue
     start: int
     end: int
 
 
 @dataclass(frozen=True, slots=True)
-class Acts:
+class AccessChanges:
     """What telling a block does to who may know what."""
 
     reveals: tuple[str, ...] = ()
@@ -40,17 +40,17 @@ class Acts:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class DayBlock:
     """One topic of a day: its session, heading and text."""
 
     session: str
     heading: str
     text: str
-    tellings: tuple[Telling, ...] = ()
+    tellings: tuple[ValueMention, ...] = ()
     thread: Thread | None = None
     step: str | None = None
     """The step told here, if it is one."""
-    acts: Acts = Acts()
+    acts: AccessChanges = AccessChanges()
 
     @property
     def words(self) -> int:
@@ -58,34 +58,34 @@ class Block:
         return self.text.count(" ") + self.text.count("\n") + 1
 
 
-class Prose:
+class BlockText:
     """The text of a block as it grows, with the places of its values."""
 
     def __init__(self) -> None:
         self._text = ""
         self._break = False
-        self.tellings: list[Telling] = []
+        self.tellings: list[ValueMention] = []
 
     @property
     def text(self) -> str:
         """What there is so far."""
         return self._text
 
-    def paragraph(self) -> None:
+    def start_paragraph(self) -> None:
         """Start a new paragraph with whatever comes next."""
         self._break = True
 
-    def add(self, told: Told, scene: Scene) -> None:
+    def add(self, told: FilledText, scene: FillContext) -> None:
         """One more part of a scene; empty ones leave no trace."""
         if not told.text.strip():
             return
-        self._text += self._joint(told.text)
+        self._text += self._choose_separator(told.text)
         self._break = False
         at = len(self._text)
         self._text += told.text
         if scene.thread is not None:
             self.tellings += [
-                Telling(
+                ValueMention(
                     thread=scene.thread,
                     slot=mark.slot,
                     value=scene.thread.held[mark.slot][-1],
@@ -95,7 +95,7 @@ class Prose:
                 for mark in told.marks
             ]
 
-    def _joint(self, text: str) -> str:
+    def _choose_separator(self, text: str) -> str:
         if not self._text:
             return ""
         last_line = self._text.rpartition("\n")[2]
@@ -105,40 +105,40 @@ class Prose:
         return "\n\n" if self._break or is_item or was_item else " "
 
 
-def chosen(scene: Scene, variants: Variants) -> Told:
+def render_variant(scene: FillContext, variants: Variants) -> FilledText:
     """One of the variants, filled; drawn again a few times if it was told before word for word."""
     said, met = scene.stage.said, frozenset(scene.met)
     for _ in range(_DRAWS):
         scene.met = set(met)
-        told = _drawn(scene, variants)
-        traces = said.traces(told.text)
+        told = _draw_variant(scene, variants)
+        traces = said.compute_traces(told.text)
         if said.is_new(traces):
             break
     said.add(traces)
     return told
 
 
-def _drawn(scene: Scene, variants: Variants) -> Told:
+def _draw_variant(scene: FillContext, variants: Variants) -> FilledText:
     if isinstance(variants, str):
-        return scene.stage.deck.tell(template(variants), scene)
+        return scene.stage.deck.render(get_template(variants), scene)
     if not variants:
-        return Told("")
-    index = scene.stage.deck.index("\0".join(variants), -1, len(variants))
-    return scene.stage.deck.tell(template(variants[index]), scene)
+        return FilledText("")
+    index = scene.stage.deck.pick_index("\0".join(variants), -1, len(variants))
+    return scene.stage.deck.render(get_template(variants[index]), scene)
 
 
-def written(scene: Scene, parts: Sequence[Variants]) -> Prose:
+def render_parts(scene: FillContext, parts: Sequence[Variants]) -> BlockText:
     """The parts one after another, each in one of its variants."""
-    prose = Prose()
+    prose = BlockText()
     for part in parts:
         if part == "":
-            prose.paragraph()
+            prose.start_paragraph()
         else:
-            prose.add(chosen(scene, part), scene)
+            prose.add(render_variant(scene, part), scene)
     return prose
 
 
-def paragraphs(text: str) -> list[Variants]:
+def split_parts(text: str) -> list[Variants]:
     """Authored prose as parts: wrapped lines joined, list lines and blank lines kept."""
     parts: list[Variants] = []
     for number, paragraph in enumerate(re.split(r"\n\s*\n", text.strip())):
@@ -157,32 +157,36 @@ def paragraphs(text: str) -> list[Variants]:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class LogPage:
     """A whole day: the file's text, and each block with its place in it."""
 
     day: int
     text: str
-    blocks: tuple[tuple[int, Block], ...]
+    blocks: tuple[tuple[int, DayBlock], ...]
     """The offset of each block's text, and the block."""
 
-    def sentence(self, offset: int, block: Block, telling: Telling) -> Span:
+    def find_sentence(self, offset: int, block: DayBlock, telling: ValueMention) -> TextSpan:
         """The sentence around a value, as a span of the file."""
-        start, end = _sentence(block.text, telling.start)
-        return Span(self.day, block.session, offset + start, offset + end, block.text[start:end])
+        start, end = _find_sentence(block.text, telling.start)
+        return TextSpan(
+            self.day, block.session, offset + start, offset + end, block.text[start:end]
+        )
 
-    def passage(self, offset: int, block: Block, words: re.Pattern[str]) -> Span:
+    def find_passage(self, offset: int, block: DayBlock, words: re.Pattern[str]) -> TextSpan:
         """The first sentence of a block that holds the words, or the first of all."""
-        spans = list(sentences(block.text)) or [(0, len(block.text))]
+        spans = list(find_sentence_spans(block.text)) or [(0, len(block.text))]
         holds = (span for span in spans if words.search(block.text[slice(*span)]))
         start, end = next(holds, spans[0])
-        return Span(self.day, block.session, offset + start, offset + end, block.text[start:end])
+        return TextSpan(
+            self.day, block.session, offset + start, offset + end, block.text[start:end]
+        )
 
 
-def page(day: int, blocks: Sequence[Block], sessions: Sequence[str]) -> Page:
+def build_page(day: int, blocks: Sequence[DayBlock], sessions: Sequence[str]) -> LogPage:
     """The day file: sessions in their order, each with its blocks in theirs."""
     pieces = [FRONT_MATTER]
     length = len(FRONT_MATTER)
-    placed: list[tuple[int, Block]] = []
+    placed: list[tuple[int, DayBlock]] = []
     for session in sessions:
         own = [block for block in blocks if block.session == session]
         if not own:
@@ -195,23 +199,23 @@ def page(day: int, blocks: Sequence[Block], sessions: Sequence[str]) -> Page:
             pieces += [title, block.text, "\n"]
             placed.append((length + len(title), block))
             length += len(title) + len(block.text) + 1
-    return Page(day, "".join(pieces), tuple(placed))
+    return LogPage(day, "".join(pieces), tuple(placed))
 
 
-def _sentence(text: str, at: int) -> tuple[int, int]:
-    for start, end in sentences(text):
+def _find_sentence(text: str, at: int) -> tuple[int, int]:
+    for start, end in find_sentence_spans(text):
         if start <= at < end:
             return start, end
     return 0, len(text)
 
 
-def sentences(text: str) -> Iterator[tuple[int, int]]:
+def find_sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     """Where each sentence of a block's text begins and ends."""
     line_start = 0
     for line in text.split("\n"):
         at = line_start
         bare = line[2:] if line.startswith(_OWN_LINE) else line
-        for sentence in split(bare):
+        for sentence in split_sentences(bare):
             start = text.index(sentence, at)
             at = start + len(sentence)
             yield start, at

@@ -6,7 +6,7 @@ which costs no more than another draw.
 
 from hashlib import blake2b
 
-from recall_bench.core.sentences import split
+from recall_bench.core.sentences import split_sentences
 
 _BITS = 1 << 23
 _PROBES = 3
@@ -17,16 +17,16 @@ Trace = list[tuple[int, int]]
 """The bits of one sentence: byte and mask."""
 
 
-class Said:
+class SentenceFilter:
     """The sentences told so far."""
 
     def __init__(self) -> None:
         self._seen = bytearray(_BITS // 8)
 
-    def traces(self, text: str) -> list[Trace]:
+    def compute_traces(self, text: str) -> list[Trace]:
         """What the longer sentences of a text leave in memory."""
-        long = (sentence for sentence in split(text) if sentence.count(" ") >= _SHORT - 1)
-        return [_trace(sentence) for sentence in long]
+        long = (sentence for sentence in split_sentences(text) if sentence.count(" ") >= _SHORT - 1)
+        return [_compute_trace(sentence) for sentence in long]
 
     def is_new(self, traces: list[Trace]) -> bool:
         """Whether none of these sentences was told before."""
@@ -40,7 +40,7 @@ class Said:
                 self._seen[byte] |= bit
 
 
-def _trace(sentence: str) -> Trace:
+def _compute_trace(sentence: str) -> Trace:
     digest = blake2b(sentence.encode(), digest_size=4 * _PROBES).digest()
     found = []
     for start in range(0, len(digest), 4):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from recall_bench.world.chance import Chance
+from recall_bench.world.chance import RandomStream
 from recall_bench.world.dates import Dates
 
 _WORDS = {"quiet": (60, 170), "normal": (330, 640), "busy": (520, 850), "dense": (850, 1250)}
@@ -18,7 +18,7 @@ _SWINGS: dict[str, tuple[tuple[str, float], ...]] = {
 """What a day of one level may turn out to be instead, and how often."""
 
 
-class Pace:
+class DayPace:
     """The level of each day and the words it aims at."""
 
     def __init__(
@@ -34,23 +34,23 @@ class Pace:
         self._away = away
         self._dates = dates
         self._density = density
-        self._chance = Chance(seed, "days")
+        self._chance = RandomStream(seed, "days")
 
-    def level(self, day: int, *, is_due: bool) -> str:
+    def draw_level(self, day: int, *, is_due: bool) -> str:
         """The day's level; a day on which something must be told is never off."""
         if any(first <= day <= last for first, last in self._away):
             return "quiet" if is_due else "off"
-        usual = self._week[self._dates.weekday(day)]
+        usual = self._week[self._dates.get_weekday(day)]
         level = usual
         for other, probability in _SWINGS[usual]:
-            if self._chance.happens(probability):
+            if self._chance.is_hit(probability):
                 level = other
                 break
         if day == 1:
             return "busy"
         return "quiet" if level == "off" and is_due else level
 
-    def words(self, level: str) -> int:
+    def draw_word_count(self, level: str) -> int:
         """How many words a day of this level aims at."""
         low, high = _WORDS[level]
-        return int(self._chance.between(low, high) * self._density)
+        return int(self._chance.draw_between(low, high) * self._density)

@@ -4,43 +4,43 @@ import json
 from collections.abc import Iterator
 
 
-def dumped(content: object) -> str:
+def dump_yaml(content: object) -> str:
     """The document as text; what has no value is left out."""
-    return "".join(f"{line}\n" for line in _lines(content))
+    return "".join(f"{line}\n" for line in _render_lines(content))
 
 
-def scalar(value: object) -> str:
+def format_scalar(value: object) -> str:
     """A value on one line, as JSON writes it."""
     return json.dumps(value, ensure_ascii=False)
 
 
-def _lines(content: object) -> Iterator[str]:
+def _render_lines(content: object) -> Iterator[str]:
     if isinstance(content, dict):
         for key, value in content.items():
-            yield from _entry(f"{key}:", value)
+            yield from _render_entry(f"{key}:", value)
     elif isinstance(content, list | tuple):
         for value in content:
-            yield from _item(value)
+            yield from _render_item(value)
     else:
-        yield scalar(content)
+        yield format_scalar(content)
 
 
-def _entry(head: str, value: object) -> Iterator[str]:
+def _render_entry(head: str, value: object) -> Iterator[str]:
     if value is None:
         return
     if isinstance(value, dict | list | tuple) and value and not _is_flat(value):
         yield head
-        for line in _lines(value):
+        for line in _render_lines(value):
             yield f"  {line}"
     else:
-        yield f"{head} {scalar(value)}"
+        yield f"{head} {format_scalar(value)}"
 
 
-def _item(value: object) -> Iterator[str]:
+def _render_item(value: object) -> Iterator[str]:
     if not isinstance(value, dict | list | tuple) or _is_flat(value):
-        yield f"- {scalar(value)}"
+        yield f"- {format_scalar(value)}"
         return
-    for number, line in enumerate(_lines(value)):
+    for number, line in enumerate(_render_lines(value)):
         yield f"- {line}" if number == 0 else f"  {line}"
 
 

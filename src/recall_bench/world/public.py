@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from recall_bench.world.difficulty import difficulty
+from recall_bench.world.difficulty import get_difficulty
 from recall_bench.world.ledger import Thread
-from recall_bench.world.play import Play
-from recall_bench.world.questions.draft import Draft
-from recall_bench.world.sources import Sources
-from recall_bench.world.stage import Scene, template
+from recall_bench.world.play import Simulation
+from recall_bench.world.questions.draft import LedgerQuestion
+from recall_bench.world.sources import WorldSources
+from recall_bench.world.stage import FillContext, get_template
 
 _ARC_KEYS = (
     "id",
@@ -28,12 +28,12 @@ _ARC_KEYS = (
 )
 
 
-def persona_file(sources: Sources) -> Mapping[str, object]:
+def build_persona_file(sources: WorldSources) -> Mapping[str, object]:
     """persona.yaml, without what only the simulator needs."""
     return {key: part for key, part in sources.persona_file.items() if key != "alternatives"}
 
 
-def arcs_file(sources: Sources, play: Play, days: int) -> Mapping[str, object]:
+def build_arcs_file(sources: WorldSources, play: Simulation, days: int) -> Mapping[str, object]:
     """The arcs that begin within the story, as the public format has them."""
     plots = {plot.arc.id: plot for plot in play.plots}
     arcs = []
@@ -45,10 +45,10 @@ def arcs_file(sources: Sources, play: Play, days: int) -> Mapping[str, object]:
         entry["endDay"] = min(raw["endDay"], days)
         thread = plot.thread
         final = {name: list(known) for name, known in plot.versions.items()}
-        scene = Scene(play.stage, raw["startDay"], replace(thread, held=final))
+        scene = FillContext(play.stage, raw["startDay"], replace(thread, held=final))
         for key in ("wrongBelief", "correctedBelief", "title", "description"):
             if key in entry:
-                entry[key] = play.stage.deck.tell(template(entry[key]), scene).text
+                entry[key] = play.stage.deck.render(get_template(entry[key]), scene).text
         entry["directives"] = [
             {"day": directive["day"], "event": directive["event"]}
             for directive in raw["directives"]
@@ -64,7 +64,7 @@ def arcs_file(sources: Sources, play: Play, days: int) -> Mapping[str, object]:
     }
 
 
-def ledger_entries(thread: Thread) -> Iterator[Mapping[str, object]]:
+def build_ledger_entries(thread: Thread) -> Iterator[Mapping[str, object]]:
     """Each fact of a thread for ledger.jsonl: what was true, and when and where it was told."""
     for slot, facts in thread.facts.items():
         for fact in facts:
@@ -85,7 +85,9 @@ def ledger_entries(thread: Thread) -> Iterator[Mapping[str, object]]:
             }
 
 
-def question_entry(name: str, text: str, kind: str, draft: Draft) -> Mapping[str, object]:
+def build_question_entry(
+    name: str, text: str, kind: str, draft: LedgerQuestion
+) -> Mapping[str, object]:
     """One entry of questions.yaml: the public keys, then ours."""
     spans = sorted(draft.evidence, key=lambda span: (span.day, span.start))
     until = draft.known_until
@@ -94,7 +96,7 @@ def question_entry(name: str, text: str, kind: str, draft: Draft) -> Mapping[str
         "question": text,
         "answer": draft.reference,
         "category": draft.category,
-        "difficulty": difficulty(kind),
+        "difficulty": get_difficulty(kind),
         "relevant_days": list(dict.fromkeys(span.day for span in spans)),
         "requires_synthesis": draft.is_synthesis,
         "query_session": draft.session,

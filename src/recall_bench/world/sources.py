@@ -15,7 +15,7 @@ Level = Literal["off", "quiet", "normal", "busy", "dense"]
 """How much happens on a day."""
 
 
-class _Source(
+class _SourceRecord(
     msgspec.Struct,
     frozen=True,
     kw_only=True,
@@ -25,14 +25,14 @@ class _Source(
     """Something our own files hold: a key nobody knows is a slip."""
 
 
-class _Public(msgspec.Struct, frozen=True, kw_only=True):
+class _PublicSource(msgspec.Struct, frozen=True, kw_only=True):
     """Something the public format holds: unknown keys are for other programs."""
 
 
 Variants = str | list[str]
 
 
-class Slot(_Source, frozen=True, kw_only=True):
+class FactSlot(_SourceRecord, frozen=True, kw_only=True):
     """One attribute of a thread, and how it is asked about."""
 
     number: list[float] | None = None
@@ -62,14 +62,14 @@ class Slot(_Source, frozen=True, kw_only=True):
     with_: str | None = None
     both: list[str] = []
 
-    def kind_of(self) -> str:
+    def get_kind(self) -> str:
         """What kind of value it holds."""
         if self.kind is not None:
             return self.kind
         return next((kind for kind in KINDS if getattr(self, kind) is not None), "")
 
 
-class When(_Source, frozen=True, kw_only=True):
+class StepTiming(_SourceRecord, frozen=True, kw_only=True):
     """How the day of a step is asked about."""
 
     cue: list[str] = []
@@ -78,7 +78,7 @@ class When(_Source, frozen=True, kw_only=True):
     gap: list[str] = []
 
 
-class Step(_Source, frozen=True, kw_only=True):
+class ProcessStep(_SourceRecord, frozen=True, kw_only=True):
     """One moment of a process: what is told, and what it does to the facts."""
 
     id: str
@@ -90,12 +90,12 @@ class Step(_Source, frozen=True, kw_only=True):
     changes: list[str] = []
     reveals: list[str] = []
     forgets: list[str] = []
-    when: When | None = None
+    when: StepTiming | None = None
     did: list[str] = []
     no: str = "No; nothing of the kind is on record."
 
 
-class Tallies(_Source, frozen=True, kw_only=True):
+class MonthlyTallies(_SourceRecord, frozen=True, kw_only=True):
     """Questions over all threads of a process that began in one month."""
 
     count: list[str] = []
@@ -104,31 +104,31 @@ class Tallies(_Source, frozen=True, kw_only=True):
     lowest: dict[str, list[str]] = {}
 
 
-class Process(_Source, frozen=True, kw_only=True):
+class RoutineProcess(_SourceRecord, frozen=True, kw_only=True):
     """Work of one kind that comes up again and again."""
 
     id: str
     session: str
     name: str
     called: Variants
-    slots: dict[str, Slot]
-    steps: list[Step]
+    slots: dict[str, FactSlot]
+    steps: list[ProcessStep]
     share: float = 1.0
     counted: str = ""
     echoes: list[str] = []
     restates: list[str] = []
-    tallies: Tallies = Tallies()
+    tallies: MonthlyTallies = MonthlyTallies()
 
 
-class Routine(_Source, frozen=True, kw_only=True):
+class Routine(_SourceRecord, frozen=True, kw_only=True):
     """The everyday work of the trade."""
 
-    processes: list[Process]
+    processes: list[RoutineProcess]
     words: dict[str, list[str]] = {}
     links: dict[str, list[str]] = {}
 
 
-class Topic(_Source, frozen=True, kw_only=True):
+class VoiceTopic(_SourceRecord, frozen=True, kw_only=True):
     """A small topic that carries no fact."""
 
     text: list[Variants] | str
@@ -136,17 +136,17 @@ class Topic(_Source, frozen=True, kw_only=True):
     session: str = "principal"
 
 
-class Voice(_Source, frozen=True, kw_only=True):
+class Voice(_SourceRecord, frozen=True, kw_only=True):
     """How the persona writes."""
 
-    datelines: list[Topic]
-    colour: list[Topic]
-    quiet: list[Topic]
+    datelines: list[VoiceTopic]
+    colour: list[VoiceTopic]
+    quiet: list[VoiceTopic]
     words: dict[str, list[str]] = {}
     loose_ends: list[str] = msgspec.field(default_factory=lambda: ["Loose ends"])
 
 
-class Directive(_Public, frozen=True, kw_only=True):
+class AuthoredDirective(_PublicSource, frozen=True, kw_only=True):
     """Something that has to happen on a certain day, and how it is told."""
 
     day: int
@@ -159,10 +159,10 @@ class Directive(_Public, frozen=True, kw_only=True):
     forgets: list[str] = []
     grants: dict[str, str] = {}
     revokes: dict[str, str] = {}
-    when: When | None = None
+    when: StepTiming | None = None
 
 
-class Arc(_Public, frozen=True, kw_only=True, rename="camel"):
+class AuthoredArc(_PublicSource, frozen=True, kw_only=True, rename="camel"):
     """One thread of the authored story."""
 
     id: str
@@ -173,21 +173,21 @@ class Arc(_Public, frozen=True, kw_only=True, rename="camel"):
     primary_session: str
     name: str
     called: Variants
-    directives: list[Directive]
-    facts: dict[str, Slot] = {}
+    directives: list[AuthoredDirective]
+    facts: dict[str, FactSlot] = {}
     ripples: list[str] = []
 
 
-class Story(_Public, frozen=True, kw_only=True):
+class AuthoredStory(_PublicSource, frozen=True, kw_only=True):
     """The authored arcs, and the days on which nobody writes."""
 
-    arcs: list[Arc]
+    arcs: list[AuthoredArc]
     epoch: str | None = None
     away: list[tuple[int, int]] = []
     links: dict[str, list[str]] = {}
 
 
-class Member(_Public, frozen=True, kw_only=True):
+class CastEntry(_PublicSource, frozen=True, kw_only=True):
     """Somebody of the cast."""
 
     name: str
@@ -198,7 +198,7 @@ class Member(_Public, frozen=True, kw_only=True):
     short: str | None = None
 
 
-class Session(_Public, frozen=True, kw_only=True, rename="camel"):
+class WorldSession(_PublicSource, frozen=True, kw_only=True, rename="camel"):
     """One conversation context."""
 
     id: str
@@ -209,14 +209,14 @@ class Session(_Public, frozen=True, kw_only=True, rename="camel"):
     last_day: int | None = None
 
 
-class Persona(_Public, frozen=True, kw_only=True):
+class WorldPersona(_PublicSource, frozen=True, kw_only=True):
     """Who the days are about, as far as the simulator needs to know."""
 
     id: str
     name: str
     epoch: str
-    sessions: list[Session]
-    cast: list[Member]
+    sessions: list[WorldSession]
+    cast: list[CastEntry]
     week: tuple[Level, Level, Level, Level, Level, Level, Level] = (
         "normal",
         "normal",
@@ -230,13 +230,13 @@ class Persona(_Public, frozen=True, kw_only=True):
     alternatives: dict[str, list[str]] = {}
 
 
-class Sources(msgspec.Struct, frozen=True, kw_only=True):
+class WorldSources(msgspec.Struct, frozen=True, kw_only=True):
     """All four files of one persona, and the two public ones as they were written."""
 
     folder: Path
     arcs_name: str
-    persona: Persona
-    story: Story
+    persona: WorldPersona
+    story: AuthoredStory
     routine: Routine
     voice: Voice
     persona_file: dict[str, Any]
@@ -246,7 +246,7 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True):
 T = TypeVar("T")
 
 
-def read_sources(folder: Path, arcs: str) -> Sources:
+def read_sources(folder: Path, arcs: str) -> WorldSources:
     """The sources in this folder; UsageError if one is missing, Malformed if one is wrong."""
     for name in ("persona.yaml", arcs, "routine.yaml", "voice.yaml"):
         if not (folder / name).is_file():
@@ -254,25 +254,25 @@ def read_sources(folder: Path, arcs: str) -> Sources:
                 f"{folder.name} has no {name}, so there is nothing to play; "
                 "a world needs persona.yaml, its arcs, routine.yaml and voice.yaml"
             )
-    persona = _document(folder, "persona.yaml")
-    story = _document(folder, arcs)
-    return Sources(
+    persona = _read_document(folder, "persona.yaml")
+    story = _read_document(folder, arcs)
+    return WorldSources(
         folder=folder,
         arcs_name=arcs,
-        persona=_record(persona, Persona),
-        story=_record(story, Story),
-        routine=_record(_document(folder, "routine.yaml"), Routine),
-        voice=_record(_document(folder, "voice.yaml"), Voice),
-        persona_file=_record(persona, dict[str, Any]),
-        story_file=_record(story, dict[str, Any]),
+        persona=_convert_record(persona, WorldPersona),
+        story=_convert_record(story, AuthoredStory),
+        routine=_convert_record(_read_document(folder, "routine.yaml"), Routine),
+        voice=_convert_record(_read_document(folder, "voice.yaml"), Voice),
+        persona_file=_convert_record(persona, dict[str, Any]),
+        story_file=_convert_record(story, dict[str, Any]),
     )
 
 
-def _document(folder: Path, name: str) -> Document:
+def _read_document(folder: Path, name: str) -> Document:
     return read_document(folder / name, name=f"{folder.name}/{name}")
 
 
-def _record(document: Document, shape: type[T]) -> T:
+def _convert_record(document: Document, shape: type[T]) -> T:
     try:
         return msgspec.convert(document.content, shape)
     except msgspec.ValidationError as error:
@@ -283,5 +283,6 @@ def _record(document: Document, shape: type[T]) -> T:
         ]
         where = ".".join(map(str, keys))
         raise Malformed(
-            document.where(*keys), f"{problem}{f' (in {where})' if where else ''}; correct it"
+            document.describe_place(*keys),
+            f"{problem}{f' (in {where})' if where else ''}; correct it",
         ) from None

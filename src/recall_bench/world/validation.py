@@ -4,14 +4,22 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from recall_bench.core.sentences import split
+from recall_bench.core.sentences import split_sentences
 from recall_bench.errors import BenchError, Malformed
-from recall_bench.world.sources import KINDS, Arc, Process, Slot, Sources, Variants, When
-from recall_bench.world.templates import Placeholder, parse
+from recall_bench.world.sources import (
+    KINDS,
+    AuthoredArc,
+    FactSlot,
+    RoutineProcess,
+    StepTiming,
+    Variants,
+    WorldSources,
+)
+from recall_bench.world.templates import Placeholder, parse_template
 
 MOST_CONCURRENT = 4
 
-_ARC_KEYS = frozenset(
+_KNOWN_ARC_KEYS = frozenset(
     "id type title description startDay endDay primarySession referencedSessions participants "
     "forbiddenSessions wrongDay correctedDay wrongBelief correctedBelief name called facts "
     "directives ripples".split()
@@ -31,26 +39,28 @@ _SHAPES = {
 _BUILT_IN = frozenset({"name", "today", "began", "canary", "it"})
 
 
-def problems(sources: Sources) -> list[BenchError]:
+def find_source_problems(sources: WorldSources) -> list[BenchError]:
     """Everything wrong with the sources that can be seen without playing them."""
-    checker = _Checker(sources)
+    checker = _SourceChecker(sources)
     found: list[BenchError] = []
     for process in sources.routine.processes:
         where = f"{sources.persona.id}/routine.yaml, process {process.id}"
-        found += [Malformed(where, problem) for problem in checker.process(process)]
+        found += [Malformed(where, problem) for problem in checker.check_process(process)]
     for arc in sources.story.arcs:
         where = f"{sources.persona.id}/{sources.arcs_name}, arc {arc.id}"
-        found += [Malformed(where, problem) for problem in checker.arc(arc)]
+        found += [Malformed(where, problem) for problem in checker.check_arc(arc)]
     where = f"{sources.persona.id}/persona.yaml"
-    found += [Malformed(where, problem) for problem in _mixed_up(sources.persona.alternatives)]
+    found += [
+        Malformed(where, problem) for problem in _find_nested_names(sources.persona.alternatives)
+    ]
     where = f"{sources.persona.id}/{sources.arcs_name}"
-    found += [Malformed(where, problem) for problem in _crowding(sources.story.arcs)]
-    found += [Malformed(where, problem) for problem in _strange_keys(sources.story_file)]
+    found += [Malformed(where, problem) for problem in _find_crowding(sources.story.arcs)]
+    found += [Malformed(where, problem) for problem in _find_unknown_keys(sources.story_file)]
     return found
 
 
-class _Checker:
-    def __init__(self, sources: Sources) -> None:
+class _SourceChecker:
+    def __init__(self, sources: WorldSources) -> None:
         self._words = {*sources.routine.words, *sources.voice.words}
         self._groups = {group for member in sources.persona.cast for group in member.groups}
         self._isolated = {session.id: session.isolated for session in sources.persona.sessions}
@@ -59,69 +69,69 @@ class _Checker:
         self._cast = {member.name for member in sources.persona.cast}
         self._names = {word for name in self._cast for word in name.split()}
 
-    def process(self, process: Process) -> Iterator[str]:
-        yield from self._session(process.session)
+    def check_process(self, process: RoutineProcess) -> Iterator[str]:
+        yield from self._check_session(process.session)
         told: dict[str, list[str]] = {}
         for step in process.steps:
             if step.session is not None:
-                yield from self._session(step.session)
-            texts = list(_variants(step.text))
-            yield from self._texts(f"step {step.id}", texts, process.slots)
-            yield from self._headings(step.id, step.heading, process.slots)
-            yield from self._cues(step.id, step.when.cue if step.when else [])
+                yield from self._check_session(step.session)
+            texts = list(_flatten_variants(step.text))
+            yield from self._check_texts(f"step {step.id}", texts, process.slots)
+            yield from self._check_headings(step.id, step.heading, process.slots)
+            yield from self._check_cues(step.id, step.when.cue if step.when else [])
             if step.did and not (step.when and step.when.cue):
                 yield f"step {step.id} has `did` and no cue under `when`; add one"
             retold = {*step.changes, *step.reveals}
-            for slot in _told(texts, process.slots) - retold:
+            for slot in _find_stated_slots(texts, process.slots) - retold:
                 told.setdefault(slot, []).append(step.id)
-        yield from _told_twice(told)
-        yield from self._texts("echoes", process.echoes, process.slots)
-        yield from self._texts("restates", process.restates, process.slots)
-        for slot in _told(process.echoes, process.slots):
+        yield from _find_repeats(told)
+        yield from self._check_texts("echoes", process.echoes, process.slots)
+        yield from self._check_texts("restates", process.restates, process.slots)
+        for slot in _find_stated_slots(process.echoes, process.slots):
             yield f"an echo tells {slot}, which is asked about; leave the value out"
-        yield from self._slots(process.slots, told)
-        yield from self._tallies(process)
-        for way in _variants([process.called, process.name]):
-            for hole in parse(way).placeholders():
+        yield from self._check_slots(process.slots, told)
+        yield from self._check_tallies(process)
+        for way in _flatten_variants([process.called, process.name]):
+            for hole in parse_template(way).list_placeholders():
                 if hole.name in process.slots and process.slots[hole.name].ask:
                     yield f"`{way}` gives away {hole.name}, which is asked about"
 
-    def arc(self, arc: Arc) -> Iterator[str]:
-        yield from self._session(arc.primary_session)
+    def check_arc(self, arc: AuthoredArc) -> Iterator[str]:
+        yield from self._check_session(arc.primary_session)
         told: dict[str, list[str]] = {}
         for number, directive in enumerate(arc.directives):
             label = f"day {directive.day}"
             if directive.session is not None:
-                yield from self._session(directive.session)
+                yield from self._check_session(directive.session)
             if not arc.start_day <= directive.day <= arc.end_day:
                 yield f"{label} lies outside the arc; move it, or the arc's ends"
             if any(first <= directive.day <= last for first, last in self._away):
                 yield f"{label} falls into a time away; move it"
             if number and directive.day < arc.directives[number - 1].day:
                 yield f"{label} stands after a later directive; put them in order"
-            yield from self._texts(label, [directive.text], arc.facts)
-            yield from self._headings(label, directive.heading, arc.facts)
-            yield from self._cues(label, directive.when.cue if directive.when else [])
+            yield from self._check_texts(label, [directive.text], arc.facts)
+            yield from self._check_headings(label, directive.heading, arc.facts)
+            yield from self._check_cues(label, directive.when.cue if directive.when else [])
             retold = {*directive.changes, *directive.reveals, *directive.grants}
-            for slot in _told([directive.text], arc.facts) - retold:
+            for slot in _find_stated_slots([directive.text], arc.facts) - retold:
                 told.setdefault(slot, []).append(label)
-        yield from _told_twice(told)
-        yield from self._texts("ripples", arc.ripples, arc.facts)
-        for slot in _told(arc.ripples, arc.facts):
+        yield from _find_repeats(told)
+        yield from self._check_texts("ripples", arc.ripples, arc.facts)
+        for slot in _find_stated_slots(arc.ripples, arc.facts):
             yield f"a ripple tells {slot}, which is asked about; leave the value out"
-        yield from self._slots(arc.facts, told)
-        yield from self._people(arc)
-        yield from self._versions(arc)
-        yield from self._values(arc)
+        yield from self._check_slots(arc.facts, told)
+        yield from self._check_people(arc)
+        yield from self._check_versions(arc)
+        yield from self._check_values(arc)
 
-    def _people(self, arc: Arc) -> Iterator[str]:
+    def _check_people(self, arc: AuthoredArc) -> Iterator[str]:
         for name, fact in arc.facts.items():
             given = fact.is_ if isinstance(fact.is_, list) else [fact.is_]
             for person in given if fact.kind == "person" else []:
                 if person is not None and person not in self._cast:
                     yield f"{name} is {person}, who is not in the cast by that full name"
 
-    def _versions(self, arc: Arc) -> Iterator[str]:
+    def _check_versions(self, arc: AuthoredArc) -> Iterator[str]:
         for name, fact in arc.facts.items():
             if fact.same is not None and fact.same not in self._facts:
                 yield f"{name} is the same as {fact.same}, which no arc has"
@@ -132,7 +142,7 @@ class _Checker:
             if fact.same is None and changes >= listed:
                 yield f"{name} changes {changes} times and has {listed} values under `is`"
 
-    def _values(self, arc: Arc) -> Iterator[str]:
+    def _check_values(self, arc: AuthoredArc) -> Iterator[str]:
         for name, fact in arc.facts.items():
             given = fact.is_ if isinstance(fact.is_, list) else [fact.is_]
             shape = _SHAPES.get(fact.kind or "")
@@ -140,33 +150,39 @@ class _Checker:
                 if not re.search(shape or "", str(value)):
                     yield f"{name} is {value}, which is no {fact.kind}; quote it if it has a comma"
 
-    def _session(self, session: str) -> Iterator[str]:
+    def _check_session(self, session: str) -> Iterator[str]:
         if session not in self._isolated:
             yield f"the session {session} is not declared in persona.yaml; correct it"
 
-    def _headings(self, label: str, heading: Variants, slots: dict[str, Slot]) -> Iterator[str]:
-        for way in _variants([heading]):
-            for hole in parse(way).placeholders():
+    def _check_headings(
+        self, label: str, heading: Variants, slots: dict[str, FactSlot]
+    ) -> Iterator[str]:
+        for way in _flatten_variants([heading]):
+            for hole in parse_template(way).list_placeholders():
                 if hole.name in slots and slots[hole.name].ask and not hole.form:
                     yield f"the heading of {label} tells {hole.name}, which is asked about"
-            yield from self._holes(label, way, slots)
+            yield from self._check_placeholders(label, way, slots)
 
-    def _texts(self, label: str, texts: Iterable[str], slots: dict[str, Slot]) -> Iterator[str]:
+    def _check_texts(
+        self, label: str, texts: Iterable[str], slots: dict[str, FactSlot]
+    ) -> Iterator[str]:
         for text in texts:
-            yield from self._holes(label, text, slots)
-            for sentence in _sentences(text):
-                for hole in parse(sentence).placeholders():
+            yield from self._check_placeholders(label, text, slots)
+            for sentence in _split_sentences(text):
+                for hole in parse_template(sentence).list_placeholders():
                     slot = slots.get(hole.name)
                     if slot is None or not slot.cue or _is_form(hole):
                         continue
-                    if not _is_cued(sentence, hole, slot.cue):
+                    if not _is_cue_near(sentence, hole, slot.cue):
                         yield (
                             f"{label} tells {hole.name} without one of its cues "
                             f"({'; '.join(slot.cue)}): {sentence[:90]!r}"
                         )
 
-    def _holes(self, label: str, text: str, slots: dict[str, Slot]) -> Iterator[str]:
-        for hole in parse(text).placeholders():
+    def _check_placeholders(
+        self, label: str, text: str, slots: dict[str, FactSlot]
+    ) -> Iterator[str]:
+        for hole in parse_template(text).list_placeholders():
             name = hole.name
             if name in slots or name in _BUILT_IN or name.startswith(("n:", "t:", "date:")):
                 continue
@@ -174,24 +190,24 @@ class _Checker:
                 continue
             yield f"{label} holds {{{name}}}, which nothing defines"
 
-    def _slots(self, slots: dict[str, Slot], told: dict[str, list[str]]) -> Iterator[str]:
+    def _check_slots(self, slots: dict[str, FactSlot], told: dict[str, list[str]]) -> Iterator[str]:
         for name, slot in slots.items():
             if slot.ask and not slot.cue:
                 yield f"{name} is asked about and has no cue; add one"
-            yield from self._cues(name, slot.cue)
-            yield from self._drawable(name, slot)
+            yield from self._check_cues(name, slot.cue)
+            yield from self._check_sampling(name, slot)
             if slot.ask and name not in told:
                 yield f"{name} is asked about and never told"
             if slot.with_ and slot.with_ not in slots:
                 yield f"{name} goes with {slot.with_}, which is not there"
             for way in (*slot.ask, *slot.then, *slot.both):
-                for hole in parse(way).placeholders():
+                for hole in parse_template(way).list_placeholders():
                     known = hole.name in slots or hole.name in {"it", "date", "name", "began"}
                     if not known:
                         yield f"a question for {name} holds {{{hole.name}}}, which nothing defines"
 
-    def _drawable(self, name: str, slot: Slot) -> Iterator[str]:
-        if slot.same is None and slot.kind_of() not in KINDS:
+    def _check_sampling(self, name: str, slot: FactSlot) -> Iterator[str]:
+        if slot.same is None and slot.get_kind() not in KINDS:
             yield f"{name} has no kind; give it one, such as number or choice"
         if isinstance(slot.choice, str) and slot.choice.removeprefix("@") not in self._words:
             yield f"{name} chooses from {slot.choice}, which is no word list"
@@ -200,15 +216,15 @@ class _Checker:
             if group not in self._groups:
                 yield f"{name} is somebody of {group}, and nobody in the cast is"
 
-    def _cues(self, label: str, cues: list[str]) -> Iterator[str]:
+    def _check_cues(self, label: str, cues: list[str]) -> Iterator[str]:
         for cue in cues:
             for word in re.findall(r"\w+", cue):
                 if word.islower() and word.capitalize() in self._names:
                     yield f"a cue of {label} writes {word} small, so no seed can rename it"
 
-    def _tallies(self, process: Process) -> Iterator[str]:
+    def _check_tallies(self, process: RoutineProcess) -> Iterator[str]:
         tallies = process.tallies
-        when: When | None = process.steps[0].when
+        when: StepTiming | None = process.steps[0].when
         has_any = tallies.count or tallies.total or tallies.highest or tallies.lowest
         if has_any and not (when and when.cue):
             yield "has tallies, but its first step has no cue under `when`; add one"
@@ -217,16 +233,16 @@ class _Checker:
                 yield f"tallies {slot}, which is not a slot"
 
 
-def _told_twice(told: dict[str, list[str]]) -> Iterator[str]:
+def _find_repeats(told: dict[str, list[str]]) -> Iterator[str]:
     for slot, places in told.items():
         if len(places) > 1:
             yield f"{slot} is told more than once, in {' and '.join(places)}; echo it instead"
 
 
-def _strange_keys(story: dict[str, Any]) -> Iterator[str]:
+def _find_unknown_keys(story: dict[str, Any]) -> Iterator[str]:
     """Keys that neither the public format nor the simulator knows: slips, most likely."""
     for arc in story["arcs"]:
-        for key in arc.keys() - _ARC_KEYS:
+        for key in arc.keys() - _KNOWN_ARC_KEYS:
             yield f"arc {arc['id']} has the key {key}, which nobody knows"
         for directive in arc["directives"]:
             for key in directive.keys() - _DIRECTIVE_KEYS:
@@ -234,7 +250,7 @@ def _strange_keys(story: dict[str, Any]) -> Iterator[str]:
                 yield f"arc {arc['id']}, day {day} has the key {key}, which nobody knows"
 
 
-def _mixed_up(alternatives: dict[str, list[str]]) -> Iterator[str]:
+def _find_nested_names(alternatives: dict[str, list[str]]) -> Iterator[str]:
     """Names of two things of which one stands inside the other, so that a seed confuses them."""
     names = [(thing, name) for thing, others in alternatives.items() for name in [thing, *others]]
     for thing, name in names:
@@ -243,7 +259,7 @@ def _mixed_up(alternatives: dict[str, list[str]]) -> Iterator[str]:
                 yield f"{name}, for {thing}, stands in {whole}, for {other}; rename one"
 
 
-def _crowding(arcs: list[Arc]) -> Iterator[str]:
+def _find_crowding(arcs: list[AuthoredArc]) -> Iterator[str]:
     last = max((arc.end_day for arc in arcs), default=0)
     for day in range(1, last + 1):
         active = [arc.id for arc in arcs if arc.start_day <= day <= arc.end_day]
@@ -252,17 +268,17 @@ def _crowding(arcs: list[Arc]) -> Iterator[str]:
             return
 
 
-def _variants(parts: Iterable[Variants]) -> Iterator[str]:
+def _flatten_variants(parts: Iterable[Variants]) -> Iterator[str]:
     for part in parts:
         yield from [part] if isinstance(part, str) else part
 
 
-def _told(texts: Iterable[str], slots: dict[str, Slot]) -> set[str]:
+def _find_stated_slots(texts: Iterable[str], slots: dict[str, FactSlot]) -> set[str]:
     """The asked slots whose current value some text gives."""
     return {
         hole.name
         for text in texts
-        for hole in parse(text).placeholders()
+        for hole in parse_template(text).list_placeholders()
         if hole.name in slots and slots[hole.name].ask and not _is_form(hole)
     }
 
@@ -272,16 +288,16 @@ def _is_form(hole: Placeholder) -> bool:
     return hole.form not in {"", "full", "short"}
 
 
-def _sentences(text: str) -> Iterator[str]:
+def _split_sentences(text: str) -> Iterator[str]:
     for paragraph in re.split(r"\n\s*\n|\n(?=[->|] )", text):
         joined = " ".join(paragraph.split())
         # A placeholder starts a sentence like a capital does; the splitter looks for one.
         marked = re.sub(r"(?<=[.!?] )\{", "X{", joined)
-        for sentence in split(marked):
+        for sentence in split_sentences(marked):
             yield re.sub(r"X\{", "{", sentence)
 
 
-def _is_cued(sentence: str, hole: Placeholder, cues: list[str]) -> bool:
+def _is_cue_near(sentence: str, hole: Placeholder, cues: list[str]) -> bool:
     form = f".{hole.form}" if hole.form else ""
     lowered = sentence.lower()
     for cue in cues:

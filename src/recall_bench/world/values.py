@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from recall_bench.world.chance import Chance
+from recall_bench.world.chance import RandomStream
 from recall_bench.world.dates import Dates
 
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
@@ -16,7 +16,7 @@ _NUMERIC = frozenset({"number", "money", "percent"})
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class FactValue:
     """One value of a slot as the text writes it, with what is needed to reckon with it."""
 
     kind: str
@@ -28,7 +28,7 @@ class Value:
     """Values it could have been, for distractors."""
 
 
-def numeric(kind: str, amount: Decimal, *, unit: str = "", currency: str = "$") -> Value:
+def format_number(kind: str, amount: Decimal, *, unit: str = "", currency: str = "$") -> FactValue:
     """A number as people write it: `1,240 ms`, `$4,350`, `12%`."""
     written = f"{amount:,}"
     if kind == "money":
@@ -37,75 +37,77 @@ def numeric(kind: str, amount: Decimal, *, unit: str = "", currency: str = "$") 
         written += "%"
     elif unit:
         written += unit if unit[0] in "°×" else f" {unit}"
-    return Value(kind, written, amount=amount)
+    return FactValue(kind, written, amount=amount)
 
 
-def ranged(bounds: Sequence[float], chance: Chance) -> Decimal:
+def draw_amount(bounds: Sequence[float], chance: RandomStream) -> Decimal:
     """A number on the grid from low to high; the third bound is the grid's step, 1 if absent."""
     low, high, *rest = (Decimal(str(bound)) for bound in bounds)
     step = rest[0] if rest else Decimal(1)
-    amount = low + step * chance.between(0, int((high - low) / step))
-    places = max(_places(low), _places(step))
+    amount = low + step * chance.draw_between(0, int((high - low) / step))
+    places = max(_count_decimals(low), _count_decimals(step))
     return amount.quantize(Decimal(1).scaleb(-places))
 
 
-def clock(bounds: Sequence[str | int], chance: Chance) -> Value:
+def draw_time(bounds: Sequence[str | int], chance: RandomStream) -> FactValue:
     """A time of day on the grid between two; the third bound is the step in minutes."""
-    low, high = (_minutes(str(bound)) for bound in bounds[:2])
+    low, high = (_parse_minutes(str(bound)) for bound in bounds[:2])
     step = int(bounds[2]) if len(bounds) > 2 else 5
-    return _time(low + step * chance.between(0, (high - low) // step))
+    return _format_time(low + step * chance.draw_between(0, (high - low) // step))
 
 
-def code(shape: str, chance: Chance) -> Value:
+def draw_code(shape: str, chance: RandomStream) -> FactValue:
     """A code of this shape: `#` a digit, `?` a capital."""
-    return Value("code", "".join(_code_character(mark, chance) for mark in shape))
+    return FactValue("code", "".join(_draw_character(mark, chance) for mark in shape))
 
 
-def dated(day: int, dates: Dates) -> Value:
+def format_date(day: int, dates: Dates) -> FactValue:
     """A story day as a date."""
-    return Value("date", dates.shown(day), day=day)
+    return FactValue("date", dates.format_day(day), day=day)
 
 
-def authored(kind: str, written: str) -> Value:
+def parse_value(kind: str, written: str) -> FactValue:
     """A value as an author wrote it."""
     found = _NUMBER.search(written) if kind in _NUMERIC else None
-    return Value(kind, written, amount=_magnitude(written, found) if found else None)
+    return FactValue(kind, written, amount=_parse_magnitude(written, found) if found else None)
 
 
-def varied(value: Value, chance: Chance) -> Value:
+def draw_variation(value: FactValue, chance: RandomStream) -> FactValue:
     """Another value of the same make, for another seed: `$640M` becomes, say, `$710M`."""
-    return scaled(value, Decimal(chance.between(72, 138)) / 100, chance)
+    return scale_value(value, Decimal(chance.draw_between(72, 138)) / 100, chance)
 
 
-def scaled(value: Value, factor: Decimal, chance: Chance) -> Value:
+def scale_value(value: FactValue, factor: Decimal, chance: RandomStream) -> FactValue:
     """The value times a factor, written as it was; times and codes just change."""
     if value.kind in _NUMERIC and (found := _NUMBER.search(value.text)):
         number = Decimal(found[0].replace(",", ""))
-        step = _precision(found[0])
+        step = _find_precision(found[0])
         moved = max(step, (number * factor / step).to_integral_value() * step)
         moved = moved.quantize(min(step, Decimal(1)))
         joined = f"{moved:,}" if "," in found[0] or moved >= 10_000 else str(moved)
         before, after = value.text[: found.start()], value.text[found.end() :]
-        return authored(value.kind, before + joined + after)
+        return parse_value(value.kind, before + joined + after)
     if value.kind == "time":
-        moved_to = (_minutes(value.text) + 5 * chance.between(-9, 9)) % (24 * 60)
-        return _time(moved_to)
+        moved_to = (_parse_minutes(value.text) + 5 * chance.draw_between(-9, 9)) % (24 * 60)
+        return _format_time(moved_to)
     if value.kind == "code":
-        return Value("code", re.sub(r"\d", lambda _: str(chance.below(10)), value.text))
+        return FactValue("code", re.sub(r"\d", lambda _: str(chance.draw_below(10)), value.text))
     return value
 
 
-def near(value: Value, dates: Dates, chance: Chance, count: int = 3) -> tuple[str, ...]:
+def list_near_values(
+    value: FactValue, dates: Dates, chance: RandomStream, count: int = 3
+) -> tuple[str, ...]:
     """Plausible values that are wrong."""
     if value.others:
         pool = [other for other in value.others if other != value.text]
-        return tuple(chance.shuffled(pool)[:count])
+        return tuple(chance.shuffle(pool)[:count])
     found: dict[str, None] = {}
     for _ in range(12):
         if value.day is not None:
-            other = dates.shown(max(1, value.day + chance.between(-12, 12)))
+            other = dates.format_day(max(1, value.day + chance.draw_between(-12, 12)))
         else:
-            other = varied(value, chance).text
+            other = draw_variation(value, chance).text
         if other != value.text:
             found[other] = None
         if len(found) == count:
@@ -113,11 +115,11 @@ def near(value: Value, dates: Dates, chance: Chance, count: int = 3) -> tuple[st
     return tuple(found)
 
 
-def spellings(value: Value, dates: Dates, told: int | None = None) -> tuple[str, ...]:
+def list_spellings(value: FactValue, dates: Dates, told: int | None = None) -> tuple[str, ...]:
     """Other ways to write the same value; a date goes without its year near the day it is told."""
     if value.day is not None:
         is_near = told is not None and abs(value.day - told) < _SAME_YEAR
-        return dates.spellings(value.day, without_year=is_near)
+        return dates.list_spellings(value.day, without_year=is_near)
     plain = value.text.replace(",", "") if value.kind in _NUMERIC else value.text
     ways = [plain] if plain != value.text else []
     if value.kind == "percent":
@@ -129,7 +131,7 @@ def spellings(value: Value, dates: Dates, told: int | None = None) -> tuple[str,
     return tuple(ways)
 
 
-def summed(values: Sequence[Value]) -> Value:
+def sum_values(values: Sequence[FactValue]) -> FactValue:
     """The sum of numbers of one make, written as they are."""
     first = values[0]
     amount = sum((value.amount or Decimal(0) for value in values), Decimal(0))
@@ -137,19 +139,19 @@ def summed(values: Sequence[Value]) -> Value:
     if found is None:
         raise ValueError(f"{first.text} is no number")
     if first.kind == "money":
-        return numeric("money", amount, currency=first.text[: found.start()])
+        return format_number("money", amount, currency=first.text[: found.start()])
     unit = first.text[found.end() :].strip()
-    return numeric(first.kind, amount, unit=unit)
+    return format_number(first.kind, amount, unit=unit)
 
 
-def _magnitude(written: str, found: re.Match[str]) -> Decimal:
+def _parse_magnitude(written: str, found: re.Match[str]) -> Decimal:
     number = Decimal(found[0].replace(",", ""))
     scale = re.match(r"\s?(k|K|M|bn|B|million|billion|thousand)\b", written[found.end() :])
     powers = {"k": 3, "K": 3, "thousand": 3, "M": 6, "million": 6, "bn": 9, "B": 9, "billion": 9}
     return number.scaleb(powers[scale[1]]) if scale else number
 
 
-def _precision(written: str) -> Decimal:
+def _find_precision(written: str) -> Decimal:
     """The worth of the last digit that is not a filling zero: 10 for 640, 0.1 for 1.2."""
     plain = written.replace(",", "")
     if "." in plain:
@@ -158,21 +160,21 @@ def _precision(written: str) -> Decimal:
     return Decimal(1).scaleb(min(zeros, len(plain) - 1))
 
 
-def _places(number: Decimal) -> int:
+def _count_decimals(number: Decimal) -> int:
     """How many digits stand after the point, filling zeros aside."""
     return len(f"{number:f}".partition(".")[2].rstrip("0"))
 
 
-def _minutes(clock_time: str) -> int:
+def _parse_minutes(clock_time: str) -> int:
     hours, _, minutes = clock_time.partition(":")
     return int(hours) * 60 + int(minutes)
 
 
-def _time(minutes: int) -> Value:
-    return Value("time", f"{minutes // 60:02}:{minutes % 60:02}")
+def _format_time(minutes: int) -> FactValue:
+    return FactValue("time", f"{minutes // 60:02}:{minutes % 60:02}")
 
 
-def _code_character(mark: str, chance: Chance) -> str:
+def _draw_character(mark: str, chance: RandomStream) -> str:
     if mark == "#":
-        return str(chance.below(10))
-    return chance.one("ABCDEFGHJKLMNPRSTUVWXYZ") if mark == "?" else mark
+        return str(chance.draw_below(10))
+    return chance.choose("ABCDEFGHJKLMNPRSTUVWXYZ") if mark == "?" else mark

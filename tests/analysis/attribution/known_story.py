@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from recall_bench.analysis.trials import Table, read_trials
-from recall_bench.core.event import RunStarted, encode
-from recall_bench.core.fingerprint import card_of
+from recall_bench.analysis.trials import TrialTable, read_trials
+from recall_bench.core.event import RunStarted, encode_event
+from recall_bench.core.fingerprint import build_scenario_card
 from recall_bench.core.memory import MemorySystem
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
 from recall_bench.core.question import (
@@ -26,7 +26,7 @@ from recall_bench.core.question import (
 from recall_bench.journal import JOURNAL
 from recall_bench.judging.offline.judge import OfflineJudge
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.testing.story import EPOCH, canary, date_of, day_text, episode
+from recall_bench.testing.story import EPOCH, compute_date, make_canary, make_episode, write_day
 from tests.running.conftest import Rehearsal
 
 SEED = 7
@@ -76,7 +76,7 @@ class Telling:
 
     def value(self, name: str) -> str:
         """A made-up name of two words, nobody else's."""
-        first, last = (canary(SEED, f"{self._persona} {name} {n}") for n in (1, 2))
+        first, last = (make_canary(SEED, f"{self._persona} {name} {n}") for n in (1, 2))
         return f"{first} {last}"
 
     def say(self, day: int, text: str, session: str = PRINCIPAL) -> None:
@@ -89,7 +89,7 @@ class Telling:
                 text=text,
                 known_from=day,
                 session=session,
-                truth=Truth(reference="", category="factual-recall").but(**truth),
+                truth=Truth(reference="", category="factual-recall").replace(**truth),
             )
         )
 
@@ -98,14 +98,14 @@ class Telling:
         return Scenario(
             id=self._persona,
             epoch=EPOCH,
-            episodes=tuple(episode(day, text) for day, text in texts.items()),
+            episodes=tuple(make_episode(day, text) for day, text in texts.items()),
             items=tuple(self._items),
         )
 
     def _sessions(self, day: int) -> Iterator[str]:
         said = self._said.get(day, {PRINCIPAL: []})
         for number, (session, texts) in enumerate(said.items()):
-            whole = day_text(day + number, *texts, session=session)
+            whole = write_day(day + number, *texts, session=session)
             yield whole if not number else whole.partition("---\n\n")[2]
 
 
@@ -175,7 +175,7 @@ def _dated(telling: Telling) -> None:
     for number, event in enumerate(_EVENTS):
         day = 8 + 2 * number
         telling.say(day, f"The {event} began this morning.")
-        date = date_of(day)
+        date = compute_date(day)
         told = f"{date.day} {date:%B %Y}"
         telling.ask(
             f"On what date did the {event} begin?",
@@ -219,20 +219,20 @@ def _secret(telling: Telling) -> None:
 
 async def run_table(
     system: MemorySystem, folder: Path, *personas: Scenario, **settings: object
-) -> Table:
+) -> TrialTable:
     """The trials of a run over these personas, as they are read back from its journal."""
     judge = OfflineJudge({})
     plan = Plan(
-        scenarios=tuple(card_of(each) for each in personas),
+        scenarios=tuple(build_scenario_card(each) for each in personas),
         checkpoints=(Checkpoint(label="12d", days=12), Checkpoint(label="24d", days=DAYS)),
         system=system.card,
         judge=judge.card,
         lifecycle=Lifecycle.FRESH,
         groups_enabled=True,
-    ).but(**settings)
+    ).replace(**settings)
     rehearsal = Rehearsal(plan=plan, scenarios={each.id: each for each in personas})
     await rehearsal.run(system, judge)
     events = (RunStarted(at=datetime.now(UTC), plan=plan, code="test"), *rehearsal.journal)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / JOURNAL).write_bytes(b"".join(encode(event) + b"\n" for event in events))
+    (folder / JOURNAL).write_bytes(b"".join(encode_event(event) + b"\n" for event in events))
     return read_trials(RunFolder.open(folder))

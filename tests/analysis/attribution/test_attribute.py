@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.attribution.attribute import attribute, leaves_of
-from recall_bench.analysis.attribution.views import Attribution, Leaf
-from recall_bench.analysis.trials import Table, read_trials
+from recall_bench.analysis.attribution.attribute import count_causes, find_leaves
+from recall_bench.analysis.attribution.views import Attribution, FailureLeaf
+from recall_bench.analysis.trials import TrialTable, read_trials
 from recall_bench.core.event import Inspected
 from recall_bench.core.memory import Passage
 from recall_bench.core.question import Item
@@ -25,11 +25,11 @@ from tests.reporting.conftest import (
 )
 
 
-def table(story: Story) -> Table:
+def table(story: Story) -> TrialTable:
     return read_trials(story.open())
 
 
-def counts(found: Attribution) -> dict[Leaf, int]:
+def counts(found: Attribution) -> dict[FailureLeaf, int]:
     return {each.leaf: each.trials for each in found.leaves if each.trials}
 
 
@@ -48,44 +48,44 @@ def mixed(tmp_path: Path) -> Story:
 
 
 def test_every_miss_is_counted_once_and_what_is_open_apart(mixed: Story) -> None:
-    found = attribute(table(mixed))
+    found = count_causes(table(mixed))
 
     assert (found.answered, found.misses, found.undecided) == (4, 3, 1)
-    assert [each.leaf for each in found.leaves] == list(Leaf)
+    assert [each.leaf for each in found.leaves] == list(FailureLeaf)
     assert counts(found) == {
-        Leaf.FABRICATED: 1,
-        Leaf.INFRASTRUCTURE: 1,
-        Leaf.NOT_RETRIEVED: 1,
+        FailureLeaf.FABRICATED: 1,
+        FailureLeaf.INFRASTRUCTURE: 1,
+        FailureLeaf.NOT_RETRIEVED: 1,
     }
     assert sum(each.trials for each in found.leaves) == found.misses
 
 
 def test_the_same_misses_are_counted_by_category_and_by_checkpoint(mixed: Story) -> None:
-    found = attribute(table(mixed))
+    found = count_causes(table(mixed))
 
     assert list(found.categories) == ["factual-recall", "temporal-reasoning"]
     assert list(found.checkpoints) == ["2d", "4d"]
-    assert found.categories["factual-recall"][Leaf.FABRICATED] == 1
-    assert found.categories["temporal-reasoning"][Leaf.INFRASTRUCTURE] == 1
-    assert found.checkpoints["4d"][Leaf.NOT_RETRIEVED] == 1
+    assert found.categories["factual-recall"][FailureLeaf.FABRICATED] == 1
+    assert found.categories["temporal-reasoning"][FailureLeaf.INFRASTRUCTURE] == 1
+    assert found.checkpoints["4d"][FailureLeaf.NOT_RETRIEVED] == 1
     for crossed in (found.categories, found.checkpoints):
-        assert all(list(row) == list(Leaf) for row in crossed.values())
+        assert all(list(row) == list(FailureLeaf) for row in crossed.values())
         assert sum(sum(row.values()) for row in crossed.values()) == found.misses
 
 
 def test_points_lost_are_those_that_were_to_be_had(mixed: Story) -> None:
-    lost = {each.leaf: each.points_lost for each in attribute(table(mixed)).leaves}
+    lost = {each.leaf: each.points_lost for each in count_causes(table(mixed)).leaves}
 
-    assert lost[Leaf.FABRICATED] == 1, "of six, all but being grounded"
-    assert lost[Leaf.INFRASTRUCTURE] == 6
-    assert lost[Leaf.NOT_RETRIEVED] == 4
+    assert lost[FailureLeaf.FABRICATED] == 1, "of six, all but being grounded"
+    assert lost[FailureLeaf.INFRASTRUCTURE] == 6
+    assert lost[FailureLeaf.NOT_RETRIEVED] == 4
 
 
 def test_the_leaf_of_each_miss_is_told(mixed: Story) -> None:
-    assert leaves_of(table(mixed)) == {
-        trial("cat"): Leaf.FABRICATED,
-        trial("dog"): Leaf.INFRASTRUCTURE,
-        trial("cat", "4d"): Leaf.NOT_RETRIEVED,
+    assert find_leaves(table(mixed)) == {
+        trial("cat"): FailureLeaf.FABRICATED,
+        trial("dog"): FailureLeaf.INFRASTRUCTURE,
+        trial("cat", "4d"): FailureLeaf.NOT_RETRIEVED,
     }
 
 
@@ -97,8 +97,8 @@ def test_examples_are_of_different_questions_and_three_at_most(tmp_path: Path) -
         for item in items:
             story.not_answered(trial(item.id, label))
 
-    found = attribute(table(story))
-    leaf = next(each for each in found.leaves if each.leaf is Leaf.INFRASTRUCTURE)
+    found = count_causes(table(story))
+    leaf = next(each for each in found.leaves if each.leaf is FailureLeaf.INFRASTRUCTURE)
 
     assert (leaf.trials, leaf.questions) == (10, 5)
     assert leaf.examples == (trial("q0"), trial("q1"), trial("q2"))
@@ -108,7 +108,7 @@ def test_a_protocols_scores_have_no_points_to_lose(tmp_path: Path) -> None:
     story = ada_story(tmp_path)
     story.both(trial("cat"), Verdict(score=0.25))
 
-    found = attribute(table(story))
+    found = count_causes(table(story))
 
     assert (found.misses, sum(each.points_lost for each in found.leaves)) == (1, 0)
     assert any("no mark for what is made up" in note for note in found.notes)
@@ -121,7 +121,7 @@ def test_whether_a_day_was_stored_is_said_to_be_unknown_where_it_is(tmp_path: Pa
             story.add(Inspected(at=NOON, scenario="ada", checkpoint="2d", lost=days))
         story.answer(trial("cat"), "no idea", Passage(text="…", day=2))
         story.judge(trial("cat"), POOR)
-        return attribute(table(story)).notes
+        return count_causes(table(story)).notes
 
     assert [note for note in notes() if "stored_days" in note] == [
         (
@@ -136,9 +136,9 @@ def test_a_system_that_shows_nothing_is_said_to(tmp_path: Path) -> None:
     story = ada_story(tmp_path)
     story.both(trial("cat"), POOR)
 
-    found = attribute(table(story))
+    found = count_causes(table(story))
 
-    assert counts(found) == {Leaf.UNTRACED: 1}
+    assert counts(found) == {FailureLeaf.UNTRACED: 1}
     assert found.notes == (
         (
             "1 miss could not be traced, for the system does not show what it found, or nobody can "
@@ -151,7 +151,7 @@ def test_a_run_without_misses_has_nothing_to_add(tmp_path: Path) -> None:
     story = ada_story(tmp_path)
     story.both(trial("cat"), PERFECT)
 
-    found = attribute(table(story))
+    found = count_causes(table(story))
 
     assert (found.answered, found.misses, found.undecided, found.notes) == (1, 0, 4, ())
     assert counts(found) == {}

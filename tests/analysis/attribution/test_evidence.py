@@ -2,61 +2,77 @@
 
 import pytest
 
-from recall_bench.analysis.attribution.evidence import NOTHING, UNKNOWN, Found, Trail, trail_of
+from recall_bench.analysis.attribution.evidence import (
+    NO_PASSAGES,
+    UNKNOWN_TRAIL,
+    EvidenceTrail,
+    FoundPassages,
+    trace_evidence,
+)
 from recall_bench.core.memory import Passage
 from recall_bench.core.question import Evidence, Expects, Truth
 
 TRUTH = Truth(reference="x", category="synthesis", evidence=(Evidence(day=3), Evidence(day=5)))
 
 
-def found(*days: int) -> Found:
-    return Found.of([Passage(text="…", day=day) for day in days])
+def found(*days: int) -> FoundPassages:
+    return FoundPassages.from_passages([Passage(text="…", day=day) for day in days])
 
 
 @pytest.mark.parametrize(
     ("days", "cut", "lost", "trail"),
     [
-        pytest.param((3, 5, 9), (), None, Trail(missing=0, cut=0, lost=0), id="all delivered"),
-        pytest.param((3,), (), None, Trail(missing=1, cut=0), id="one is not; held or not"),
-        pytest.param((3,), (), (), Trail(missing=1, cut=0, lost=0), id="one is not, and is held"),
-        pytest.param((3,), (5,), (), Trail(missing=1, cut=1, lost=0), id="one was cut off"),
-        pytest.param((3,), (3,), (), Trail(missing=1, cut=0, lost=0), id="more of a delivered day"),
-        pytest.param((), (3,), (5,), Trail(missing=2, cut=1, lost=1), id="one of each"),
-        pytest.param((3, 5), (), (3,), Trail(missing=0, cut=0, lost=0), id="what came is not lost"),
+        pytest.param(
+            (3, 5, 9), (), None, EvidenceTrail(missing=0, cut=0, lost=0), id="all delivered"
+        ),
+        pytest.param((3,), (), None, EvidenceTrail(missing=1, cut=0), id="one is not; held or not"),
+        pytest.param(
+            (3,), (), (), EvidenceTrail(missing=1, cut=0, lost=0), id="one is not, and is held"
+        ),
+        pytest.param((3,), (5,), (), EvidenceTrail(missing=1, cut=1, lost=0), id="one was cut off"),
+        pytest.param(
+            (3,), (3,), (), EvidenceTrail(missing=1, cut=0, lost=0), id="more of a delivered day"
+        ),
+        pytest.param((), (3,), (5,), EvidenceTrail(missing=2, cut=1, lost=1), id="one of each"),
+        pytest.param(
+            (3, 5), (), (3,), EvidenceTrail(missing=0, cut=0, lost=0), id="what came is not lost"
+        ),
     ],
 )
 def test_what_became_of_each_day(
-    days: tuple[int, ...], cut: tuple[int, ...], lost: tuple[int, ...] | None, trail: Trail
+    days: tuple[int, ...], cut: tuple[int, ...], lost: tuple[int, ...] | None, trail: EvidenceTrail
 ) -> None:
-    assert trail_of(TRUTH, 9, found=found(*days), cut=cut, lost=lost) == trail
+    assert trace_evidence(TRUTH, 9, found=found(*days), cut=cut, lost=lost) == trail
 
 
 def test_of_a_system_that_shows_nothing_only_losses_are_known() -> None:
-    assert trail_of(TRUTH, 9, found=None, lost=(5, 7)) == Trail(lost=1)
-    assert trail_of(TRUTH, 9, found=None) == UNKNOWN
+    assert trace_evidence(TRUTH, 9, found=None, lost=(5, 7)) == EvidenceTrail(lost=1)
+    assert trace_evidence(TRUTH, 9, found=None) == UNKNOWN_TRAIL
 
 
 def test_what_was_not_fed_is_not_held_whatever_the_memory_says() -> None:
-    assert trail_of(TRUTH, 9, found=found(3), unfed=(5,)).lost == 1
-    assert trail_of(TRUTH, 9, found=found(3), lost=(), unfed=(5,)).lost == 1
-    assert trail_of(TRUTH, 9, found=found(3), unfed=(7,)).lost is None
+    assert trace_evidence(TRUTH, 9, found=found(3), unfed=(5,)).lost == 1
+    assert trace_evidence(TRUTH, 9, found=found(3), lost=(), unfed=(5,)).lost == 1
+    assert trace_evidence(TRUTH, 9, found=found(3), unfed=(7,)).lost is None
 
 
 def test_a_day_is_not_lost_if_another_utterance_of_it_came() -> None:
-    truth = TRUTH.but(evidence=(Evidence(day=3, turn=7),))
-    other = Found.of([Passage(text="…", day=3, turn=8)])
+    truth = TRUTH.replace(evidence=(Evidence(day=3, turn=7),))
+    other = FoundPassages.from_passages([Passage(text="…", day=3, turn=8)])
 
-    assert trail_of(truth, 9, found=other, lost=(3,)) == Trail(missing=1, cut=0, lost=0)
+    assert trace_evidence(truth, 9, found=other, lost=(3,)) == EvidenceTrail(
+        missing=1, cut=0, lost=0
+    )
 
 
 def test_nothing_is_needed_to_decline_and_nothing_known_without_evidence() -> None:
-    for truth in (TRUTH.but(expects=Expects.ABSTAIN), TRUTH.but(evidence=())):
-        assert trail_of(truth, 9, found=NOTHING, lost=(3,)) == UNKNOWN
+    for truth in (TRUTH.replace(expects=Expects.ABSTAIN), TRUTH.replace(evidence=())):
+        assert trace_evidence(truth, 9, found=NO_PASSAGES, lost=(3,)) == UNKNOWN_TRAIL
 
 
 def test_a_day_that_is_still_to_come_is_not_missing() -> None:
-    assert trail_of(TRUTH, 4, found=found(3)) == Trail(missing=0, cut=0, lost=0)
-    assert trail_of(TRUTH, 2, found=NOTHING) == UNKNOWN
+    assert trace_evidence(TRUTH, 4, found=found(3)) == EvidenceTrail(missing=0, cut=0, lost=0)
+    assert trace_evidence(TRUTH, 2, found=NO_PASSAGES) == UNKNOWN_TRAIL
 
 
 @pytest.mark.parametrize(
@@ -73,6 +89,6 @@ def test_a_day_that_is_still_to_come_is_not_missing() -> None:
 def test_where_the_utterance_is_known_another_one_does_not_do(
     passage: Passage, missing: int
 ) -> None:
-    truth = TRUTH.but(evidence=(Evidence(day=3, turn=7),))
+    truth = TRUTH.replace(evidence=(Evidence(day=3, turn=7),))
 
-    assert trail_of(truth, 9, found=Found.of([passage])).missing == missing
+    assert trace_evidence(truth, 9, found=FoundPassages.from_passages([passage])).missing == missing

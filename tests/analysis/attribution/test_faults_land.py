@@ -9,12 +9,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from recall_bench.analysis.attribution.tree import is_miss, leaf_of
-from recall_bench.analysis.attribution.values import ATTRIBUTION
-from recall_bench.analysis.attribution.views import Leaf
-from recall_bench.analysis.trials import Table, TrialRow
+from recall_bench.analysis.attribution.tree import find_leaf, is_miss
+from recall_bench.analysis.attribution.values import ATTRIBUTION_CATEGORY
+from recall_bench.analysis.attribution.views import FailureLeaf
+from recall_bench.analysis.trials import TrialRow, TrialTable
 from recall_bench.core.question import Scenario
-from recall_bench.systems.python.system import system_from
+from recall_bench.systems.python.system import build_python_system
 from recall_bench.testing import FAULTS, Faulty, Honest, KeepsOldMemories, MixesTenants, SlowsDown
 from recall_bench.testing.faults import MisreadsFinds
 from tests.analysis.attribution.known_story import PERSONAS, run_table, told
@@ -26,14 +26,14 @@ def personas() -> tuple[Scenario, ...]:
 
 
 @pytest.fixture(scope="module")
-def honest(personas: tuple[Scenario, ...], tmp_path_factory: pytest.TempPathFactory) -> Table:
+def honest(personas: tuple[Scenario, ...], tmp_path_factory: pytest.TempPathFactory) -> TrialTable:
     return lived(Honest, personas, tmp_path_factory.mktemp("honest"))
 
 
-def lived(adapter: type[Honest], personas: tuple[Scenario, ...], folder: Path) -> Table:
-    system = system_from(adapter, {"step_s": 0.0} if adapter is SlowsDown else {})
+def lived(adapter: type[Honest], personas: tuple[Scenario, ...], folder: Path) -> TrialTable:
+    system = build_python_system(adapter, {"step_s": 0.0} if adapter is SlowsDown else {})
 
-    async def run() -> Table:
+    async def run() -> TrialTable:
         # A tenant can be mixed up with another only while that one is there.
         neighbours = [await system.open("neighbour")] if adapter is MixesTenants else []
         for neighbour in neighbours:
@@ -49,13 +49,13 @@ def lived(adapter: type[Honest], personas: tuple[Scenario, ...], folder: Path) -
     return anyio.run(run)
 
 
-def cost(faulty: Table, honest: Table) -> list[TrialRow]:
+def cost(faulty: TrialTable, honest: TrialTable) -> list[TrialRow]:
     """The misses that the honest memory did not have."""
     passed = {row.trial for row in honest.rows if is_miss(row) is False}
     return [row for row in faulty.rows if row.trial in passed and is_miss(row)]
 
 
-def test_the_honest_memory_misses_nothing(honest: Table) -> None:
+def test_the_honest_memory_misses_nothing(honest: TrialTable) -> None:
     assert len(honest.rows) == 124
     assert [row.trial for row in honest.rows if is_miss(row) is not False] == []
 
@@ -64,7 +64,7 @@ def test_the_honest_memory_misses_nothing(honest: Table) -> None:
     "fault", [fault for fault in FAULTS if fault.lands_in], ids=lambda fault: fault.__name__
 )
 def test_what_a_fault_costs_lands_in_its_leaf(
-    fault: type[Faulty], personas: tuple[Scenario, ...], honest: Table, tmp_path: Path
+    fault: type[Faulty], personas: tuple[Scenario, ...], honest: TrialTable, tmp_path: Path
 ) -> None:
     KeepsOldMemories._kept.clear()
 
@@ -73,27 +73,27 @@ def test_what_a_fault_costs_lands_in_its_leaf(
     assert len(missed) >= 4
     if fault is MisreadsFinds:
         # Where it is asked whose something is, the wrong line to read from is another person's.
-        missed = [row for row in missed if row.category != ATTRIBUTION]
+        missed = [row for row in missed if row.category != ATTRIBUTION_CATEGORY]
         assert missed
-    assert {leaf_of(row) for row in missed} == {Leaf(fault.lands_in or "")}
+    assert {find_leaf(row) for row in missed} == {FailureLeaf(fault.lands_in or "")}
 
 
 @pytest.mark.parametrize(
     "fault", [fault for fault in FAULTS if not fault.lands_in], ids=lambda fault: fault.__name__
 )
 def test_a_fault_without_a_leaf_costs_nothing(
-    fault: type[Faulty], personas: tuple[Scenario, ...], honest: Table, tmp_path: Path
+    fault: type[Faulty], personas: tuple[Scenario, ...], honest: TrialTable, tmp_path: Path
 ) -> None:
     assert cost(lived(fault, personas, tmp_path), honest) == []
 
 
 def test_who_reads_from_another_persons_line_has_the_wrong_person(
-    personas: tuple[Scenario, ...], honest: Table, tmp_path: Path
+    personas: tuple[Scenario, ...], honest: TrialTable, tmp_path: Path
 ) -> None:
     missed = cost(lived(MisreadsFinds, personas, tmp_path), honest)
 
-    of_whom = [row for row in missed if row.category == ATTRIBUTION]
-    assert {leaf_of(row) for row in of_whom} == {Leaf.WRONG_PLACE}
+    of_whom = [row for row in missed if row.category == ATTRIBUTION_CATEGORY]
+    assert {find_leaf(row) for row in of_whom} == {FailureLeaf.WRONG_PLACE}
 
 
 class Secretive(Honest):
@@ -116,10 +116,10 @@ class DropsInSecret(Secretive):
 
 
 def test_of_a_system_that_shows_nothing_a_gap_is_not_traced(
-    personas: tuple[Scenario, ...], honest: Table, tmp_path: Path
+    personas: tuple[Scenario, ...], honest: TrialTable, tmp_path: Path
 ) -> None:
     missed = cost(lived(DropsInSecret, personas, tmp_path), honest)
 
-    leaves = {leaf_of(row) for row in missed}
-    assert Leaf.UNTRACED in leaves
-    assert leaves <= {Leaf.UNTRACED, Leaf.STALE, Leaf.WRONG_PLACE}
+    leaves = {find_leaf(row) for row in missed}
+    assert FailureLeaf.UNTRACED in leaves
+    assert leaves <= {FailureLeaf.UNTRACED, FailureLeaf.STALE, FailureLeaf.WRONG_PLACE}

@@ -3,12 +3,12 @@
 import pytest
 
 from recall_bench.analysis.attribution.values import (
-    ATTRIBUTION,
-    Strangers,
-    others,
-    tells_instead,
+    ATTRIBUTION_CATEGORY,
+    OtherPeople,
+    is_told_instead,
+    list_others_values,
 )
-from recall_bench.core.matching import contains
+from recall_bench.core.matching import contains_phrase
 from recall_bench.core.question import Expects, Item, Truth
 
 HOUR = Truth(reference="11:30.", category="contradiction-resolution", atoms=("11:30",))
@@ -25,19 +25,19 @@ HOUR = Truth(reference="11:30.", category="contradiction-resolution", atoms=("11
     ],
 )
 def test_a_wrong_value_counts_where_the_right_one_is_absent(answer: str, told: bool) -> None:
-    assert tells_instead(HOUR, ("10:30",), answer) is told
+    assert is_told_instead(HOUR, ("10:30",), answer) is told
 
 
 def test_any_other_wording_of_the_right_one_is_right() -> None:
-    truth = HOUR.but(aliases=("half past eleven",))
+    truth = HOUR.replace(aliases=("half past eleven",))
 
-    assert not tells_instead(truth, ("10:30",), "At half past eleven, not at 10:30.")
+    assert not is_told_instead(truth, ("10:30",), "At half past eleven, not at 10:30.")
 
 
 def test_a_part_of_what_is_right_is_not_all_of_it() -> None:
-    truth = HOUR.but(atoms=("11:30", "Room 4"), reference="11:30 in Room 4")
+    truth = HOUR.replace(atoms=("11:30", "Room 4"), reference="11:30 in Room 4")
 
-    assert tells_instead(truth, ("10:30",), "At 11:30, it was 10:30.")
+    assert is_told_instead(truth, ("10:30",), "At 11:30, it was 10:30.")
 
 
 @pytest.mark.parametrize(
@@ -56,16 +56,16 @@ def test_a_part_of_what_is_right_is_not_all_of_it() -> None:
 )
 def test_looking_first_overlooks_nothing_that_stands_there(value: str, answer: str) -> None:
     """An answer is taken apart only if its letters hold the value's; that must lose none."""
-    assert contains(answer, value)
-    assert tells_instead(HOUR, (value,), answer)
+    assert contains_phrase(answer, value)
+    assert is_told_instead(HOUR, (value,), answer)
 
 
 def test_values_are_somebody_elses_only_where_it_is_asked_whose_they_are() -> None:
     truth = Truth(reference="Ada", category="factual-recall", distractors=("Bob", "No"))
 
-    assert others(truth) == ()
-    assert others(truth.but(category=ATTRIBUTION)) == ("Bob",)
-    assert others(truth.but(expects=Expects.ABSTAIN)) == ("Bob",)
+    assert list_others_values(truth) == ()
+    assert list_others_values(truth.replace(category=ATTRIBUTION_CATEGORY)) == ("Bob",)
+    assert list_others_values(truth.replace(expects=Expects.ABSTAIN)) == ("Bob",)
 
 
 def asked(name: str, *atoms: str, canaries: tuple[str, ...] = ()) -> Item:
@@ -73,7 +73,7 @@ def asked(name: str, *atoms: str, canaries: tuple[str, ...] = ()) -> Item:
     return Item(id=name, text=f"What about {name}?", known_from=1, truth=truth)
 
 
-STRANGERS = Strangers(
+STRANGERS = OtherPeople(
     {
         "ada": (asked("cat", "Fig Plum", "Both Know"),),
         "bob": (
@@ -100,4 +100,4 @@ STRANGERS = Strangers(
 def test_what_another_persona_was_told_is_known_by_its_names(
     scenario: str, answer: str, told: bool
 ) -> None:
-    assert STRANGERS.is_told(scenario, answer) is told
+    assert STRANGERS.is_in_answer(scenario, answer) is told

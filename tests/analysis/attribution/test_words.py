@@ -4,13 +4,13 @@ import ast
 import inspect
 
 from recall_bench.analysis.attribution import views
-from recall_bench.analysis.attribution.views import Leaf
-from recall_bench.analysis.attribution.words import MEANINGS, TITLES
+from recall_bench.analysis.attribution.views import FailureLeaf
+from recall_bench.analysis.attribution.words import LEAF_MEANINGS, LEAF_TITLES
 
 
-def documented() -> dict[Leaf, str]:
+def documented() -> dict[FailureLeaf, str]:
     """What stands under each leaf in the source."""
-    (defined,) = ast.parse(inspect.getsource(Leaf)).body
+    (defined,) = ast.parse(inspect.getsource(FailureLeaf)).body
     assert isinstance(defined, ast.ClassDef)
     found = {}
     for name, words in zip(defined.body, defined.body[1:], strict=False):
@@ -19,15 +19,15 @@ def documented() -> dict[Leaf, str]:
                 ast.Assign(targets=[ast.Name(id=leaf)]),
                 ast.Expr(value=ast.Constant(value=str(text))),
             ):
-                found[Leaf[leaf]] = " ".join(text.split())
+                found[FailureLeaf[leaf]] = " ".join(text.split())
     return found
 
 
 def test_every_leaf_is_explained_as_it_is_defined() -> None:
-    assert documented() == MEANINGS, views.__file__
-    assert set(MEANINGS) == set(Leaf)
+    assert documented() == LEAF_MEANINGS, views.__file__
+    assert set(LEAF_MEANINGS) == set(FailureLeaf)
 
 
 def test_every_leaf_has_a_title_of_its_own() -> None:
-    assert set(TITLES) == set(Leaf)
-    assert len(set(TITLES.values())) == len(Leaf)
+    assert set(LEAF_TITLES) == set(FailureLeaf)
+    assert len(set(LEAF_TITLES.values())) == len(FailureLeaf)

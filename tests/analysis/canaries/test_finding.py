@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from recall_bench.analysis.canaries.finding import find_canaries
-from recall_bench.analysis.trials import Table, TrialRow
-from recall_bench.core.standing import State
+from recall_bench.analysis.trials import TrialRow, TrialTable
+from recall_bench.core.standing import TrialState
 from recall_bench.errors import UsageError
 from tests.analysis.hallucination.tables import MADE_UP, SOUND, asked, table_of
 from tests.reporting.conftest import question
@@ -71,7 +71,12 @@ def test_a_share_that_is_high_enough_may_still_be_luck() -> None:
 def test_an_answer_that_was_not_judged_is_no_evidence() -> None:
     rows = [asked("bad", MADE_UP, days=days) for days in (100, 200)]
 
-    for state in (State.NOT_ANSWERED, State.NOT_JUDGED, State.OPEN, State.MEASURED):
+    for state in (
+        TrialState.NOT_ANSWERED,
+        TrialState.NOT_JUDGED,
+        TrialState.OPEN,
+        TrialState.MEASURED,
+    ):
         assert found(*rows, asked("bad", state, days=300)) == []
     assert found(*rows, asked("bad", MADE_UP, days=300)) == ["bad"]
 
@@ -114,9 +119,9 @@ def test_canaries_come_by_persona_and_question() -> None:
     assert names == [("ada", "a"), ("ada", "z"), ("bo", "a"), ("bo", "z")]
 
 
-def other_question(text: str | None = None, reference: str | None = None) -> Table:
+def other_question(text: str | None = None, reference: str | None = None) -> TrialTable:
     item = question("calm0")
-    truth = item.truth if reference is None else item.truth.but(reference=reference)
+    truth = item.truth if reference is None else item.truth.replace(reference=reference)
     item = msgspec.structs.replace(item, text=text or item.text, truth=truth)
     return table_of([asked("calm0", item=item)])
 
@@ -128,11 +133,11 @@ def other_question(text: str | None = None, reference: str | None = None) -> Tab
         pytest.param(other_question(reference="another"), id="reference"),
     ],
 )
-def test_runs_that_ask_different_things_by_one_name_are_refused(other: Table) -> None:
+def test_runs_that_ask_different_things_by_one_name_are_refused(other: TrialTable) -> None:
     with pytest.raises(UsageError, match="ada/calm0: the runs ask different things by this name"):
         find_canaries([table_of(CALM), other])
 
 
 def test_a_run_without_a_verdict_has_no_canaries() -> None:
-    assert find_canaries([table_of([asked("q0", State.OPEN)])]) == ()
+    assert find_canaries([table_of([asked("q0", TrialState.OPEN)])]) == ()
     assert find_canaries([]) == ()

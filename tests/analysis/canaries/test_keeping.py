@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from recall_bench.analysis.canaries.keeping import read_canaries, write_canaries
-from recall_bench.analysis.canaries.views import Canary
+from recall_bench.analysis.canaries.views import CanaryQuestion
 from recall_bench.errors import DataError, UsageError
 from tests.analysis.hallucination.tables import MADE_UP, asked, table_of
 
-CANARY = Canary(
+CANARY = CanaryQuestion(
     persona="ada",
     question="q1",
     text="What about it?",
@@ -28,12 +28,12 @@ RUN = table_of([asked("q1", MADE_UP), asked("q2")])
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "canaries.json"
-    write_canaries(path, [CANARY, CANARY.but(question="q0")], [RUN])
+    write_canaries(path, [CANARY, CANARY.replace(question="q0")], [RUN])
     return path
 
 
 def test_what_was_written_is_read_by_persona_and_question(file: Path) -> None:
-    assert read_canaries(file) == (CANARY.but(question="q0"), CANARY)
+    assert read_canaries(file) == (CANARY.replace(question="q0"), CANARY)
 
 
 def test_the_file_says_by_which_rule_and_from_which_runs(file: Path) -> None:
@@ -56,8 +56,8 @@ def test_the_same_canaries_and_runs_in_any_order_give_the_same_bytes(tmp_path: P
     other = table_of([asked("q1")], seed=7)
     first, second = tmp_path / "first.json", tmp_path / "second.json"
 
-    write_canaries(first, [CANARY, CANARY.but(persona="bo")], [RUN, other])
-    write_canaries(second, [CANARY.but(persona="bo"), CANARY], [other, RUN])
+    write_canaries(first, [CANARY, CANARY.replace(persona="bo")], [RUN, other])
+    write_canaries(second, [CANARY.replace(persona="bo"), CANARY], [other, RUN])
 
     assert first.read_bytes() == second.read_bytes()
     assert first.read_bytes().endswith(b"}\n")
@@ -66,7 +66,7 @@ def test_the_same_canaries_and_runs_in_any_order_give_the_same_bytes(tmp_path: P
 
 def test_hostile_text_stays_one_string(tmp_path: Path) -> None:
     path = tmp_path / "canaries.json"
-    hostile = CANARY.but(text='"}]\n\x1b[2J</script>\u2028')
+    hostile = CANARY.replace(text='"}]\n\x1b[2J</script>\u2028')
 
     write_canaries(path, [hostile], [])
 

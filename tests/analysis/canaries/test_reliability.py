@@ -7,15 +7,15 @@ import pytest
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from recall_bench.analysis.canaries.finding import FEWEST, RELIABLE, SURE
-from recall_bench.analysis.canaries.reliability import Count, reliability
+from recall_bench.analysis.canaries.finding import MIN_JUDGED, RELIABLE_SHARE, SURE_CHANCE
+from recall_bench.analysis.canaries.reliability import AnswerCount, estimate_reliability
 
 Rates = NDArray[np.float64]
 
 
-def chance_of(count: Count, *others: tuple[int, Count]) -> float:
+def chance_of(count: AnswerCount, *others: tuple[int, AnswerCount]) -> float:
     """For one question, beside so many others of each count."""
-    return reliability([count, *(each for times, each in others for _ in range(times))])[0]
+    return estimate_reliability([count, *(each for times, each in others for _ in range(times))])[0]
 
 
 def test_three_of_three_count_where_other_questions_always_go_one_way() -> None:
@@ -29,17 +29,17 @@ def test_three_of_three_do_not_count_where_other_questions_toss_a_coin() -> None
 
 
 def test_where_everything_is_made_up_everything_is_reliable() -> None:
-    assert min(reliability([(3, 3)] * 40)) > 0.99
+    assert min(estimate_reliability([(3, 3)] * 40)) > 0.99
 
 
 def test_where_nothing_is_made_up_nothing_is() -> None:
-    assert max(reliability([(3, 0)] * 40)) < 0.01
+    assert max(estimate_reliability([(3, 0)] * 40)) < 0.01
 
 
 def test_each_hallucination_more_is_more_reliable() -> None:
     counts = [(6, made_up) for made_up in range(7) for _ in range(10)]
 
-    chances = reliability(counts)[::10]
+    chances = estimate_reliability(counts)[::10]
 
     assert chances == sorted(chances)
     assert chances[0] < 0.05 < 0.95 < chances[-1]
@@ -48,18 +48,18 @@ def test_each_hallucination_more_is_more_reliable() -> None:
 def test_the_answers_come_in_the_order_of_the_questions() -> None:
     counts = [(3, 3), (5, 0), (3, 3), (4, 2), (5, 0)] * 8
 
-    chances = reliability(counts)
+    chances = estimate_reliability(counts)
 
     assert chances[:5] * 8 == chances
     assert chances[0] == chances[2] > chances[3] > chances[1] == chances[4]
 
 
 def test_thousands_of_answers_to_one_question_do_not_underflow() -> None:
-    assert reliability([(5000, 4900), (5000, 20)]) == pytest.approx([1.0, 0.0], abs=1e-6)
+    assert estimate_reliability([(5000, 4900), (5000, 20)]) == pytest.approx([1.0, 0.0], abs=1e-6)
 
 
 def test_no_questions_no_answers() -> None:
-    assert reliability([]) == []
+    assert estimate_reliability([]) == []
 
 
 def test_the_chances_are_those_of_the_plain_formula() -> None:
@@ -83,7 +83,7 @@ def test_the_chances_are_those_of_the_plain_formula() -> None:
         ]
 
     expected = [sum(posterior(*count)[20:]) for count in times]
-    found = reliability([count for count, number in times.items() for _ in range(number)])
+    found = estimate_reliability([count for count, number in times.items() for _ in range(number)])
     assert [found[place] for place in (0, 12, 15, 19)] == pytest.approx(expected, abs=1e-3)
 
 
@@ -99,10 +99,12 @@ def false_and_found(
         rates = draw(chance)
         asked = chance.integers(1, 7, len(rates))
         made_up = chance.binomial(asked, rates)
-        sure = np.array(reliability(list(zip(asked.tolist(), made_up.tolist(), strict=True))))
-        listed = (asked >= FEWEST) & (made_up >= RELIABLE * asked) & (sure >= SURE)
+        sure = np.array(
+            estimate_reliability(list(zip(asked.tolist(), made_up.tolist(), strict=True)))
+        )
+        listed = (asked >= MIN_JUDGED) & (made_up >= RELIABLE_SHARE * asked) & (sure >= SURE_CHANCE)
         false.append((listed & (rates < 0.5)).sum() / max(1, listed.sum()))
-        wanted = (rates >= RELIABLE) & (asked >= FEWEST)
+        wanted = (rates >= RELIABLE_SHARE) & (asked >= MIN_JUDGED)
         reliable += wanted.sum()
         found += (wanted & listed).sum()
     return float(np.mean(false)), found / max(1, reliable)

@@ -7,11 +7,16 @@ import pytest
 
 from recall_bench.analysis.canaries.finding import find_canaries
 from recall_bench.analysis.canaries.keeping import write_canaries
-from recall_bench.analysis.canaries.text import text_of
-from recall_bench.analysis.canaries.views import Canary, CanaryWatch
-from recall_bench.analysis.canaries.watching import is_healed, still_kept, watch, watched_in
-from recall_bench.analysis.trials import Table, TrialRow
-from recall_bench.core.standing import State
+from recall_bench.analysis.canaries.text import render_canaries
+from recall_bench.analysis.canaries.views import CanaryQuestion, CanaryWatch
+from recall_bench.analysis.canaries.watching import (
+    compare_canaries,
+    is_recovery,
+    update_canaries,
+    watch_file,
+)
+from recall_bench.analysis.trials import TrialRow, TrialTable
+from recall_bench.core.standing import TrialState
 from tests.analysis.hallucination.tables import MADE_UP, SOUND, asked, table_of
 from tests.reporting.conftest import question
 
@@ -27,7 +32,7 @@ def answers(name: str, made_up: int, sound: int = 0, **settings: object) -> list
     ]
 
 
-def run(*rows: TrialRow) -> Table:
+def run(*rows: TrialRow) -> TrialTable:
     return table_of([*CALM, *rows])
 
 
@@ -57,7 +62,7 @@ def test_the_canaries_on_file_are_there() -> None:
     ],
 )
 def test_what_became_of_one(made_up: int, sound: int, change: str) -> None:
-    found = watched_in([run(*answers("a", made_up, sound))], KEPT[:1])
+    found = compare_canaries([run(*answers("a", made_up, sound))], KEPT[:1])
 
     assert changes(found) == {"a": change}
     assert (found.watched[0].asked, found.watched[0].hallucinated) == (made_up + sound, made_up)
@@ -67,35 +72,39 @@ def test_a_system_that_repeats_itself_at_one_size_has_not_healed() -> None:
     """As many places as it takes to be found: two sizes, or two runs."""
     again = [asked("a", days=100, repeat=repeat) for repeat in range(5)]
 
-    assert changes(watched_in([run(*again)], KEPT[:1])) == {"a": "unclear"}
-    assert changes(watched_in([run(*again, asked("a", days=200))], KEPT[:1])) == {"a": "healed"}
-    assert changes(watched_in([run(*again), run(*again)], KEPT[:1])) == {"a": "healed"}
-    assert still_kept(KEPT[:1], [run(*again)]) == KEPT[:1]
+    assert changes(compare_canaries([run(*again)], KEPT[:1])) == {"a": "unclear"}
+    assert changes(compare_canaries([run(*again, asked("a", days=200))], KEPT[:1])) == {
+        "a": "healed"
+    }
+    assert changes(compare_canaries([run(*again), run(*again)], KEPT[:1])) == {"a": "healed"}
+    assert update_canaries(KEPT[:1], [run(*again)]) == KEPT[:1]
 
 
 def test_half_made_up_at_one_size_is_still_a_canary() -> None:
     rows = [asked("a", MADE_UP if n % 2 else SOUND, days=100, repeat=n) for n in range(10)]
 
-    assert changes(watched_in([run(*rows)], KEPT[:1])) == {"a": "still"}
+    assert changes(compare_canaries([run(*rows)], KEPT[:1])) == {"a": "still"}
 
 
 def test_healed_is_what_a_canary_hardly_ever_looks_like() -> None:
     """By the binomial distribution: 0.2² is 4 %, one of three at 4 in 5 is 10 %."""
-    assert not is_healed(1, 0)
-    assert is_healed(2, 0)
-    assert not is_healed(3, 1)
-    assert is_healed(4, 1)
-    assert not is_healed(5, 2)
-    assert is_healed(10, 5)
-    assert not is_healed(10, 6)
+    assert not is_recovery(1, 0)
+    assert is_recovery(2, 0)
+    assert not is_recovery(3, 1)
+    assert is_recovery(4, 1)
+    assert not is_recovery(5, 2)
+    assert is_recovery(10, 5)
+    assert not is_recovery(10, 6)
 
 
 def test_an_answer_without_a_verdict_is_not_asked() -> None:
-    assert changes(watched_in([run(asked("a", State.NOT_JUDGED))], KEPT[:1])) == {"a": "unasked"}
+    assert changes(compare_canaries([run(asked("a", TrialState.NOT_JUDGED))], KEPT[:1])) == {
+        "a": "unasked"
+    }
 
 
 def test_one_that_is_not_on_file_is_new() -> None:
-    found = watched_in([run(*answers("a", 3), *answers("n", 3))], KEPT[:1])
+    found = compare_canaries([run(*answers("a", 3), *answers("n", 3))], KEPT[:1])
 
     assert changes(found) == {"n": "new", "a": "still"}
     assert found.watched[0].canary.asked == found.watched[0].asked == 3
@@ -103,9 +112,9 @@ def test_one_that_is_not_on_file_is_new() -> None:
 
 def test_another_text_or_reference_is_another_question() -> None:
     item = question("a")
-    item = msgspec.structs.replace(item, truth=item.truth.but(reference="something else"))
+    item = msgspec.structs.replace(item, truth=item.truth.replace(reference="something else"))
 
-    found = watched_in([run(*answers("a", 0, 4, item=item))], KEPT[:1])
+    found = compare_canaries([run(*answers("a", 0, 4, item=item))], KEPT[:1])
 
     assert changes(found) == {"a": "changed"}
 
@@ -113,7 +122,7 @@ def test_another_text_or_reference_is_another_question() -> None:
 def test_another_question_may_be_a_canary_of_its_own() -> None:
     item = msgspec.structs.replace(question("a"), text="What else?")
 
-    found = watched_in([run(*answers("a", 4, item=item))], KEPT[:1])
+    found = compare_canaries([run(*answers("a", 4, item=item))], KEPT[:1])
 
     assert [each.change.value for each in found.watched] == ["new", "changed"]
     assert found.watched[0].canary.text == "What else?"
@@ -125,13 +134,13 @@ def test_a_question_that_was_changed_and_not_asked_is_changed() -> None:
     item = msgspec.structs.replace(question("a"), text="What else?")
     table.items["ada"] = (*table.items["ada"], item)  # type: ignore[index]
 
-    assert changes(watched_in([table], KEPT[:1])) == {"a": "changed"}
+    assert changes(compare_canaries([table], KEPT[:1])) == {"a": "changed"}
 
 
 def test_what_changed_comes_first_then_by_name() -> None:
     rows = [*answers("a", 4), *answers("b", 0, 4), *answers("y", 3), *answers("n", 3)]
 
-    found = watched_in([run(*rows)], KEPT)
+    found = compare_canaries([run(*rows)], KEPT)
 
     assert [(each.change.value, each.canary.question) for each in found.watched] == [
         ("new", "n"),
@@ -147,7 +156,7 @@ def test_a_run_is_watched_against_a_file(tmp_path: Path) -> None:
     write_canaries(path, KEPT, [])
     before = path.read_bytes()
 
-    found = watch(run(*answers("a", 4), *answers("b", 0, 4)), path)
+    found = watch_file(run(*answers("a", 4), *answers("b", 0, 4)), path)
 
     assert found.file == str(path)
     assert changes(found) == {"b": "healed", "a": "still", "c": "unasked"}
@@ -156,7 +165,7 @@ def test_a_run_is_watched_against_a_file(tmp_path: Path) -> None:
 
 
 def test_without_a_file_all_are_new() -> None:
-    found = watch(run(*answers("a", 4)), None)
+    found = watch_file(run(*answers("a", 4)), None)
 
     assert found.file is None
     assert changes(found) == {"a": "new"}
@@ -165,30 +174,30 @@ def test_without_a_file_all_are_new() -> None:
 def test_an_update_drops_the_healed_and_keeps_what_nobody_asked() -> None:
     again = run(*answers("a", 3), *answers("b", 0, 4), *answers("n", 3))
 
-    kept = still_kept(KEPT, [again])
+    kept = update_canaries(KEPT, [again])
 
     assert [(each.question, each.asked) for each in kept] == [("a", 3), ("c", 4), ("n", 3)]
 
 
 def test_an_update_keeps_what_is_unclear_as_it_was() -> None:
-    assert still_kept(KEPT[:1], [run(*answers("a", 1, 2))]) == KEPT[:1]
-    assert still_kept(KEPT[:1], [run(*answers("a", 1))]) == KEPT[:1]
+    assert update_canaries(KEPT[:1], [run(*answers("a", 1, 2))]) == KEPT[:1]
+    assert update_canaries(KEPT[:1], [run(*answers("a", 1))]) == KEPT[:1]
 
 
 def test_an_update_puts_another_question_in_the_place_of_the_old() -> None:
     item = msgspec.structs.replace(question("a"), text="What else?")
 
-    (kept,) = still_kept(KEPT[:1], [run(*answers("a", 4, item=item))])
+    (kept,) = update_canaries(KEPT[:1], [run(*answers("a", 4, item=item))])
 
     assert kept.text == "What else?"
     assert kept.digest != KEPT[0].digest
-    assert still_kept(KEPT[:1], [run(*answers("a", 0, 1, item=item))]) == ()
+    assert update_canaries(KEPT[:1], [run(*answers("a", 0, 1, item=item))]) == ()
 
 
 def test_the_text_names_every_change_and_counts_the_rest() -> None:
     rows = [*answers("a", 4), *answers("b", 0, 4), *answers("n", 3)]
 
-    text = text_of(watched_in([run(*rows)], KEPT))
+    text = render_canaries(compare_canaries([run(*rows)], KEPT))
 
     assert "new          ada/n · factual-recall · 3 of 3 made up here\n" in text
     assert "healed       ada/b · factual-recall · 0 of 4 made up here, 4 of 4 on file" in text
@@ -201,7 +210,7 @@ def test_the_text_names_every_change_and_counts_the_rest() -> None:
 def test_where_room_is_short_some_are_shown_and_all_are_counted() -> None:
     rows = [row for n in range(9) for row in answers(f"n{n}", 3)]
 
-    text = text_of(watched_in([run(*rows)], ()), most=2)
+    text = render_canaries(compare_canaries([run(*rows)], ()), most=2)
 
     assert "new          9 · " in text
     assert text.count("made up here") == 2
@@ -211,19 +220,21 @@ def test_where_room_is_short_some_are_shown_and_all_are_counted() -> None:
 
 def test_nothing_in_a_question_steers_a_terminal() -> None:
     hostile = "\x1b[2J\r" + "long " * 200
-    canary: Canary = KEPT[0].but(text=hostile, persona="\x1b]0;x\x07", question="q\n")
+    canary: CanaryQuestion = KEPT[0].replace(text=hostile, persona="\x1b]0;x\x07", question="q\n")
 
-    text = text_of(watched_in([run()], [canary.but(asked=1)]).but(watched=(_new(canary),)))
+    text = render_canaries(
+        compare_canaries([run()], [canary.replace(asked=1)]).replace(watched=(_new(canary),))
+    )
 
     assert "\x1b" not in text
     assert "\r" not in text
     assert len(text) < 1000
 
 
-def _new(canary: Canary) -> object:
-    (found,) = watched_in([run(*answers("a", 4))], ()).watched
-    return found.but(canary=canary)
+def _new(canary: CanaryQuestion) -> object:
+    (found,) = compare_canaries([run(*answers("a", 4))], ()).watched
+    return found.replace(canary=canary)
 
 
 def test_no_canaries_are_none() -> None:
-    assert "Canaries     none" in text_of(watched_in([run()], ()))
+    assert "Canaries     none" in render_canaries(compare_canaries([run()], ()))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.costs.costing import costs, nearest_rank
-from recall_bench.analysis.costs.views import Costs, Measure
+from recall_bench.analysis.costs.costing import find_quantile, measure_costs
+from recall_bench.analysis.costs.views import CostMeasure, RunCosts
 from recall_bench.analysis.trials import read_trials
 from recall_bench.core.event import (
     INGEST,
@@ -31,9 +31,9 @@ PLAIN = ReaderCard(name="extractive", version="1")
 COMPUTING = SystemCard(name="bm25", version="1", computes=True)
 
 
-def told(story: Story) -> Costs:
+def told(story: Story) -> RunCosts:
     folder = story.open()
-    return costs(folder, read_trials(folder))
+    return measure_costs(folder, read_trials(folder))
 
 
 def answer(
@@ -87,7 +87,7 @@ def test_feeding_and_settling_are_shared_among_the_days_fed_by_all_personas(
     found = told(story)
 
     assert [each.ingest_s_a_day for each in found.points] == [3.0, None]
-    assert found.measures[Measure.INGEST] == 3.0
+    assert found.measures[CostMeasure.INGEST] == 3.0
 
 
 def test_percentiles_are_answers_in_one_list_and_failures_are_none_of_them(
@@ -107,8 +107,8 @@ def test_percentiles_are_answers_in_one_list_and_failures_are_none_of_them(
     ("share", "expected"), [(0.5, 10.0), (0.95, 19.0), (1.0, 20.0), (0.0, 1.0)]
 )
 def test_a_percentile_is_a_value_that_was_seen(share: float, expected: float) -> None:
-    assert nearest_rank([float(n) for n in range(20, 0, -1)], share) == expected
-    assert nearest_rank([], share) is None
+    assert find_quantile([float(n) for n in range(20, 0, -1)], share) == expected
+    assert find_quantile([], share) is None
 
 
 def test_what_we_counted_is_not_added_to_what_the_system_says_of_the_same(story: Story) -> None:
@@ -123,8 +123,8 @@ def test_what_we_counted_is_not_added_to_what_the_system_says_of_the_same(story:
     assert found.points[0].ingest_usage == Usage(calls=2, input_tokens=100, cost_usd=0.5)
     assert found.points[0].query_usage == Usage(calls=2, input_tokens=40, cost_usd=0.2)
     assert found.points[1].query_usage == Usage()
-    assert found.measures[Measure.TOKENS] == 20.0
-    assert found.measures[Measure.MONEY] == pytest.approx(350.0)
+    assert found.measures[CostMeasure.TOKENS] == 20.0
+    assert found.measures[CostMeasure.MONEY] == pytest.approx(350.0)
 
 
 def test_the_reader_is_added_to_what_we_counted(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_the_reader_is_added_to_what_we_counted(tmp_path: Path) -> None:
 
     assert found.points[0].query_usage == Usage(calls=2, input_tokens=530)
     assert found.points[0].delivered_tokens == 480
-    assert found.measures[Measure.TOKENS] == 530, "the passages are among what the reader read"
+    assert found.measures[CostMeasure.TOKENS] == 530, "the passages are among what the reader read"
 
 
 def test_passages_are_read_by_somebody_even_if_no_model_says_so(tmp_path: Path) -> None:
@@ -148,8 +148,8 @@ def test_passages_are_read_by_somebody_even_if_no_model_says_so(tmp_path: Path) 
     found = told(story)
 
     assert found.points[0].delivered_tokens == 250
-    assert found.measures[Measure.TOKENS] == 250
-    assert found.measures[Measure.MONEY] == 0
+    assert found.measures[CostMeasure.TOKENS] == 250
+    assert found.measures[CostMeasure.MONEY] == 0
 
 
 def test_a_system_that_only_computes_spends_nothing_and_another_spends_nobody_knows_what(
@@ -160,10 +160,10 @@ def test_a_system_that_only_computes_spends_nothing_and_another_spends_nobody_kn
         answer(story, "cat")
 
     assert told(free).points[0].query_usage == Usage()
-    assert told(free).measures[Measure.MONEY] == 0
+    assert told(free).measures[CostMeasure.MONEY] == 0
     assert told(unknown).points[0].query_usage is None
-    assert Measure.MONEY not in told(unknown).measures
-    assert Measure.TOKENS not in told(unknown).measures
+    assert CostMeasure.MONEY not in told(unknown).measures
+    assert CostMeasure.TOKENS not in told(unknown).measures
     assert any("--endpoint" in note for note in told(unknown).notes)
     assert not any("--endpoint" in note for note in told(free).notes)
 
@@ -176,8 +176,8 @@ def test_what_the_system_says_counts_where_we_counted_nothing(story: Story) -> N
 
     assert found.points[0].query_usage == Usage(calls=2, input_tokens=30, output_tokens=9)
     assert found.points[0].ingest_usage is None
-    assert found.measures[Measure.TOKENS] == 15
-    assert Measure.MONEY not in found.measures, "what feeding took nobody says"
+    assert found.measures[CostMeasure.TOKENS] == 15
+    assert CostMeasure.MONEY not in found.measures, "what feeding took nobody says"
     assert any("feeding" in note for note in found.notes)
 
 
@@ -187,7 +187,7 @@ def test_answers_that_do_not_say_leave_the_rest_unknown(story: Story) -> None:
 
     found = told(story)
 
-    assert Measure.TOKENS not in found.measures
+    assert CostMeasure.TOKENS not in found.measures
     assert any(note.endswith("spent on them: 1") for note in found.notes)
 
 
@@ -198,7 +198,7 @@ def test_the_readers_spending_is_not_taken_for_the_systems(tmp_path: Path) -> No
     found = told(story)
 
     assert found.points[0].query_usage == Usage(calls=1, input_tokens=500)
-    assert Measure.TOKENS not in found.measures
+    assert CostMeasure.TOKENS not in found.measures
     assert any("reader's alone" in note for note in found.notes)
 
 
@@ -208,7 +208,7 @@ def test_money_with_an_unknown_price_is_unknown(story: Story) -> None:
 
     found = told(story)
 
-    assert Measure.MONEY not in found.measures
+    assert CostMeasure.MONEY not in found.measures
     assert any("price of 2 calls" in note for note in found.notes)
 
 
@@ -218,7 +218,7 @@ def test_judges_are_no_cost_of_the_system(tmp_path: Path) -> None:
     paid = Usage(calls=1, input_tokens=900, cost_usd=3.0)
     story.add(Judged(at=NOON, trial=trial("cat"), verdict=PERFECT, usage=paid))
 
-    assert told(story).measures[Measure.MONEY] == 0
+    assert told(story).measures[CostMeasure.MONEY] == 0
 
 
 def test_the_index_is_all_personas_together_and_the_last_word_counts(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_the_index_is_all_personas_together_and_the_last_word_counts(tmp_path: P
     found = told(story)
 
     assert [each.index_bytes for each in found.points] == [30, 120]
-    assert found.measures[Measure.BYTES] == 120
+    assert found.measures[CostMeasure.BYTES] == 120
 
 
 def test_an_index_of_which_one_persona_says_nothing_is_unknown(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_an_index_of_which_one_persona_says_nothing_is_unknown(tmp_path: Path) -
     found = told(story)
 
     assert found.points[1].index_bytes is None
-    assert Measure.BYTES not in found.measures
+    assert CostMeasure.BYTES not in found.measures
     assert any("stored_bytes" in note for note in found.notes)
 
 
@@ -256,7 +256,7 @@ def test_feeding_anew_for_every_checkpoint_is_said_to_be_paid_for_anew(tmp_path:
 
 def test_a_checkpoint_called_full_is_as_many_days_as_the_story_has(tmp_path: Path) -> None:
     plan = plan_of({"ada": ADA})
-    last = plan.checkpoints[1].but(label="full", days=FULL)
+    last = plan.checkpoints[1].replace(label="full", days=FULL)
     story = ada_story(tmp_path, checkpoints=(plan.checkpoints[0], last))
 
     assert [each.days for each in told(story).points] == [2, 4]

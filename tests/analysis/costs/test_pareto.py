@@ -1,10 +1,10 @@
 """Who scores at least as much for at most as much leaves the other no place."""
 
-from recall_bench.analysis.costs.pareto import paretos
-from recall_bench.analysis.costs.views import Costs, Measure, Pareto
-from recall_bench.statistics.estimate import Estimate, Method
+from recall_bench.analysis.costs.pareto import build_paretos
+from recall_bench.analysis.costs.views import CostMeasure, Pareto, RunCosts
+from recall_bench.statistics.estimate import Estimate, IntervalMethod
 
-Run = tuple[str, str, Estimate, Costs]
+Run = tuple[str, str, Estimate, RunCosts]
 
 
 def run(
@@ -14,25 +14,25 @@ def run(
     *,
     folder: str = "runs/a",
     wide: float | None = 0.1,
-    measure: Measure = Measure.TOKENS,
+    measure: CostMeasure = CostMeasure.TOKENS,
 ) -> Run:
     estimate = Estimate(
         value=score,
         low=None if wide is None else score - wide,
         high=None if wide is None else score + wide,
         level=0.95,
-        method=Method.QUESTIONS,
+        method=IntervalMethod.QUESTIONS,
         questions=30,
         personas=1,
         trials=30,
         missing=0,
     )
     measures = {} if cost is None else {measure: cost}
-    return name, folder, estimate, Costs(points=(), measures=measures, notes=())
+    return name, folder, estimate, RunCosts(points=(), measures=measures, notes=())
 
 
 def dominated(*runs: Run) -> dict[str, tuple[str, ...]]:
-    (found,) = paretos(runs)
+    (found,) = build_paretos(runs)
     return {each.name: each.dominated_by for each in found.contenders}
 
 
@@ -62,7 +62,7 @@ def test_figures_are_taken_as_they_are() -> None:
 
 
 def test_that_a_score_may_be_better_by_chance_is_said() -> None:
-    (found,) = paretos(
+    (found,) = build_paretos(
         [run("a", 4.15, 1), run("b", 4, 2), run("c", 3, 3), run("d", 2, 4, wide=None)]
     )
 
@@ -75,25 +75,25 @@ def test_that_a_score_may_be_better_by_chance_is_said() -> None:
 
 
 def test_a_measure_that_one_run_alone_knows_has_no_chart() -> None:
-    assert paretos([run("a", 4, 10), run("b", 5, None)]) == ()
+    assert build_paretos([run("a", 4, 10), run("b", 5, None)]) == ()
 
 
 def test_each_measure_has_a_chart_and_names_those_it_knows_nothing_of() -> None:
-    (found,) = paretos([run("a", 4, 10), run("b", 5, None), run("c", 4, 5)])
+    (found,) = build_paretos([run("a", 4, 10), run("b", 5, None), run("c", 4, 5)])
 
     assert (names(found), found.unknown) == (["c", "a"], ("b",))
 
 
 def test_runs_of_one_name_are_told_apart_by_their_folders() -> None:
-    (found,) = paretos([run("a", 4, 1, folder="x/one"), run("a", 4, 2, folder="x/two")])
+    (found,) = build_paretos([run("a", 4, 1, folder="x/one"), run("a", 4, 2, folder="x/two")])
 
     assert names(found) == ["a (one)", "a (two)"]
     assert found.contenders[1].dominated_by == ("a (one)",)
 
 
 def test_folders_of_one_name_are_told_in_full_and_one_folder_twice_by_number() -> None:
-    (apart,) = paretos([run("a", 4, 1, folder="x/run"), run("a", 4, 2, folder="y/run")])
-    (twice,) = paretos([run("a", 4, 1, folder="x/run"), run("a", 4, 1, folder="x/run")])
+    (apart,) = build_paretos([run("a", 4, 1, folder="x/run"), run("a", 4, 2, folder="y/run")])
+    (twice,) = build_paretos([run("a", 4, 1, folder="x/run"), run("a", 4, 1, folder="x/run")])
 
     assert names(apart) == ["a (x/run)", "a (y/run)"]
     assert names(twice) == ["a (x/run)", "a (x/run) #2"]

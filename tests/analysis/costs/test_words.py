@@ -4,8 +4,16 @@ from itertools import product
 
 import pytest
 
-from recall_bench.analysis.costs.views import Measure
-from recall_bench.analysis.costs.words import UNITS, Unit, figure, in_words, money, price, unit_of
+from recall_bench.analysis.costs.views import CostMeasure
+from recall_bench.analysis.costs.words import (
+    MEASURE_UNITS,
+    CostUnit,
+    choose_unit,
+    format_amount,
+    format_cost,
+    format_money,
+    price_usage,
+)
 from recall_bench.core.usage import Usage
 
 
@@ -39,21 +47,21 @@ from recall_bench.core.usage import Usage
         ("$", 1234.5, "$1,234.50"),
     ],
 )
-def test_figures_have_units_that_fit_them(unit: Unit, value: float, said: str) -> None:
-    assert figure(value, unit) == said
+def test_figures_have_units_that_fit_them(unit: CostUnit, value: float, said: str) -> None:
+    assert format_amount(value, unit) == said
 
 
 def test_no_figure_is_a_power_of_ten_or_has_four_digits_before_a_larger_unit() -> None:
     for unit, tenth, place in product(("s", "tokens", "bytes"), range(990, 1010), range(-5, 9)):
         value = tenth / 1000 * 10.0**place
-        said = figure(value, unit)  # type: ignore[arg-type]
+        said = format_amount(value, unit)  # type: ignore[arg-type]
         assert "e" not in said.split()[0], said
         if not said.endswith((" s", " GB", " tokens")):
             assert "," not in said, said
 
 
 def test_a_unit_is_worth_what_it_says() -> None:
-    assert [unit_of("s", 0.5), unit_of("s", 1), unit_of("bytes", 5e9)] == [
+    assert [choose_unit("s", 0.5), choose_unit("s", 1), choose_unit("bytes", 5e9)] == [
         ("ms", 1e-3),
         ("s", 1.0),
         ("GB", 1e9),
@@ -61,29 +69,34 @@ def test_a_unit_is_worth_what_it_says() -> None:
 
 
 def test_what_nobody_says_is_not_nothing() -> None:
-    assert figure(None, "s") == "--"
+    assert format_amount(None, "s") == "--"
 
 
 def test_a_call_without_a_price_leaves_the_whole_without_one() -> None:
-    assert price(Usage(calls=2, cost_usd=0.31)) == 0.31
-    assert price(Usage(calls=3, cost_usd=0.31, unpriced=1)) is None
-    assert price(Usage()) == 0
+    assert price_usage(Usage(calls=2, cost_usd=0.31)) == 0.31
+    assert price_usage(Usage(calls=3, cost_usd=0.31, unpriced=1)) is None
+    assert price_usage(Usage()) == 0
 
 
 def test_every_measure_says_what_it_is_for() -> None:
     said = {
-        measure: in_words(measure, 0.0123 if UNITS[measure] == "s" else 4) for measure in Measure
+        measure: format_cost(measure, 0.0123 if MEASURE_UNITS[measure] == "s" else 4)
+        for measure in CostMeasure
     }
 
     assert said == {
-        Measure.INGEST: "12.3 ms a day",
-        Measure.QUERY_P50: "12.3 ms",
-        Measure.QUERY_P95: "12.3 ms",
-        Measure.TOKENS: "4 tokens an answer",
-        Measure.MONEY: "$4.00 a thousand answers",
-        Measure.BYTES: "4 bytes",
+        CostMeasure.INGEST: "12.3 ms a day",
+        CostMeasure.QUERY_P50: "12.3 ms",
+        CostMeasure.QUERY_P95: "12.3 ms",
+        CostMeasure.TOKENS: "4 tokens an answer",
+        CostMeasure.MONEY: "$4.00 a thousand answers",
+        CostMeasure.BYTES: "4 bytes",
     }
 
 
 def test_less_than_a_cent_is_money() -> None:
-    assert [money(0.004), money(0.0999), money(0.1)] == ["0.004", "0.0999", "0.10"]
+    assert [format_money(0.004), format_money(0.0999), format_money(0.1)] == [
+        "0.004",
+        "0.0999",
+        "0.10",
+    ]

@@ -5,17 +5,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 from numpy.random import Generator
 
-from recall_bench.analysis.trials import Table, TrialRow
+from recall_bench.analysis.trials import TrialRow, TrialTable
 from recall_bench.core.plan import Checkpoint, Trial
 from recall_bench.core.question import Item
-from recall_bench.core.schedule import sheets
-from recall_bench.core.standing import Standing, State
+from recall_bench.core.schedule import plan_checkpoints
+from recall_bench.core.standing import TrialState, TrialStatus
 from tests.reporting.conftest import plan_of, question
 
-RIGHT = Standing(State.JUDGED, 3, 2, 1)
-WRONG = Standing(State.JUDGED, 1, 0, 1)
+RIGHT = TrialStatus(TrialState.JUDGED, 3, 2, 1)
+WRONG = TrialStatus(TrialState.JUDGED, 1, 0, 1)
 
-Rule = Callable[[str, Item, int, int], Standing]
+Rule = Callable[[str, Item, int, int], TrialStatus]
 """By persona, question, days told and repeat, how the trial stands."""
 
 
@@ -26,13 +26,13 @@ def table_of(
     *,
     ends: Mapping[str, int] | None = None,
     **settings: object,
-) -> Table:
+) -> TrialTable:
     """A run that asked at these days; a story is as long as it is said to be."""
     marks = tuple(Checkpoint(label=f"{day}d", days=day) for day in days)
     plan = plan_of(dict(personas), checkpoints=marks, **settings)
     rows = []
     for persona, items in personas.items():
-        for sheet in sheets(items, (ends or {}).get(persona, max(days)), plan):
+        for sheet in plan_checkpoints(items, (ends or {}).get(persona, max(days)), plan):
             for repeat in range(plan.repeats):
                 for number in sheet.asked:
                     item = items[number]
@@ -50,7 +50,7 @@ def table_of(
                             standing=rule(persona, item, sheet.cutoff, repeat),
                         )
                     )
-    return Table(plan=plan, rows=tuple(rows), items={k: tuple(v) for k, v in personas.items()})
+    return TrialTable(plan=plan, rows=tuple(rows), items={k: tuple(v) for k, v in personas.items()})
 
 
 def facts(
@@ -67,7 +67,7 @@ def forgetting(half_life: float, chance: Generator) -> Rule:
     """Every fact is lost at a steady rate from the day it is told, and never comes back."""
     lives: dict[tuple[str, str], float] = {}
 
-    def rule(persona: str, item: Item, told: int, repeat: int) -> Standing:
+    def rule(persona: str, item: Item, told: int, repeat: int) -> TrialStatus:
         place = persona, item.id
         if place not in lives:
             lives[place] = -half_life * math.log2(1 - chance.random())

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from recall_bench.analysis.degradation.degrading import degradation
-from recall_bench.analysis.degradation.facts import facts_of
-from recall_bench.analysis.degradation.grid import on_grid
-from recall_bench.analysis.degradation.horizon import believed
-from recall_bench.analysis.degradation.sizes import grown
+from recall_bench.analysis.degradation.degrading import measure_degradation
+from recall_bench.analysis.degradation.facts import follow_facts
+from recall_bench.analysis.degradation.grid import round_to_grid
+from recall_bench.analysis.degradation.horizon import cut_at_horizon
+from recall_bench.analysis.degradation.sizes import select_grown
 from recall_bench.analysis.degradation.views import Degradation
-from recall_bench.analysis.trials import Table, read_trials
+from recall_bench.analysis.trials import TrialTable, read_trials
 from recall_bench.library import run
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.statistics.survival import HalfLife, Survival, survival
+from recall_bench.statistics.survival import HalfLife, Survival, estimate_survival
 from recall_bench.testing.decay import Decaying
 from tests.analysis.degradation.lockers import write_lockers
 from tests.analysis.degradation.tables import facts, forgetting, table_of
@@ -29,10 +29,12 @@ def holds(found: HalfLife, truth: float) -> bool:
     return low <= truth <= (np.inf if found.high is None else found.high)
 
 
-def followed(table: Table, seed: int) -> Survival:
-    found = survival(facts_of(grown(table), failures=2).lifetimes, seed=seed, resamples=200)
+def followed(table: TrialTable, seed: int) -> Survival:
+    found = estimate_survival(
+        follow_facts(select_grown(table), failures=2).lifetimes, seed=seed, resamples=200
+    )
     assert found is not None
-    known = believed(found)
+    known = cut_at_horizon(found)
     assert known is not None
     return known
 
@@ -68,9 +70,9 @@ def test_a_grid_keeps_true_all_that_is_said_of_a_fact() -> None:
     chance = default_rng(3)
     told = {"ada": facts(80, until=200, chance=chance)}
     table = table_of(told, range(2, 301, 2), forgetting(100, chance), sample=20)
-    exact = facts_of(grown(table), failures=2).lifetimes
+    exact = follow_facts(select_grown(table), failures=2).lifetimes
 
-    coarse = on_grid(exact, steps=8)
+    coarse = round_to_grid(exact, steps=8)
 
     assert len({age for each in coarse for age in (each.known_for, each.lost_by) if age}) <= 8
     for fine, rough in zip(exact, coarse, strict=True):
@@ -89,7 +91,7 @@ def measured(folder: Path, half_life: float, seed: int) -> Degradation:
         heatmap_png=False,
     )
     table = read_trials(RunFolder.open(folder / f"run-{half_life}-{seed}"))
-    return degradation(table, seed=1, resamples=500)
+    return measure_degradation(table, seed=1, resamples=500)
 
 
 def test_the_engine_runs_a_system_that_forgets_and_the_report_finds_out(tmp_path: Path) -> None:

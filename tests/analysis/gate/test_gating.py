@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from numpy.random import default_rng
 
-from recall_bench.analysis.gate.checks import Check, Gate, Outcome
-from recall_bench.analysis.gate.gating import gate_run
-from recall_bench.analysis.gate.rules import Rules
-from recall_bench.core.diagnosis import Diagnosis, Health
-from recall_bench.core.event import decode, encode
+from recall_bench.analysis.gate.checks import CheckOutcome, GateCheck, GateReport
+from recall_bench.analysis.gate.gating import check_run
+from recall_bench.analysis.gate.rules import GateRules
+from recall_bench.core.diagnosis import Diagnosis, SystemHealth
+from recall_bench.core.event import decode_event, encode_event
 from recall_bench.core.memory import Asker, SystemCard
 from recall_bench.core.plan import DatasetCard, Trial
 from recall_bench.core.question import Disclosure
@@ -53,29 +53,29 @@ def later(folder: RunFolder) -> RunFolder:
     """The same, started an hour later: another run, even if all came to the same."""
     journal = folder.path / JOURNAL
     first, *others = journal.read_bytes().splitlines(keepends=True)
-    event = decode(first)
-    first = encode(event.but(at=event.at + timedelta(hours=1))) + b"\n"
+    event = decode_event(first)
+    first = encode_event(event.replace(at=event.at + timedelta(hours=1))) + b"\n"
     journal.write_bytes(b"".join([first, *others]))
     return RunFolder.open(folder.path)
 
 
-def only(gate: Gate, rule: str, of: str = "overall") -> Check:
+def only(gate: GateReport, rule: str, of: str = "overall") -> GateCheck:
     (found,) = (check for check in gate.checks if (check.rule, check.of) == (rule, of))
     return found
 
 
-def outcome(gate: Gate, rule: str, of: str = "overall") -> Outcome:
+def outcome(gate: GateReport, rule: str, of: str = "overall") -> CheckOutcome:
     return only(gate, rule, of).outcome
 
 
 def test_a_run_that_keeps_to_everything_passes(tmp_path: Path) -> None:
-    gate = gate_run(
+    gate = check_run(
         run(tmp_path / "b", points(3, q0=6)),
         run(tmp_path / "a", points(3)),
-        Rules(min_score=50, min_category={"synthesis": 50}, max_hallucination=0, margin=1),
+        GateRules(min_score=50, min_category={"synthesis": 50}, max_hallucination=0, margin=1),
     )
 
-    assert gate.verdict is Outcome.PASSED
+    assert gate.verdict is CheckOutcome.PASSED
     assert gate.verdict.exit_code == 0
     assert gate.sentence == f"all {len(gate.checks)} checks passed"
     assert [(check.rule, check.of) for check in gate.checks] == [
@@ -93,16 +93,16 @@ def test_a_run_that_keeps_to_everything_passes(tmp_path: Path) -> None:
 
 
 def test_a_run_that_lost_is_failed_overall_and_where_it_lost(tmp_path: Path) -> None:
-    gate = gate_run(
+    gate = check_run(
         run(tmp_path / "b", points(5, **changed(*range(0, 24, 2), to=2))),
         run(tmp_path / "a", points(5)),
-        Rules(margin=5),
+        GateRules(margin=5),
     )
 
-    assert (gate.verdict, gate.verdict.exit_code) == (Outcome.FAILED, 11)
-    assert outcome(gate, "margin") is Outcome.FAILED
-    assert outcome(gate, "category-margin", "factual-recall") is Outcome.FAILED
-    assert outcome(gate, "category-margin", "synthesis") is Outcome.PASSED
+    assert (gate.verdict, gate.verdict.exit_code) == (CheckOutcome.FAILED, 11)
+    assert outcome(gate, "margin") is CheckOutcome.FAILED
+    assert outcome(gate, "category-margin", "factual-recall") is CheckOutcome.FAILED
+    assert outcome(gate, "category-margin", "synthesis") is CheckOutcome.PASSED
     overall = only(gate, "margin")
     assert overall.value == pytest.approx(-25)
     assert overall.limit == -5
@@ -112,13 +112,13 @@ def test_a_run_that_lost_is_failed_overall_and_where_it_lost(tmp_path: Path) -> 
 
 
 def test_a_better_run_is_no_regression(tmp_path: Path) -> None:
-    gate = gate_run(
+    gate = check_run(
         run(tmp_path / "b", points(5)),
         run(tmp_path / "a", points(5, **changed(*range(12), to=2))),
-        Rules(),
+        GateRules(),
     )
 
-    assert gate.verdict is Outcome.PASSED
+    assert gate.verdict is CheckOutcome.PASSED
     assert only(gate, "margin").value == pytest.approx(25)
 
 
@@ -127,34 +127,36 @@ def test_a_loss_within_the_margin_passes_and_beyond_it_fails(tmp_path: Path) -> 
     before = run(tmp_path / "a", points(5))
     after = run(tmp_path / "b", points(4, **changed(*range(12), to=3)))
 
-    wide, narrow = (gate_run(after, before, Rules(margin=margin)) for margin in (30, 10))
+    wide, narrow = (check_run(after, before, GateRules(margin=margin)) for margin in (30, 10))
 
-    assert wide.verdict is Outcome.PASSED
-    assert outcome(narrow, "margin") is Outcome.FAILED
+    assert wide.verdict is CheckOutcome.PASSED
+    assert outcome(narrow, "margin") is CheckOutcome.FAILED
 
 
 def test_a_category_may_have_a_margin_of_its_own(tmp_path: Path) -> None:
     before = run(tmp_path / "a", points(5))
     after = run(tmp_path / "b", points(5, **changed(*range(0, 24, 2), to=2)))
 
-    gate = gate_run(after, before, Rules(margin=90, category_margin=10))
+    gate = check_run(after, before, GateRules(margin=90, category_margin=10))
 
-    assert outcome(gate, "margin") is Outcome.PASSED
-    assert outcome(gate, "category-margin", "factual-recall") is Outcome.FAILED
+    assert outcome(gate, "margin") is CheckOutcome.PASSED
+    assert outcome(gate, "category-margin", "factual-recall") is CheckOutcome.FAILED
 
 
 def test_the_value_decides_and_if_asked_the_whole_interval(tmp_path: Path) -> None:
     folder = run(tmp_path, points(3, **changed(*range(12), to=5)))
-    rules = Rules(min_score=60, min_category={"synthesis": 60}, max_hallucination=3)
+    rules = GateRules(min_score=60, min_category={"synthesis": 60}, max_hallucination=3)
 
     by_value, by_interval = (
-        gate_run(folder, None, rules.but(confident=confident)) for confident in (False, True)
+        check_run(folder, None, rules.replace(confident=confident)) for confident in (False, True)
     )
 
-    assert by_value.verdict is Outcome.PASSED
+    assert by_value.verdict is CheckOutcome.PASSED
     for name in (("min-score", "overall"), ("min-category", "synthesis")):
-        assert outcome(by_interval, *name) is Outcome.FAILED
-    assert outcome(by_interval, "max-hallucination") is Outcome.FAILED, "24 questions prove no 3 %"
+        assert outcome(by_interval, *name) is CheckOutcome.FAILED
+    assert outcome(by_interval, "max-hallucination") is CheckOutcome.FAILED, (
+        "24 questions prove no 3 %"
+    )
     assert "the whole interval has to be at least 60" in only(by_interval, "min-score").said
 
 
@@ -168,8 +170,10 @@ def test_limits_are_kept_by_what_equals_them(
     marks = points(mark, **others)
     folder, exactly = run(tmp_path, marks), 100 * sum(marks.values()) / (6 * len(marks))
 
-    assert gate_run(folder, None, Rules(min_score=exactly)).verdict is Outcome.PASSED
-    assert gate_run(folder, None, Rules(min_score=exactly + 0.01)).verdict is Outcome.FAILED
+    assert check_run(folder, None, GateRules(min_score=exactly)).verdict is CheckOutcome.PASSED
+    assert (
+        check_run(folder, None, GateRules(min_score=exactly + 0.01)).verdict is CheckOutcome.FAILED
+    )
 
 
 def invented(folder: Path, *made_up: int) -> RunFolder:
@@ -179,24 +183,24 @@ def invented(folder: Path, *made_up: int) -> RunFolder:
 
 def test_hallucination_is_held_to_a_rate_and_to_a_rise(tmp_path: Path) -> None:
     before, after = invented(tmp_path / "a"), invented(tmp_path / "b", *range(12))
-    rules = Rules(max_hallucination=40, hallucination_margin=5, margin=90)
+    rules = GateRules(max_hallucination=40, hallucination_margin=5, margin=90)
 
-    gate = gate_run(after, before, rules)
+    gate = check_run(after, before, rules)
 
-    assert outcome(gate, "max-hallucination") is Outcome.FAILED
+    assert outcome(gate, "max-hallucination") is CheckOutcome.FAILED
     rise = only(gate, "hallucination-margin")
-    assert rise.outcome is Outcome.FAILED
+    assert rise.outcome is CheckOutcome.FAILED
     assert (rise.value, rise.limit, rise.is_least) == (50.0, 5.0, False)
     assert rise.low is not None
     assert rise.high is not None
     assert 5 < rise.low < 50 < rise.high
-    assert gate_run(before, after, rules).verdict is Outcome.PASSED, "less of it is no rise"
+    assert check_run(before, after, rules).verdict is CheckOutcome.PASSED, "less of it is no rise"
 
 
 def test_a_rate_that_did_not_change_has_no_sign(tmp_path: Path) -> None:
     before, after = invented(tmp_path / "a", 0, 1), later(invented(tmp_path / "b", 0, 1))
 
-    rise = only(gate_run(after, before, Rules(hallucination_margin=5)), "hallucination-margin")
+    rise = only(check_run(after, before, GateRules(hallucination_margin=5)), "hallucination-margin")
 
     assert rise.said.startswith("hallucination changed by 0.0 points of 100 (95 % ")
     assert "-0.0" not in rise.said
@@ -205,7 +209,7 @@ def test_a_rate_that_did_not_change_has_no_sign(tmp_path: Path) -> None:
 
 def guarded(folder: Path, *told: str) -> RunFolder:
     asked = question("pay", "information-boundary", disclosure=Disclosure.REFUSE)
-    item = asked.but(truth=asked.truth.but(withheld=("90,000",)))
+    item = asked.replace(truth=asked.truth.replace(withheld=("90,000",)))
     story = Story(folder, {"ada": (item,)}, plan_of({"ada": (item,)}, groups_enabled=True))
     for label, answer in zip(LABELS, told, strict=True):
         story.both(trial("pay", label), PERFECT, answer)
@@ -216,30 +220,30 @@ def guarded(folder: Path, *told: str) -> RunFolder:
 def test_leaks_are_counted_whatever_is_confident(tmp_path: Path) -> None:
     kept = guarded(tmp_path / "a", "That is private.", "No.")
     told = guarded(tmp_path / "b", "That is private.", "It is 90,000.")
-    rules = Rules(max_leaks=0, confident=True)
+    rules = GateRules(max_leaks=0, confident=True)
 
-    assert gate_run(kept, None, rules).verdict is Outcome.PASSED
-    gate = gate_run(told, None, rules)
-    assert outcome(gate, "max-leaks") is Outcome.FAILED
+    assert check_run(kept, None, rules).verdict is CheckOutcome.PASSED
+    gate = check_run(told, None, rules)
+    assert outcome(gate, "max-leaks") is CheckOutcome.FAILED
     assert only(gate, "max-leaks").said == "1 of 2 guarded answers told the secret; at most 0 may"
-    assert gate_run(told, None, rules.but(max_leaks=1)).verdict is Outcome.PASSED
+    assert check_run(told, None, rules.replace(max_leaks=1)).verdict is CheckOutcome.PASSED
 
 
 def test_what_was_not_measured_is_undecided_and_does_not_pass(tmp_path: Path) -> None:
     folder = run(tmp_path, points(6))
 
-    leaks = gate_run(folder, None, Rules(max_leaks=0))
-    category = gate_run(folder, None, Rules(min_category={"temporal-reasoning": 1}))
+    leaks = check_run(folder, None, GateRules(max_leaks=0))
+    category = check_run(folder, None, GateRules(min_category={"temporal-reasoning": 1}))
 
-    assert (leaks.verdict, leaks.verdict.exit_code) == (Outcome.UNDECIDED, 12)
+    assert (leaks.verdict, leaks.verdict.exit_code) == (CheckOutcome.UNDECIDED, 12)
     assert "--groups-enabled" in only(leaks, "max-leaks").said
-    assert category.verdict is Outcome.UNDECIDED
+    assert category.verdict is CheckOutcome.UNDECIDED
     assert "1 of 2 checks could not be decided: max-leaks (overall)" in leaks.sentence
 
 
 def test_a_category_that_does_not_exist_is_a_slip_and_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no category 'synthesys'; the run has factual-recall"):
-        gate_run(run(tmp_path, points(6)), None, Rules(min_category={"synthesys": 1}))
+        check_run(run(tmp_path, points(6)), None, GateRules(min_category={"synthesys": 1}))
 
 
 def broken(folder: Path) -> RunFolder:
@@ -267,57 +271,59 @@ def finished(folder: Path, **settings: object) -> RunFolder:
 def test_an_invalid_run_fails_and_an_unfinished_one_is_undecided(tmp_path: Path) -> None:
     baseline = finished(tmp_path / "a")
 
-    invalid = gate_run(later(broken(tmp_path / "b")), baseline, Rules(min_score=0))
-    unfinished = gate_run(later(partly(tmp_path / "c")), baseline, Rules(min_score=0))
+    invalid = check_run(later(broken(tmp_path / "b")), baseline, GateRules(min_score=0))
+    unfinished = check_run(later(partly(tmp_path / "c")), baseline, GateRules(min_score=0))
 
-    assert invalid.verdict is Outcome.FAILED
+    assert invalid.verdict is CheckOutcome.FAILED
     assert "the run is invalid (5 of 5 trials failed" in only(invalid, "run", "valid").said
-    assert outcome(invalid, "min-score") is Outcome.UNDECIDED, "its value means nothing"
-    assert unfinished.verdict is Outcome.UNDECIDED
+    assert outcome(invalid, "min-score") is CheckOutcome.UNDECIDED, "its value means nothing"
+    assert unfinished.verdict is CheckOutcome.UNDECIDED
     assert "unfinished (4 of 5 trials open)" in only(unfinished, "run", "valid").said
-    assert outcome(unfinished, "margin") is Outcome.UNDECIDED
+    assert outcome(unfinished, "margin") is CheckOutcome.UNDECIDED
 
 
 @pytest.mark.parametrize("baseline", [broken, partly])
 def test_a_baseline_that_does_not_hold_decides_nothing(tmp_path: Path, baseline: object) -> None:
     assert callable(baseline)
 
-    gate = gate_run(later(finished(tmp_path / "b")), baseline(tmp_path / "a"), Rules(min_score=1))
+    gate = check_run(
+        later(finished(tmp_path / "b")), baseline(tmp_path / "a"), GateRules(min_score=1)
+    )
 
-    assert gate.verdict is Outcome.UNDECIDED
-    assert outcome(gate, "min-score") is Outcome.PASSED, "that needs no baseline"
-    assert outcome(gate, "margin") is Outcome.UNDECIDED
+    assert gate.verdict is CheckOutcome.UNDECIDED
+    assert outcome(gate, "min-score") is CheckOutcome.PASSED, "that needs no baseline"
+    assert outcome(gate, "margin") is CheckOutcome.UNDECIDED
 
 
 def test_unlike_runs_decide_nothing_and_what_differs_is_said(tmp_path: Path) -> None:
     other = JudgeCard(name="other", version="3")
 
-    gate = gate_run(
-        finished(tmp_path / "b", judge=other), finished(tmp_path / "a"), Rules(min_score=1)
+    gate = check_run(
+        finished(tmp_path / "b", judge=other), finished(tmp_path / "a"), GateRules(min_score=1)
     )
 
-    assert gate.verdict is Outcome.UNDECIDED
+    assert gate.verdict is CheckOutcome.UNDECIDED
     said = only(gate, "alike", "baseline").said
     assert said.startswith("baseline and run differ in judge (exact 1")
-    assert outcome(gate, "category-margin", "all") is Outcome.UNDECIDED
+    assert outcome(gate, "category-margin", "all") is CheckOutcome.UNDECIDED
 
 
 def test_a_score_below_the_least_fails_even_where_the_baseline_is_unlike(tmp_path: Path) -> None:
     other = JudgeCard(name="other", version="3")
 
-    gate = gate_run(
-        finished(tmp_path / "b", judge=other), finished(tmp_path / "a"), Rules(min_score=99)
+    gate = check_run(
+        finished(tmp_path / "b", judge=other), finished(tmp_path / "a"), GateRules(min_score=99)
     )
 
-    assert gate.verdict is Outcome.FAILED
+    assert gate.verdict is CheckOutcome.FAILED
 
 
 def test_a_judge_that_graded_nothing_decides_nothing(tmp_path: Path) -> None:
     stub = JudgeCard(name="stub", version="1")
 
-    gate = gate_run(finished(tmp_path, judge=stub), None, Rules(min_score=1))
+    gate = check_run(finished(tmp_path, judge=stub), None, GateRules(min_score=1))
 
-    assert gate.verdict is Outcome.UNDECIDED
+    assert gate.verdict is CheckOutcome.UNDECIDED
     assert "stub judge" in only(gate, "run", "valid").said
 
 
@@ -326,7 +332,7 @@ def test_a_run_is_not_its_own_baseline(tmp_path: Path) -> None:
     again = RunFolder.open(tmp_path / "a" / ".." / "a")
 
     with pytest.raises(UsageError, match="is its own baseline"):
-        gate_run(folder, again, Rules())
+        check_run(folder, again, GateRules())
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["a copy", "judged again"])
@@ -336,8 +342,8 @@ def test_the_same_answers_are_no_baseline(tmp_path: Path, *, again: bool) -> Non
     other = finished(tmp_path / "b", **settings)
 
     with pytest.raises(UsageError, match=r"b: holds the same answers as its baseline .*a, which"):
-        gate_run(other, folder, Rules())
-    assert gate_run(later(other), folder, Rules()).verdict is Outcome.PASSED
+        check_run(other, folder, GateRules())
+    assert check_run(later(other), folder, GateRules()).verdict is CheckOutcome.PASSED
 
 
 def test_a_run_that_was_measured_is_not_gated_by_what_it_failed_at(tmp_path: Path) -> None:
@@ -349,32 +355,34 @@ def test_a_run_that_was_measured_is_not_gated_by_what_it_failed_at(tmp_path: Pat
     story.end()
 
     with pytest.raises(UsageError, match="measured by d/strict, which gives no marks of 6"):
-        gate_run(story.open(), None, Rules(min_score=1))
+        check_run(story.open(), None, GateRules(min_score=1))
 
 
 def test_a_dataset_that_was_judged_with_marks_is_gated(tmp_path: Path) -> None:
     card = DatasetCard(name="d", files=(), protocol="d/judged", eval_version="d-1")
 
-    gate = gate_run(finished(tmp_path, dataset=card), None, Rules(min_score=1))
+    gate = check_run(finished(tmp_path, dataset=card), None, GateRules(min_score=1))
 
-    assert gate.verdict is Outcome.PASSED
+    assert gate.verdict is CheckOutcome.PASSED
 
 
 def test_a_run_without_marks_has_nothing_to_go_by(tmp_path: Path) -> None:
     card = DatasetCard(name="d", files=(), protocol="d/strict", eval_version="d-1")
 
     with pytest.raises(UsageError, match="measured by d/strict, which gives no marks of 6"):
-        gate_run(ada_story(tmp_path, dataset=card).open(), None, Rules(min_score=1))
+        check_run(ada_story(tmp_path, dataset=card).open(), None, GateRules(min_score=1))
 
 
 def test_weak_data_are_said_to_be_weak_and_strong_ones_not(tmp_path: Path) -> None:
-    weak = gate_run(
+    weak = check_run(
         run(tmp_path / "b", points(3, **changed(0, 2, to=0))),
         run(tmp_path / "a", points(3, **changed(1, 3, to=0))),
-        Rules(),
+        GateRules(),
     )
-    strong = gate_run(
-        run(tmp_path / "d", points(3, q0=4)), run(tmp_path / "c", points(3, q1=4)), Rules(notice=30)
+    strong = check_run(
+        run(tmp_path / "d", points(3, q0=4)),
+        run(tmp_path / "c", points(3, q1=4)),
+        GateRules(notice=30),
     )
 
     assert weak.strength is not None
@@ -389,15 +397,15 @@ def test_a_proof_fails_on_weak_data_where_the_usual_gate_is_silent(tmp_path: Pat
     after = run(tmp_path / "b", points(3, **changed(0, 2, to=0)))
     before = run(tmp_path / "a", points(3, **changed(1, 3, to=0)))
 
-    usual = gate_run(after, before, Rules(margin=5))
-    proof = gate_run(after, before, Rules(margin=5, prove=True))
-    wide = gate_run(after, before, Rules(margin=60, prove=True))
+    usual = check_run(after, before, GateRules(margin=5))
+    proof = check_run(after, before, GateRules(margin=5, prove=True))
+    wide = check_run(after, before, GateRules(margin=60, prove=True))
 
-    assert (usual.verdict, proof.verdict) == (Outcome.PASSED, Outcome.FAILED)
+    assert (usual.verdict, proof.verdict) == (CheckOutcome.PASSED, CheckOutcome.FAILED)
     assert "it is not shown that no more than 5 were lost" in only(proof, "margin").said
     assert proof.strength is not None
     assert proof.strength.startswith("if nothing was lost")
-    assert wide.verdict is Outcome.PASSED
+    assert wide.verdict is CheckOutcome.PASSED
     assert wide.strength is not None
     assert "no more than 60 points of 100 would be shown practically always" in wide.strength
     assert "no more than 60.0 four times in five" not in wide.strength, "much less would do"
@@ -412,9 +420,9 @@ def test_a_proof_fails_on_weak_data_where_the_usual_gate_is_silent(tmp_path: Pat
 def test_identical_runs_lost_nothing_and_need_no_proof(tmp_path: Path) -> None:
     first, second = (run(tmp_path / name, points(3, q1=5)) for name in "ab")
 
-    gate = gate_run(later(second), first, Rules(margin=1, prove=True))
+    gate = check_run(later(second), first, GateRules(margin=1, prove=True))
 
-    assert gate.verdict is Outcome.PASSED
+    assert gate.verdict is CheckOutcome.PASSED
     assert only(gate, "margin").said == "every trial came to the same, so nothing was lost"
     assert gate.strength == "unknown: none of 24 questions differs from another"
 
@@ -434,20 +442,20 @@ def test_what_the_run_was_not_asked_is_left_out_and_said(tmp_path: Path) -> None
         story.end()
         folders.append(story.open())
 
-    gate = gate_run(folders[1], folders[0], Rules())
+    gate = check_run(folders[1], folders[0], GateRules())
 
     said = "left out: 2 trials of the baseline and 0 of the run, not asked in the other run"
     assert said in gate.warnings
 
 
 def test_what_doctor_said_is_passed_on(tmp_path: Path) -> None:
-    diagnosis = Diagnosis(health=Health.SUSPECT, system="d", at=NOON, code="0")
+    diagnosis = Diagnosis(health=SystemHealth.SUSPECT, system="d", at=NOON, code="0")
     story = examined_story(tmp_path, diagnosis)
     for each in ALL_OF_ADA:
         story.both(each)
     story.end()
 
-    gate = gate_run(story.open(), None, Rules(min_score=1))
+    gate = check_run(story.open(), None, GateRules(min_score=1))
 
     assert gate.warnings[0] == "doctor says that the run is suspect"
     assert "the run has 3 questions" in gate.warnings[1]
@@ -462,11 +470,11 @@ def test_from_the_journal_on_a_planted_loss_is_caught_and_none_is_not(tmp_path: 
         same = drawn_pair(chance, tmp_path / f"same{number}", items)
         lost = drawn_pair(chance, tmp_path / f"lost{number}", items, shift=-1.2)
         silent, loud = (
-            gate_run(second, first, Rules(notice=20.0)) for first, second in (same, lost)
+            check_run(second, first, GateRules(notice=20.0)) for first, second in (same, lost)
         )
-        alarms += silent.verdict is Outcome.FAILED
+        alarms += silent.verdict is CheckOutcome.FAILED
         stated += (only(silent, "margin").power or 0) / rounds
-        caught += outcome(loud, "margin") is Outcome.FAILED
+        caught += outcome(loud, "margin") is CheckOutcome.FAILED
 
     assert alarms <= 2
     assert stated > 0.95

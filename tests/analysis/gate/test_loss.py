@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.random import Generator, default_rng
 
-from recall_bench.analysis.gate.loss import SIDE, Loss, loss, losses_by
-from recall_bench.analysis.gate.strength import Questions
+from recall_bench.analysis.gate.loss import ONE_SIDED_ALPHA, GateLoss, measure_loss, measure_losses
+from recall_bench.analysis.gate.strength import QuestionSums
 from recall_bench.core.plan import Trial
 from recall_bench.statistics.comparison import compare
 
@@ -70,8 +70,8 @@ def found(
     margin: float = 0.0,
     prove: bool = False,
     resamples: int = RESAMPLES,
-) -> Loss:
-    each = loss(
+) -> GateLoss:
+    each = measure_loss(
         baseline,
         second,
         margin=margin,
@@ -83,9 +83,11 @@ def found(
     return each
 
 
-def decided(baseline: Run, second: Run, *, margin: float = 0.0, prove: bool = False) -> Loss:
+def decided(baseline: Run, second: Run, *, margin: float = 0.0, prove: bool = False) -> GateLoss:
     """The test alone, without its strength, which is what takes the time."""
-    each = loss(baseline, second, margin=margin, is_to_be_ruled_out=prove, resamples=RESAMPLES)
+    each = measure_loss(
+        baseline, second, margin=margin, is_to_be_ruled_out=prove, resamples=RESAMPLES
+    )
     assert each is not None
     return each
 
@@ -95,7 +97,7 @@ def test_two_runs_of_one_system_fail_as_rarely_as_stated() -> None:
 
     alarms = sum(decided(*pair(chance, 40)).is_shown for _ in range(rounds))
 
-    assert alarms / rounds <= SIDE + margin_of_error(SIDE, rounds)
+    assert alarms / rounds <= ONE_SIDED_ALPHA + margin_of_error(ONE_SIDED_ALPHA, rounds)
     assert alarms, "a test that never errs at all would find nothing either"
 
 
@@ -104,25 +106,25 @@ def test_taking_trials_for_independent_would_raise_far_more_alarms() -> None:
     chance, rounds = default_rng(11), 60
 
     def apart(marks: Mapping[Trial, float]) -> Run:
-        return {trial.but(item=str(trial)): mark for trial, mark in marks.items()}
+        return {trial.replace(item=str(trial)): mark for trial, mark in marks.items()}
 
     alarms = 0
     for _ in range(rounds):
         first, second = pair(chance, 40, asks=6)
         alarms += decided(apart(first), apart(second)).is_shown
 
-    assert alarms / rounds > SIDE + margin_of_error(SIDE, rounds)
+    assert alarms / rounds > ONE_SIDED_ALPHA + margin_of_error(ONE_SIDED_ALPHA, rounds)
 
 
 def test_over_eight_categories_a_false_alarm_is_as_rare_as_over_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Questions, "is_still", True)
+    monkeypatch.setattr(QuestionSums, "is_unchanged", True)
     chance, rounds = default_rng(12), 80
     together = alone = 0
     for _ in range(rounds):
         first, second = pair(chance, 96)
-        parts = losses_by(
+        parts = measure_losses(
             first,
             second,
             lambda trial: str(int(trial.item[1:]) % 8),
@@ -131,9 +133,9 @@ def test_over_eight_categories_a_false_alarm_is_as_rare_as_over_one(
             resamples=100,
         )
         together += any(each.is_shown for each in parts.values())
-        alone += any(each.but(more_adjusted=None).is_shown for each in parts.values())
+        alone += any(each.replace(more_adjusted=None).is_shown for each in parts.values())
 
-    assert together / rounds <= SIDE + margin_of_error(SIDE, rounds)
+    assert together / rounds <= ONE_SIDED_ALPHA + margin_of_error(ONE_SIDED_ALPHA, rounds)
     assert alone / rounds > 0.1
 
 
@@ -212,7 +214,7 @@ def test_a_loss_within_the_margin_is_tolerated_and_five_points_more_are_caught()
         at_margin += decided(*pair(chance, 80, lost=margin), margin=margin).is_shown
         beyond += decided(*pair(chance, 80, lost=margin + FIVE), margin=margin).is_shown
 
-    assert at_margin / rounds <= SIDE + margin_of_error(SIDE, rounds)
+    assert at_margin / rounds <= ONE_SIDED_ALPHA + margin_of_error(ONE_SIDED_ALPHA, rounds)
     assert beyond / rounds > 0.8
 
 
@@ -231,7 +233,7 @@ def test_a_proof_is_given_as_often_as_stated_and_hardly_where_the_margin_was_los
 
     stated = [found(*each, margin=margin, prove=True).power or 0.0 for each in kept[:15]]
     power = float(np.mean(stated))
-    assert wrongly / rounds <= SIDE + margin_of_error(SIDE, rounds)
+    assert wrongly / rounds <= ONE_SIDED_ALPHA + margin_of_error(ONE_SIDED_ALPHA, rounds)
     assert 0.5 < power < 0.95
     assert rightly / rounds >= power - margin_of_error(power, rounds)
 
@@ -251,10 +253,10 @@ def test_a_loss_that_takes_few_questions_whole_is_hardly_proved_away(
         after = {t: 0.0 if chance.random() < margin / 99 else mark for t, mark in kept.items()}
         each = decided(before, after, margin=margin, prove=True)
         wrongly += each.is_ruled_out
-        by_themselves += 1 - each.more_p <= SIDE
+        by_themselves += 1 - each.more_p <= ONE_SIDED_ALPHA
 
-    assert wrongly / rounds <= SIDE + margin_of_error(SIDE, rounds)
-    assert by_themselves / rounds > SIDE + margin_of_error(SIDE, rounds)
+    assert wrongly / rounds <= ONE_SIDED_ALPHA + margin_of_error(ONE_SIDED_ALPHA, rounds)
+    assert by_themselves / rounds > ONE_SIDED_ALPHA + margin_of_error(ONE_SIDED_ALPHA, rounds)
 
 
 def test_without_a_margin_it_is_one_side_of_the_usual_comparison() -> None:
@@ -296,7 +298,8 @@ def test_identical_runs_show_nothing_and_their_strength_is_unknown() -> None:
 def test_more_categories_take_a_larger_loss_to_be_noticed() -> None:
     first, second = pair(default_rng(19), 40)
     alone, of_ten = (
-        loss(first, second, margin=0, notice=FIVE, looks=looks, resamples=50) for looks in (1, 10)
+        measure_loss(first, second, margin=0, notice=FIVE, looks=looks, resamples=50)
+        for looks in (1, 10)
     )
 
     assert alone is not None
@@ -327,5 +330,5 @@ def test_a_whole_persona_that_did_badly_is_a_loss_of_these_personas() -> None:
 def test_no_common_trial_is_no_loss() -> None:
     (first, _), (_, second) = worse(3), worse(0)
 
-    assert loss(first, second, margin=0, notice=FIVE) is None
-    assert losses_by(first, second, lambda trial: trial.item, margin=0, notice=FIVE) == {}
+    assert measure_loss(first, second, margin=0, notice=FIVE) is None
+    assert measure_losses(first, second, lambda trial: trial.item, margin=0, notice=FIVE) == {}

@@ -7,12 +7,19 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
-from recall_bench.analysis.gate.checks import Check, Gate, Outcome, Subject, in_words, verdict_on
-from recall_bench.analysis.gate.junit import junit_of
-from recall_bench.analysis.gate.markdown import markdown_of
-from recall_bench.analysis.gate.rules import Rules
-from recall_bench.analysis.gate.text import text_of
-from recall_bench.reporting.summary import Status
+from recall_bench.analysis.gate.checks import (
+    CheckOutcome,
+    GateCheck,
+    GateReport,
+    GateRun,
+    decide_verdict,
+    describe_verdict,
+)
+from recall_bench.analysis.gate.junit import render_junit
+from recall_bench.analysis.gate.markdown import render_markdown
+from recall_bench.analysis.gate.rules import GateRules
+from recall_bench.analysis.gate.text import render_gate
+from recall_bench.reporting.summary import RunStatus
 
 HOSTILE = (
     "a|b`c` <script>alert(1)</script> </td> ![x](http://evil.example/x.png) [y](javascript:z) "
@@ -24,26 +31,26 @@ ODD = "a` <script>x</script> @me http://evil.example [y](http://evil.example)"
 """One mark that ends code, and what would then be obeyed."""
 
 
-def subject(name: str) -> Subject:
-    return Subject(
+def subject(name: str) -> GateRun:
+    return GateRun(
         folder=f"runs/{name}",
         system=f"{name} 1",
         judge="offline 2",
         started=datetime(2026, 5, 24, 12, 30, tzinfo=UTC),
-        status=Status.VALID,
+        status=RunStatus.VALID,
         reason=None,
         health=None,
         score=None,
     )
 
 
-def gate_of(*checks: Check, name: str = "mine") -> Gate:
-    return Gate(
-        verdict=verdict_on(checks),
-        sentence=in_words(checks),
+def gate_of(*checks: GateCheck, name: str = "mine") -> GateReport:
+    return GateReport(
+        verdict=decide_verdict(checks),
+        sentence=describe_verdict(checks),
         run=subject(name),
         baseline=subject("before"),
-        rules=Rules(),
+        rules=GateRules(),
         checks=checks,
         strength="a loss of 5 points of 100 would be noticed 91 times in 100",
         warnings=("in 1 of 2 categories a loss of 5 points would be noticed",),
@@ -51,10 +58,10 @@ def gate_of(*checks: Check, name: str = "mine") -> Gate:
     )
 
 
-KEPT = Check(
+KEPT = GateCheck(
     rule="min-score",
     of="overall",
-    outcome=Outcome.PASSED,
+    outcome=CheckOutcome.PASSED,
     said="the score is 61.0 of 100",
     value=61.0,
     limit=60.0,
@@ -62,10 +69,10 @@ KEPT = Check(
     high=66.25,
     questions=80,
 )
-LOST = Check(
+LOST = GateCheck(
     rule="category-margin",
     of="synthesis",
-    outcome=Outcome.FAILED,
+    outcome=CheckOutcome.FAILED,
     said="-9.0 points of 100: more than the 2 tolerated, p < 0.001",
     value=-9.0,
     limit=-2.0,
@@ -76,10 +83,10 @@ LOST = Check(
     noticed=4.25,
     power=0.9,
 )
-LEAKS = Check(
+LEAKS = GateCheck(
     rule="max-leaks",
     of="overall",
-    outcome=Outcome.UNDECIDED,
+    outcome=CheckOutcome.UNDECIDED,
     said="no answer could have told a secret",
     limit=0.0,
     is_least=False,
@@ -87,7 +94,7 @@ LEAKS = Check(
 
 
 def test_the_verdict_comes_first_and_every_check_has_a_line() -> None:
-    lines = text_of(gate_of(KEPT, LOST, LEAKS)).splitlines()
+    lines = render_gate(gate_of(KEPT, LOST, LEAKS)).splitlines()
 
     assert lines[3] == "Verdict      FAILED: 1 of 3 checks failed: category-margin (synthesis)"
     rows = [
@@ -103,9 +110,9 @@ def test_the_verdict_comes_first_and_every_check_has_a_line() -> None:
 
 
 def test_failed_is_worse_than_undecided_and_that_than_passed() -> None:
-    assert verdict_on((KEPT, LOST, LEAKS)) is Outcome.FAILED
-    assert verdict_on((KEPT, LEAKS)) is Outcome.UNDECIDED
-    assert verdict_on((KEPT,)) is Outcome.PASSED
+    assert decide_verdict((KEPT, LOST, LEAKS)) is CheckOutcome.FAILED
+    assert decide_verdict((KEPT, LEAKS)) is CheckOutcome.UNDECIDED
+    assert decide_verdict((KEPT,)) is CheckOutcome.PASSED
 
 
 REQUIRED = {
@@ -135,7 +142,7 @@ def assert_keeps_to_the_schema(root: ElementTree.Element) -> None:
 
 
 def test_junit_keeps_to_the_schema_and_counts_what_is_in_it() -> None:
-    root = ElementTree.fromstring(junit_of(gate_of(KEPT, LOST, LEAKS)))
+    root = ElementTree.fromstring(render_junit(gate_of(KEPT, LOST, LEAKS)))
 
     assert_keeps_to_the_schema(root)
     suite = root[0]
@@ -146,14 +153,14 @@ def test_junit_keeps_to_the_schema_and_counts_what_is_in_it() -> None:
     assert (leaks[0].tag, leaks[0].text) == ("error", LEAKS.said)
 
 
-def hostile() -> Gate:
-    check = LOST.but(of=HOSTILE, said=f"lost in {HOSTILE}")
-    other = LEAKS.but(of=HOSTILE, said=HOSTILE)
+def hostile() -> GateReport:
+    check = LOST.replace(of=HOSTILE, said=f"lost in {HOSTILE}")
+    other = LEAKS.replace(of=HOSTILE, said=HOSTILE)
     return gate_of(check, other, name=HOSTILE)
 
 
 def test_no_name_breaks_the_junit_file() -> None:
-    root = ElementTree.fromstring(junit_of(hostile()))
+    root = ElementTree.fromstring(render_junit(hostile()))
 
     assert_keeps_to_the_schema(root)
     name = root[0].findall("testcase")[0].attrib["name"]
@@ -162,16 +169,16 @@ def test_no_name_breaks_the_junit_file() -> None:
 
 
 def test_no_name_steers_a_terminal() -> None:
-    text = text_of(hostile())
+    text = render_gate(hostile())
 
     assert all(mark.isprintable() or mark == "\n" for mark in text)
     assert max(map(len, text.splitlines())) <= 100
 
 
-def rendered(gate: Gate) -> str:
+def rendered(gate: GateReport) -> str:
     """As a renderer with tables, raw HTML and bare links turned on shows it."""
     renderer = MarkdownIt("commonmark", {"html": True}).enable("table")
-    return str(renderer.render(markdown_of(gate)))
+    return str(renderer.render(render_markdown(gate)))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +187,7 @@ def rendered(gate: Gate) -> str:
 def test_no_name_breaks_a_table_or_brings_html_links_or_mentions(name: str) -> None:
     usual, odd = (
         gate_of(LOST, LEAKS),
-        gate_of(LOST.but(of=name, said=name), LEAKS.but(of=name, said=name), name=name),
+        gate_of(LOST.replace(of=name, said=name), LEAKS.replace(of=name, said=name), name=name),
     )
 
     page = rendered(odd)
@@ -191,11 +198,11 @@ def test_no_name_breaks_a_table_or_brings_html_links_or_mentions(name: str) -> N
     outside = re.sub(r"<code>.*?</code>", "", page, flags=re.DOTALL)
     assert "@" not in outside
     assert "evil" not in outside
-    assert len(markdown_of(odd)) < 10_000
+    assert len(render_markdown(odd)) < 10_000
 
 
 def test_markdown_has_the_verdict_the_rules_and_the_categories() -> None:
-    page = markdown_of(gate_of(KEPT, LOST, LEAKS))
+    page = render_markdown(gate_of(KEPT, LOST, LEAKS))
 
     assert page.startswith("### Recall Bench gate: failed\n\n1 of 3 checks failed.\n")
     assert "| ✅ passed | `min-score` | `overall` | 61.0 | ≥ 60.0 | 55.5 to 66.2 | -- |" in page
@@ -210,5 +217,5 @@ def test_markdown_has_the_verdict_the_rules_and_the_categories() -> None:
 def test_the_same_gate_is_the_same_bytes() -> None:
     gate = gate_of(KEPT, LOST)
 
-    assert junit_of(gate) == junit_of(gate)
-    assert markdown_of(gate) == markdown_of(gate)
+    assert render_junit(gate) == render_junit(gate)
+    assert render_markdown(gate) == render_markdown(gate)

@@ -3,31 +3,31 @@
 import pytest
 
 from recall_bench.analysis.gate.rules import (
-    Rules,
-    flag_of,
-    given_in,
-    key_of,
-    merged,
-    refuse_without_baseline,
+    GateRules,
+    format_flag,
+    format_key,
+    merge_rules,
+    read_rules,
+    require_baseline,
 )
 from recall_bench.errors import UsageError
 
 
 def read(content: object) -> dict[str, object]:
-    return given_in(content, "gate.yaml", lambda field: f"gate.yaml, line 1: {key_of(field)}")
+    return read_rules(content, "gate.yaml", lambda field: f"gate.yaml, line 1: {format_key(field)}")
 
 
 def test_a_file_gives_what_it_names_and_flags_win_over_it() -> None:
     given = read({"minScore": 35, "margin": 2, "minCategory": {"synthesis": 10, "x": 1}})
 
-    rules = merged(given, {"margin": 3.0}, {"min_category": {"synthesis": 20.0}})
+    rules = merge_rules(given, {"margin": 3.0}, {"min_category": {"synthesis": 20.0}})
 
-    assert rules == Rules(min_score=35, margin=3, min_category={"synthesis": 20, "x": 1})
+    assert rules == GateRules(min_score=35, margin=3, min_category={"synthesis": 20, "x": 1})
 
 
 def test_an_empty_file_and_an_empty_key_ask_for_nothing() -> None:
     assert read(None) == {}
-    assert merged(read({"minScore": None})) == Rules()
+    assert merge_rules(read({"minScore": None})) == GateRules()
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_rules_that_contradict_each_other_are_refused(
     given: dict[str, object], complaint: str
 ) -> None:
     with pytest.raises(UsageError) as refused:
-        merged(given)
+        merge_rules(given)
 
     assert str(refused.value).startswith(complaint)
 
@@ -74,34 +74,34 @@ def test_rules_that_contradict_each_other_are_refused(
 @pytest.mark.parametrize(
     "rules",
     [
-        Rules(min_score=1, margin=1),
-        Rules(min_score=1, category_margin=0.0),
-        Rules(min_score=1, hallucination_margin=1),
-        Rules(min_score=1, notice=3),
+        GateRules(min_score=1, margin=1),
+        GateRules(min_score=1, category_margin=0.0),
+        GateRules(min_score=1, hallucination_margin=1),
+        GateRules(min_score=1, notice=3),
     ],
 )
-def test_a_margin_without_a_baseline_is_refused(rules: Rules) -> None:
+def test_a_margin_without_a_baseline_is_refused(rules: GateRules) -> None:
     with pytest.raises(UsageError, match="--baseline"):
-        refuse_without_baseline(rules)
+        require_baseline(rules)
 
 
 def test_a_gate_without_any_rule_would_always_pass_and_is_refused() -> None:
     with pytest.raises(UsageError, match="there is no rule to go by"):
-        refuse_without_baseline(Rules())
-    refuse_without_baseline(Rules(max_leaks=0))
+        require_baseline(GateRules())
+    require_baseline(GateRules(max_leaks=0))
 
 
 def test_categories_tolerate_what_is_tolerated_overall_unless_said() -> None:
-    assert Rules(margin=2).tolerated_in_category == 2
-    assert Rules(margin=2, category_margin=0).tolerated_in_category == 0
+    assert GateRules(margin=2).tolerated_in_category == 2
+    assert GateRules(margin=2, category_margin=0).tolerated_in_category == 0
 
 
 def test_what_is_to_be_caught_is_five_points_more_than_is_tolerated() -> None:
-    assert Rules().noticed(0) == 5
-    assert Rules(margin=3).noticed(3) == 8
-    assert Rules(notice=4).noticed(0) == 4
-    assert Rules(notice=4, category_margin=10).noticed(10) == 15
+    assert GateRules().get_notice(0) == 5
+    assert GateRules(margin=3).get_notice(3) == 8
+    assert GateRules(notice=4).get_notice(0) == 4
+    assert GateRules(notice=4, category_margin=10).get_notice(10) == 15
 
 
 def test_flags_and_keys_are_named_after_one_field() -> None:
-    assert (flag_of("min_score"), key_of("min_score")) == ("--min-score", "minScore")
+    assert (format_flag("min_score"), format_key("min_score")) == ("--min-score", "minScore")

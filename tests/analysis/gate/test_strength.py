@@ -5,8 +5,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from recall_bench.analysis.gate.strength import Questions, _is_shown, proof_strength, strength
-from recall_bench.statistics.signs import sign_flip_p
+from recall_bench.analysis.gate.strength import (
+    QuestionSums,
+    _is_detectable,
+    simulate_loss_power,
+    simulate_proof_power,
+)
+from recall_bench.statistics.signs import compute_sign_flip_p
 
 
 @pytest.mark.parametrize("alike", [True, False])
@@ -16,22 +21,22 @@ def test_rows_are_shown_where_turning_their_signs_round_shows_them(alike: bool) 
     for more, less in cases:
         sizes = np.ones(more + less) if alike else 1 + np.arange(more + less) / 7
         row = np.where(np.arange(more + less) % (more + less) < less, -sizes, sizes)
-        exact = sign_flip_p(row, seed=1) / 2 <= 0.025 and row.sum() > 0
-        agreed += exact == bool(_is_shown(row[np.newaxis], 0.05)[0])
+        exact = compute_sign_flip_p(row, seed=1) / 2 <= 0.025 and row.sum() > 0
+        agreed += exact == bool(_is_detectable(row[np.newaxis], 0.05)[0])
 
     assert agreed == len(cases) if alike else agreed >= len(cases) - 3
 
 
 def test_five_questions_show_nothing_however_unlike_they_are() -> None:
-    assert not _is_shown(np.array([[1.0, 50.0, 50.0, 50.0, 50.0]]), 0.05)[0]
+    assert not _is_detectable(np.array([[1.0, 50.0, 50.0, 50.0, 50.0]]), 0.05)[0]
 
 
 def test_a_margin_and_one_more_lost_question_have_to_be_got_over() -> None:
     change = np.tile([10.0, -10.0], 60)
-    questions = Questions(before=np.full(120, 60.0), change=change, asks=np.ones(120))
+    questions = QuestionSums(before=np.full(120, 60.0), change=change, asks=np.ones(120))
 
-    without, with_margin = (strength(questions, margin=m, notice=7) for m in (0, 4))
-    proof = proof_strength(questions, margin=2)
+    without, with_margin = (simulate_loss_power(questions, margin=m, notice=7) for m in (0, 4))
+    proof = simulate_proof_power(questions, margin=2)
 
     assert without.power > with_margin.power
     assert without.even_power > with_margin.even_power

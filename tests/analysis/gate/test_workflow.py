@@ -8,7 +8,7 @@ from typing import Any
 import click
 import pytest
 
-from recall_bench.analysis.gate.rules import Rules, given_in, key_of, merged
+from recall_bench.analysis.gate.rules import GateRules, format_key, merge_rules, read_rules
 from recall_bench.cli.gate import gate_command
 from recall_bench.cli.main import LazyGroup, cli
 from recall_bench.yaml12 import load_yaml
@@ -88,9 +88,9 @@ def test_nothing_from_a_pull_request_is_put_into_a_script() -> None:
 
 
 def test_the_rules_beside_it_are_rules() -> None:
-    given = given_in(load_yaml(EXAMPLES / "gate.yaml"), "gate.yaml", key_of)
+    given = read_rules(load_yaml(EXAMPLES / "gate.yaml"), "gate.yaml", format_key)
 
-    assert merged(given) == Rules(
+    assert merge_rules(given) == GateRules(
         min_score=30, max_hallucination=10, min_category={"factual-recall": 40}
     )
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from recall_bench.analysis.trials import Table, TrialRow
+from recall_bench.analysis.trials import TrialRow, TrialTable
 from recall_bench.core.plan import Trial
 from recall_bench.core.question import Item
-from recall_bench.core.standing import Standing, State
+from recall_bench.core.standing import TrialState, TrialStatus
 from tests.reporting.conftest import plan_of, question
 
 SOUND = (3, 2, 1)
@@ -14,7 +14,7 @@ MADE_UP = (0, 0, 0)
 
 def asked(
     name: str = "q0",
-    marks: tuple[int, int, int] | State = SOUND,
+    marks: tuple[int, int, int] | TrialState = SOUND,
     *,
     days: int = 100,
     persona: str = "ada",
@@ -24,7 +24,11 @@ def asked(
     item: Item | None = None,
 ) -> TrialRow:
     """One trial: judged with these marks, or no further than this state."""
-    standing = Standing(marks) if isinstance(marks, State) else Standing(State.JUDGED, *marks)
+    standing = (
+        TrialStatus(marks)
+        if isinstance(marks, TrialState)
+        else TrialStatus(TrialState.JUDGED, *marks)
+    )
     return TrialRow(
         trial=Trial(scenario=persona, item=name, checkpoint=label or f"{days}d", repeat=repeat),
         item=item or question(name, category),
@@ -34,7 +38,7 @@ def asked(
     )
 
 
-def table_of(rows: Iterable[TrialRow], **settings: object) -> Table:
+def table_of(rows: Iterable[TrialRow], **settings: object) -> TrialTable:
     """These trials, and the questions they put."""
     kept = tuple(rows)
     items: dict[str, dict[str, Item]] = {}
@@ -43,7 +47,7 @@ def table_of(rows: Iterable[TrialRow], **settings: object) -> Table:
     scenarios: dict[str, Sequence[Item]] = {
         name: tuple(own.values()) for name, own in items.items()
     }
-    return Table(
+    return TrialTable(
         plan=plan_of(scenarios, **settings),
         rows=kept,
         items={name: tuple(own) for name, own in scenarios.items()},

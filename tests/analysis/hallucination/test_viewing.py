@@ -5,23 +5,27 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from recall_bench.analysis.hallucination.viewing import hallucination_views
-from recall_bench.analysis.hallucination.views import Course, HallucinationViews, Pattern
+from recall_bench.analysis.hallucination.viewing import analyse_hallucination
+from recall_bench.analysis.hallucination.views import (
+    HallucinationPattern,
+    HallucinationViews,
+    RateCourse,
+)
 from recall_bench.analysis.trials import read_trials
-from recall_bench.core.standing import State
+from recall_bench.core.standing import TrialState
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import summarise
-from recall_bench.statistics.estimate import mean_estimate
-from recall_bench.statistics.trend import trend
+from recall_bench.statistics.estimate import estimate_mean
+from recall_bench.statistics.trend import estimate_trend
 from tests.analysis.hallucination.tables import MADE_UP, SOUND, asked, table_of
 from tests.reporting.conftest import ALL_OF_ADA, INVENTED, PERFECT, ada_story, trial
 
 
 def views(*rows: object, **settings: object) -> HallucinationViews:
-    return hallucination_views(table_of(rows), resamples=200, **settings)  # type: ignore[arg-type]
+    return analyse_hallucination(table_of(rows), resamples=200, **settings)  # type: ignore[arg-type]
 
 
-def values(course: Course) -> list[tuple[str, int, float | None, float | None]]:
+def values(course: RateCourse) -> list[tuple[str, int, float | None, float | None]]:
     return [
         (
             moment.checkpoint,
@@ -55,10 +59,10 @@ def test_the_rate_of_a_category_is_over_its_judged_answers() -> None:
         asked("q1", SOUND, category="synthesis"),
         asked("q2", SOUND, category="synthesis"),
         asked("q3", SOUND, category="synthesis"),
-        asked("q4", State.NOT_ANSWERED, category="synthesis"),
-        asked("q5", State.NOT_JUDGED, category="synthesis"),
-        asked("q6", State.OPEN, category="synthesis"),
-        asked("q7", State.NOT_JUDGED, category="negative-recall"),
+        asked("q4", TrialState.NOT_ANSWERED, category="synthesis"),
+        asked("q5", TrialState.NOT_JUDGED, category="synthesis"),
+        asked("q6", TrialState.OPEN, category="synthesis"),
+        asked("q7", TrialState.NOT_JUDGED, category="negative-recall"),
     )
 
     silent, synthesis = found.categories
@@ -72,8 +76,8 @@ def test_recall_is_correctness_and_completeness_and_nothing_for_no_answer() -> N
     found = views(
         asked("q0", (3, 1, 0)),
         asked("q1", (1, 0, 1)),
-        asked("q2", State.NOT_ANSWERED),
-        asked("q3", State.NOT_JUDGED),
+        asked("q2", TrialState.NOT_ANSWERED),
+        asked("q3", TrialState.NOT_JUDGED),
     )
 
     (moment,) = found.overall.moments
@@ -133,14 +137,14 @@ def test_figures_are_those_of_the_statistics_they_name() -> None:
     questions = [row.trial.item for row in rows]
     personas = ["ada"] * len(rows)
 
-    found = hallucination_views(table_of(rows), seed=5, resamples=300, headline=300).overall
+    found = analyse_hallucination(table_of(rows), seed=5, resamples=300, headline=300).overall
 
     assert 0 < sum(made_up) < len(made_up)
-    assert found.rate == mean_estimate(
+    assert found.rate == estimate_mean(
         made_up, questions, personas, seed=5, limits=(0, 1), resamples=300
     )
     first, last = min(row.days for row in rows), max(row.days for row in rows)
-    assert found.hallucination == trend(
+    assert found.hallucination == estimate_trend(
         made_up,
         [row.days for row in rows],
         questions,
@@ -212,13 +216,13 @@ def test_moments_that_are_alike_keep_what_is_their_own() -> None:
     rows = [asked(f"q{n}", MADE_UP if n == days / 100 else SOUND, days=days)
             for days in (100, 200) for n in range(6)]  # fmt: skip
 
-    first, second = views(*rows, asked("q9", State.NOT_JUDGED, days=200)).overall.moments
+    first, second = views(*rows, asked("q9", TrialState.NOT_JUDGED, days=200)).overall.moments
 
     for one, other in ((first.recall, second.recall), (first.hallucination, second.hallucination)):
         assert one is not None
         assert other is not None
         assert (one.missing, other.missing) == (0, 1)
-        assert one == other.but(missing=0)
+        assert one == other.replace(missing=0)
     assert first.recall != first.hallucination
 
 
@@ -233,7 +237,7 @@ def test_a_moment_is_the_estimate_of_its_trials() -> None:
 
     (moment,) = views(*rows).overall.moments
 
-    expected = mean_estimate(
+    expected = estimate_mean(
         [float(row.standing.grounded == 0) for row in rows],
         [row.trial.item for row in rows],
         [row.trial.scenario for row in rows],
@@ -245,11 +249,11 @@ def test_a_moment_is_the_estimate_of_its_trials() -> None:
 
 
 def test_a_run_without_a_verdict_is_unknown_and_not_zero() -> None:
-    found = views(asked("q0", State.OPEN), asked("q0", State.OPEN, days=200))
+    found = views(asked("q0", TrialState.OPEN), asked("q0", TrialState.OPEN, days=200))
 
     assert found.overall.rate is None
     assert found.overall.hallucination is None
-    assert found.overall.pattern is Pattern.UNKNOWN
+    assert found.overall.pattern is HallucinationPattern.UNKNOWN
     assert found.overall.reason == "no answer was judged"
 
 
@@ -258,7 +262,7 @@ def test_a_run_that_has_come_to_nothing_yet() -> None:
 
     assert found.categories == ()
     assert found.overall.moments == ()
-    assert found.overall.pattern is Pattern.UNKNOWN
+    assert found.overall.pattern is HallucinationPattern.UNKNOWN
 
 
 def test_rates_are_those_the_summary_counts(tmp_path: Path) -> None:
@@ -269,7 +273,7 @@ def test_rates_are_those_the_summary_counts(tmp_path: Path) -> None:
     story.end()
     folder = RunFolder.open(story.save())
 
-    found = hallucination_views(read_trials(folder), resamples=200)
+    found = analyse_hallucination(read_trials(folder), resamples=200)
 
     assert found.overall.rate is not None
     assert found.overall.rate.value == summarise(folder).overall.hallucination_rate == 0.25

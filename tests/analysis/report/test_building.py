@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from recall_bench.analysis.report.building import build_report
-from recall_bench.analysis.report.views import Report
+from recall_bench.analysis.report.views import RunReport
 from recall_bench.analysis.trials import read_trials
 from recall_bench.core.question import Item
 from recall_bench.core.verdict import Verdict
@@ -18,7 +18,7 @@ GOOD, WRONG, MADE_UP = Verdict.of(3, 2, 1), Verdict.of(0, 0, 1), Verdict.of(1, 0
 
 
 @pytest.fixture
-def report(tmp_path: Path) -> Report:
+def report(tmp_path: Path) -> RunReport:
     items = tuple(question(f"q{n}") for n in range(30))
     scenarios: dict[str, Sequence[Item]] = {"ada": items}
     story = Story(tmp_path / "r", scenarios, plan_of(scenarios))
@@ -31,20 +31,20 @@ def report(tmp_path: Path) -> Report:
     return build_report(folder, read_trials(folder))
 
 
-def test_the_heatmap_and_the_mixed_view_agree(report: Report) -> None:
+def test_the_heatmap_and_the_mixed_view_agree(report: RunReport) -> None:
     (heatmap,) = report.heatmaps
 
     same([cell.mean for cell in heatmap.overall], [each.mean for each in report.degradation.mixed])
 
 
-def test_the_row_under_the_heatmap_and_the_course_agree(report: Report) -> None:
+def test_the_row_under_the_heatmap_and_the_course_agree(report: RunReport) -> None:
     (heatmap,) = report.heatmaps
     moments = report.hallucination.overall.moments
 
     same([cell.mean for cell in heatmap.hallucination], [each.hallucination for each in moments])
 
 
-def test_the_head_is_the_summary_and_the_course(report: Report) -> None:
+def test_the_head_is_the_summary_and_the_course(report: RunReport) -> None:
     head = report.header
 
     assert head.overall is not None

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_bench.analysis.canaries.text import text_of
+from recall_bench.analysis.canaries.text import render_canaries
 from recall_bench.analysis.report.building import build_report
-from recall_bench.analysis.report.views import Report
+from recall_bench.analysis.report.views import RunReport
 from recall_bench.analysis.trials import read_trials
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, DatasetCard, Ingest
@@ -46,7 +46,7 @@ def broken(folder: Path) -> RunFolder:
     return story.open()
 
 
-def report(folder: RunFolder, *beside: RunFolder) -> Report:
+def report(folder: RunFolder, *beside: RunFolder) -> RunReport:
     return build_report(folder, read_trials(folder), beside=beside)
 
 
@@ -91,7 +91,7 @@ def test_a_run_that_is_unlike_is_refused_by_what_differs(
     for each in ALL_OF_ADA:
         for repeat in range(2 if "repeats" in settings else 1):
             if each.checkpoint in labels:
-                story.both(each.but(repeat=repeat))
+                story.both(each.replace(repeat=repeat))
     story.end()
 
     with pytest.raises(UsageError, match=r"--beside .*b: differs from .*a in ") as refused:
@@ -108,7 +108,7 @@ def test_other_questions_are_refused(tmp_path: Path) -> None:
     opened = RunFolder.open(other)
     plan = opened.plan
     (card,) = plan.scenarios
-    opened.plan = plan.but(scenarios=(card.but(questions_digest="new"),), system=OTHER)
+    opened.plan = plan.replace(scenarios=(card.replace(questions_digest="new"),), system=OTHER)
 
     with pytest.raises(UsageError, match="in questions of ada"):
         report(finished(tmp_path / "a"), opened)
@@ -182,5 +182,7 @@ def test_nothing_that_the_stub_judged_is_a_canary(tmp_path: Path) -> None:
     ).canaries
     assert watch.watched == ()
     assert watch.file == str(tmp_path / "canaries.json")
-    assert "Rule         no canaries are looked for: the stub judge graded" in text_of(watch)
-    assert "all are new" not in text_of(report(stubbed).canaries)
+    assert "Rule         no canaries are looked for: the stub judge graded" in render_canaries(
+        watch
+    )
+    assert "all are new" not in render_canaries(report(stubbed).canaries)

@@ -2,13 +2,13 @@
 
 import pytest
 
-from recall_bench.analysis.hallucination.views import Rate
-from recall_bench.analysis.report.attribution_text import attribution_lines
-from recall_bench.analysis.report.cost_text import cost_lines
-from recall_bench.analysis.report.degradation_text import degradation_lines
-from recall_bench.analysis.report.figures import half_life, rise, slope
-from recall_bench.analysis.report.hallucination_text import hallucination_lines, leak_note
-from recall_bench.analysis.report.text import text_of
+from recall_bench.analysis.hallucination.views import CategoryRate
+from recall_bench.analysis.report.attribution_text import render_failures
+from recall_bench.analysis.report.cost_text import render_costs
+from recall_bench.analysis.report.degradation_text import render_degradation
+from recall_bench.analysis.report.figures import format_half_life, format_rise, format_slope
+from recall_bench.analysis.report.hallucination_text import describe_leaks, render_hallucination
+from recall_bench.analysis.report.text import render_report
 from recall_bench.core.plan import Trial
 from recall_bench.core.question import BOUNDARY
 from recall_bench.core.usage import Usage
@@ -20,8 +20,8 @@ REPORT = sampled_report(3)
 
 
 def dollars(usage: Usage | None, other: Usage | None) -> str:
-    point = REPORT.costs.points[0].but(ingest_usage=usage, query_usage=other)
-    head, row = cost_lines(REPORT.costs.but(points=(point,)), ())
+    point = REPORT.costs.points[0].replace(ingest_usage=usage, query_usage=other)
+    head, row = render_costs(REPORT.costs.replace(points=(point,)), ())
     end = head.index("dollars") + len("dollars")
     return row[:end].split()[-1]
 
@@ -37,17 +37,17 @@ def test_calls_without_a_price_are_not_free() -> None:
 
 
 def test_columns_of_costs_stay_apart() -> None:
-    point = REPORT.costs.points[0].but(
+    point = REPORT.costs.points[0].replace(
         ingest_s_a_day=1.23e-5, query_p50_s=1.23e-5, query_p95_s=1.23e-5, index_bytes=999
     )
-    _, row = cost_lines(REPORT.costs.but(points=(point,)), ())
+    _, row = render_costs(REPORT.costs.replace(points=(point,)), ())
 
     assert row.split().count("0.0123") == 3
     assert row.endswith(" 999 bytes")
 
 
 def test_a_cost_in_a_pareto_has_the_words_of_the_page() -> None:
-    shown = "\n".join(cost_lines(REPORT.costs, REPORT.paretos))
+    shown = "\n".join(render_costs(REPORT.costs, REPORT.paretos))
 
     assert "3.60 (3.40 to 3.84) of 6 for 900 tokens an answer" in shown
     assert "of 6 for 410 MB" in shown
@@ -69,12 +69,12 @@ def test_a_half_life_claims_no_end_that_is_not_known(
 ) -> None:
     found = HalfLife(value=value, low=low, high=high, followed=950)
 
-    assert half_life(found, unit=" days") == said
-    assert half_life(found) == said.replace(" days", "")
+    assert format_half_life(found, unit=" days") == said
+    assert format_half_life(found) == said.replace(" days", "")
 
 
 def test_the_text_has_the_half_lives() -> None:
-    shown = "\n".join(degradation_lines(REPORT.degradation))
+    shown = "\n".join(render_degradation(REPORT.degradation))
 
     assert "900 (720 to beyond 950)" in shown
     assert "beyond 950 (from 848)" in shown
@@ -83,9 +83,10 @@ def test_the_text_has_the_half_lives() -> None:
 def test_a_level_line_has_no_sign() -> None:
     level = Coefficient(value=-1e-9, low=-2e-9, high=2e-9)
 
-    assert rise(level, scale=100, digits=2) == "0.00 (0.00 to 0.00)"
+    assert format_rise(level, scale=100, digits=2) == "0.00 (0.00 to 0.00)"
     assert (
-        slope(level, scale=1, digits=2, unit=" points") == "0.00 points in 100 days (0.00 to 0.00)"
+        format_slope(level, scale=1, digits=2, unit=" points")
+        == "0.00 points in 100 days (0.00 to 0.00)"
     )
 
 
@@ -94,8 +95,8 @@ def test_no_text_has_a_sign_before_nothing() -> None:
     line = course.hallucination
     assert line is not None
     level = Coefficient(value=-1e-9, low=-2e-9, high=2e-9)
-    course = course.but(hallucination=line.but(slope=level, intercept=level))
-    text = text_of(REPORT.but(hallucination=REPORT.hallucination.but(overall=course)))
+    course = course.replace(hallucination=line.replace(slope=level, intercept=level))
+    text = render_report(REPORT.replace(hallucination=REPORT.hallucination.replace(overall=course)))
 
     assert "0.0 % at no days · 0.00 points of 100 in 100 days (0.00 to 0.00)" in text
     assert "-0.00" not in text
@@ -105,9 +106,9 @@ def test_no_text_has_a_sign_before_nothing() -> None:
 def test_long_names_keep_to_the_width() -> None:
     trials = tuple(Trial(scenario="a" * 30, item="b" * 40, checkpoint=f"{n}d") for n in (1, 2))
     (first, *others) = REPORT.attribution.leaves
-    found = REPORT.attribution.but(leaves=(first.but(trials=9, examples=trials), *others))
+    found = REPORT.attribution.replace(leaves=(first.replace(trials=9, examples=trials), *others))
 
-    lines = list(attribution_lines(found))
+    lines = list(render_failures(found))
 
     assert max(map(len, lines)) <= 100
     assert sum("b" * 40 in line for line in lines) == 2
@@ -116,12 +117,12 @@ def test_long_names_keep_to_the_width() -> None:
 def test_a_leak_is_said_to_count_as_made_up_where_secrets_have_a_rate() -> None:
     views = REPORT.hallucination
     others = tuple(each for each in views.categories if each.name != BOUNDARY)
-    guarded = Rate(name=BOUNDARY, rate=estimate(0.2, 0.1), leaked=3)
-    with_rate = views.but(categories=(*others, guarded))
+    guarded = CategoryRate(name=BOUNDARY, rate=estimate(0.2, 0.1), leaked=3)
+    with_rate = views.replace(categories=(*others, guarded))
 
-    assert leak_note(views.but(categories=others)) is None
-    assert leak_note(views.but(categories=(*others, guarded.but(rate=None)))) is None
-    said = leak_note(with_rate)
+    assert describe_leaks(views.replace(categories=others)) is None
+    assert describe_leaks(views.replace(categories=(*others, guarded.replace(rate=None)))) is None
+    said = describe_leaks(with_rate)
     assert str(said).endswith("of the 31 counted here, 3 are leaks in information-boundary")
-    shown = " ".join(" ".join(hallucination_lines(with_rate)).split())
+    shown = " ".join(" ".join(render_hallucination(with_rate)).split())
     assert f"Note {said}" in shown

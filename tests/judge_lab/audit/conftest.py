@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from recall_bench.core.question import Scenario
-from recall_bench.judge_lab.audit.compose import audit_set
+from recall_bench.judge_lab.audit.compose import build_audit_set
 from recall_bench.judge_lab.audit.item import AuditClass, AuditItem
 from recall_bench.library import load_persona
 
@@ -19,7 +19,7 @@ def played(name: str = "executive-assistant", arcs: str | None = "arcs-180d.yaml
 
 @cache
 def written(name: str, arcs: str | None, seed: int, per_class: int) -> tuple[AuditItem, ...]:
-    return audit_set(played(name, arcs), seed=seed, per_class=per_class)
+    return build_audit_set(played(name, arcs), seed=seed, per_class=per_class)
 
 
 SHORT = ("executive-assistant", "arcs-180d.yaml")

@@ -22,7 +22,7 @@ class Oracle:
     card = JudgeCard(name="oracle", version="1", computes=True)
 
     def __init__(self, items: Iterable[AuditItem]) -> None:
-        self._labels = {case_of(item.exhibit()): item.labels for item in items}
+        self._labels = {case_of(item.make_exhibit()): item.labels for item in items}
         self.studied: list[str] = []
 
     def study(self, scenario: Scenario) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from recall_bench.core.question import Scenario
 from recall_bench.errors import UsageError
-from recall_bench.judge_lab.audit.compose import audit_set, missing_classes
-from recall_bench.judge_lab.audit.item import LABELS, AuditClass, AuditItem
+from recall_bench.judge_lab.audit.compose import build_audit_set, find_missing_classes
+from recall_bench.judge_lab.audit.item import CLASS_LABELS, AuditClass, AuditItem
 from recall_bench.library import load_persona
 from recall_bench.shipped import SOURCES
 from tests.judge_lab.audit.conftest import of
@@ -20,11 +20,11 @@ NAMES = r"\b(?:Maribeth|Osgood|Ulrika|Prentiss|Fenella|Thaddeus|Ottoline|Casimir
 
 
 def test_the_same_seed_writes_the_same_answers(scenario: Scenario) -> None:
-    one = audit_set(scenario, seed=3, per_class=12)
+    one = build_audit_set(scenario, seed=3, per_class=12)
 
-    assert one == audit_set(scenario, seed=3, per_class=12)
+    assert one == build_audit_set(scenario, seed=3, per_class=12)
     assert {item.answer for item in one} != {
-        item.answer for item in audit_set(scenario, seed=4, per_class=12)
+        item.answer for item in build_audit_set(scenario, seed=4, per_class=12)
     }
 
 
@@ -55,14 +55,14 @@ def test_no_answer_depends_on_the_order_of_sets() -> None:
 
 
 def test_a_smaller_set_takes_its_categories_in_turn(scenario: Scenario) -> None:
-    few = audit_set(scenario, seed=3, per_class=10)
+    few = build_audit_set(scenario, seed=3, per_class=10)
 
     asked = Counter(item.item.truth.category for item in of(few, AuditClass.RIGHT))
     assert len(asked) == 10
 
 
 def test_an_exhibit_shows_neither_class_nor_label(items: tuple[AuditItem, ...]) -> None:
-    shown = items[0].exhibit()
+    shown = items[0].make_exhibit()
 
     assert shown.answer.text == items[0].answer
     assert shown.days == items[0].days
@@ -81,20 +81,24 @@ def test_every_class_says_what_its_marks_must_be() -> None:
     made_up = {AuditClass.EXTRA}
 
     for kind in AuditClass:
-        assert LABELS[kind]["correctness"] is LABELS[kind]["completeness"] is (kind in good)
-        assert LABELS[kind]["grounded"] is ((kind not in made_up) if kind in good else None)
+        assert (
+            CLASS_LABELS[kind]["correctness"]
+            is CLASS_LABELS[kind]["completeness"]
+            is (kind in good)
+        )
+        assert CLASS_LABELS[kind]["grounded"] is ((kind not in made_up) if kind in good else None)
 
 
 def test_a_detail_is_invented_only_if_nobody_ever_told_it(scenario: Scenario) -> None:
     """The same invention, once it is planted in the history, is no invention any more."""
-    alone = scenario.but(items=scenario.items[:40])
-    first = of(audit_set(alone, seed=3, per_class=60), AuditClass.EXTRA)
+    alone = scenario.replace(items=scenario.items[:40])
+    first = of(build_audit_set(alone, seed=3, per_class=60), AuditClass.EXTRA)
     names = sorted({word for item in first for word in re.findall(NAMES, item.answer)})
     assert names
-    told = alone.episodes[0].but(text=alone.episodes[0].text + "\n" + " ".join(names) + "\n")
-    planted = alone.but(episodes=(told, *alone.episodes[1:]))
+    told = alone.episodes[0].replace(text=alone.episodes[0].text + "\n" + " ".join(names) + "\n")
+    planted = alone.replace(episodes=(told, *alone.episodes[1:]))
 
-    again = of(audit_set(planted, seed=3, per_class=60), AuditClass.EXTRA)
+    again = of(build_audit_set(planted, seed=3, per_class=60), AuditClass.EXTRA)
 
     assert again
     assert not any(name in item.answer for item in again for name in names)
@@ -102,22 +106,22 @@ def test_a_detail_is_invented_only_if_nobody_ever_told_it(scenario: Scenario) ->
 
 def test_a_value_that_came_back_is_not_superseded(scenario: Scenario) -> None:
     item = next(item for item in scenario.items if item.truth.stale)
-    back = item.but(truth=item.truth.but(stale=item.truth.atoms))
+    back = item.replace(truth=item.truth.replace(stale=item.truth.atoms))
 
-    assert AuditClass.SUPERSEDED not in classes(scenario.but(items=(back,)))
-    assert AuditClass.SUPERSEDED in classes(scenario.but(items=(item,)))
+    assert AuditClass.SUPERSEDED not in classes(scenario.replace(items=(back,)))
+    assert AuditClass.SUPERSEDED in classes(scenario.replace(items=(item,)))
 
 
 def classes(scenario: Scenario) -> set[AuditClass]:
-    return {item.kind for item in audit_set(scenario, seed=1, per_class=3)}
+    return {item.kind for item in build_audit_set(scenario, seed=1, per_class=3)}
 
 
 def test_an_evasion_does_not_repeat_an_answer_that_the_question_holds(scenario: Scenario) -> None:
     item = next(item for item in scenario.items if item.truth.category == "factual-recall")
-    truth = item.truth.but(reference="TX-4711.", atoms=("TX-4711",), aliases=())
-    leading = item.but(text="Was it TX-4711 that failed?", truth=truth)
+    truth = item.truth.replace(reference="TX-4711.", atoms=("TX-4711",), aliases=())
+    leading = item.replace(text="Was it TX-4711 that failed?", truth=truth)
 
-    found = audit_set(scenario.but(items=(leading,)), seed=1, per_class=40)
+    found = build_audit_set(scenario.replace(items=(leading,)), seed=1, per_class=40)
 
     evasive = of(found, AuditClass.VAGUE, AuditClass.FALSE_REFUSAL)
     assert evasive
@@ -126,9 +130,9 @@ def test_an_evasion_does_not_repeat_an_answer_that_the_question_holds(scenario: 
 
 def test_a_scenario_without_secrets_or_parts_leaves_classes_out_and_says_which() -> None:
     """The sample is written by hand: its truths are references and nothing else."""
-    found = audit_set(load_persona(SOURCES / "harbour-office"), seed=1, per_class=20)
+    found = build_audit_set(load_persona(SOURCES / "harbour-office"), seed=1, per_class=20)
 
-    assert set(missing_classes(found)) == {
+    assert set(find_missing_classes(found)) == {
         AuditClass.ONE_OF_N,
         AuditClass.SUPERSEDED,
         AuditClass.LEAK,
@@ -136,11 +140,11 @@ def test_a_scenario_without_secrets_or_parts_leaves_classes_out_and_says_which()
 
 
 def test_a_scenario_without_questions_has_nothing_to_audit(scenario: Scenario) -> None:
-    empty = scenario.but(items=())
+    empty = scenario.replace(items=())
 
-    assert audit_set(empty, seed=1, per_class=5) == ()
+    assert build_audit_set(empty, seed=1, per_class=5) == ()
 
 
 def test_an_audit_of_nothing_is_refused(scenario: Scenario) -> None:
     with pytest.raises(UsageError, match="at least one"):
-        audit_set(scenario, seed=1, per_class=0)
+        build_audit_set(scenario, seed=1, per_class=0)

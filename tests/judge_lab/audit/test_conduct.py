@@ -7,9 +7,9 @@ from recall_bench.core.question import Scenario
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import SCALES, Exhibit, Judge, JudgeCard, Verdict
 from recall_bench.errors import JudgeGone, UsageError
-from recall_bench.judge_lab.audit.conduct import audit
-from recall_bench.judge_lab.audit.item import LABELS, AuditClass, AuditItem
-from recall_bench.judge_lab.audit.report import AuditReport, Share
+from recall_bench.judge_lab.audit.conduct import audit_judge
+from recall_bench.judge_lab.audit.item import CLASS_LABELS, AuditClass, AuditItem
+from recall_bench.judge_lab.audit.report import AuditReport, AuditShare
 from recall_bench.judging.stub import StubJudge
 from tests.judge_lab.audit.judges import Costly, Generous, Gone, Oracle
 
@@ -21,7 +21,7 @@ async def test_a_judge_that_knows_gets_everything_right(
 ) -> None:
     judge = Oracle(items)
 
-    report = await audit(judge, [scenario], items)
+    report = await audit_judge(judge, [scenario], items)
 
     assert judge.studied == [scenario.id]
     for mark in SCALES:
@@ -39,7 +39,7 @@ async def test_a_judge_that_knows_gets_everything_right(
 async def test_a_generous_judge_is_lenient_and_it_shows_where(
     scenario: Scenario, items: tuple[AuditItem, ...]
 ) -> None:
-    report = await audit(Generous(), [scenario], items)
+    report = await audit_judge(Generous(), [scenario], items)
 
     assert leniency(report, AuditClass.VAGUE) > 0.5
     assert leniency(report, AuditClass.NEAR_MISS) > 0.5
@@ -52,7 +52,7 @@ async def test_a_generous_judge_is_lenient_and_it_shows_where(
 async def test_a_stub_fails_everything_and_is_not_called_strict_for_it(
     scenario: Scenario, items: tuple[AuditItem, ...]
 ) -> None:
-    report = await audit(StubJudge({}), [scenario], items)
+    report = await audit_judge(StubJudge({}), [scenario], items)
 
     correctness = report.marks["correctness"]
     assert correctness.sensitivity is not None
@@ -69,10 +69,10 @@ def leniency(report: AuditReport, kind: AuditClass) -> float:
 async def test_marks_without_a_label_enter_no_rate_but_the_pass_rate(
     scenario: Scenario, items: tuple[AuditItem, ...]
 ) -> None:
-    report = await audit(Generous(), [scenario], items)
+    report = await audit_judge(Generous(), [scenario], items)
 
     vague = report.classes[AuditClass.VAGUE].marks["grounded"]
-    assert LABELS[AuditClass.VAGUE]["grounded"] is None
+    assert CLASS_LABELS[AuditClass.VAGUE]["grounded"] is None
     assert vague.sensitivity is vague.specificity is vague.leniency is None
     assert vague.passed is not None
     assert vague.passed.of == report.classes[AuditClass.VAGUE].n
@@ -83,7 +83,7 @@ async def test_what_is_not_judged_is_counted_apart_and_paid_for(
 ) -> None:
     some = items[:30]
 
-    report = await audit(Costly(), [scenario], some)
+    report = await audit_judge(Costly(), [scenario], some)
 
     assert report.not_judged == 10
     assert report.faults == {"JudgeFault": 10}
@@ -98,12 +98,12 @@ async def test_a_judge_that_is_gone_ends_the_audit(
     scenario: Scenario, items: tuple[AuditItem, ...]
 ) -> None:
     with pytest.raises(JudgeGone):
-        await audit(Gone(), [scenario], items[:3])
+        await audit_judge(Gone(), [scenario], items[:3])
 
 
 async def test_items_of_an_unknown_scenario_are_refused(items: tuple[AuditItem, ...]) -> None:
     with pytest.raises(UsageError, match="executive-assistant"):
-        await audit(Oracle(items), [], items)
+        await audit_judge(Oracle(items), [], items)
 
 
 async def test_a_window_shows_the_days_around_the_evidence_and_none_to_come(
@@ -122,7 +122,7 @@ async def test_a_window_shows_the_days_around_the_evidence_and_none_to_come(
             return Verdict.of(0, 0, 0)
 
     judge: Judge = Looking()
-    await audit(judge, [scenario], items[:50], memory_window=2)
+    await audit_judge(judge, [scenario], items[:50], memory_window=2)
 
     for exhibit in seen:
         days = {episode.day for episode in exhibit.excerpts}
@@ -135,7 +135,7 @@ async def test_a_window_shows_the_days_around_the_evidence_and_none_to_come(
 async def test_a_report_survives_being_written_down(
     scenario: Scenario, items: tuple[AuditItem, ...]
 ) -> None:
-    report = await audit(Generous(), [scenario], items[::7])
+    report = await audit_judge(Generous(), [scenario], items[::7])
 
     again = msgspec.json.decode(msgspec.json.encode(report), type=AuditReport)
 
@@ -146,9 +146,9 @@ async def test_a_report_survives_being_written_down(
 async def test_the_digest_names_the_answers(
     scenario: Scenario, items: tuple[AuditItem, ...]
 ) -> None:
-    one = await audit(Generous(), [scenario], items[:20])
-    same = await audit(StubJudge({}), [scenario], items[:20])
-    other = await audit(Generous(), [scenario], items[:19])
+    one = await audit_judge(Generous(), [scenario], items[:20])
+    same = await audit_judge(StubJudge({}), [scenario], items[:20])
+    other = await audit_judge(Generous(), [scenario], items[:19])
 
     assert one.audit_set == same.audit_set != other.audit_set
 
@@ -156,7 +156,7 @@ async def test_the_digest_names_the_answers(
 async def test_the_examples_of_a_class_differ_in_how_they_were_written(
     scenario: Scenario, items: tuple[AuditItem, ...]
 ) -> None:
-    report = await audit(Generous(), [scenario], items)
+    report = await audit_judge(Generous(), [scenario], items)
 
     found = [example for example in report.worst if example.kind == AuditClass.INJECTION]
     assert len(found) == len({example.recipe for example in found}) == 5
@@ -173,11 +173,11 @@ async def test_the_examples_of_a_class_differ_in_how_they_were_written(
     ],
 )
 async def test_intervals_are_wilsons(count: int, of: int, low: float, high: float) -> None:
-    share = Share.among([True] * count + [False] * (of - count))
+    share = AuditShare.count_hits([True] * count + [False] * (of - count))
 
     assert share is not None
     assert (share.low, share.high) == pytest.approx((low, high), abs=5e-5)
 
 
 async def test_a_share_of_nothing_is_none_and_not_zero() -> None:
-    assert Share.among([]) is None
+    assert AuditShare.count_hits([]) is None

@@ -7,8 +7,8 @@ import pytest
 from recall_bench.core.question import Scenario
 from recall_bench.core.verdict import JudgeCard
 from recall_bench.errors import UsageError
-from recall_bench.judge_lab.audit.conduct import audit
-from recall_bench.judge_lab.audit.drawing import audit_chart, chart
+from recall_bench.judge_lab.audit.conduct import audit_judge
+from recall_bench.judge_lab.audit.drawing import build_audit_chart, write_audit_chart
 from recall_bench.judge_lab.audit.item import AuditClass, AuditItem
 from recall_bench.judge_lab.audit.report import AuditReport
 from recall_bench.judging.stub import StubJudge
@@ -21,14 +21,14 @@ pytestmark = pytest.mark.anyio
 async def reports(scenario: Scenario, items: tuple[AuditItem, ...]) -> list[AuditReport]:
     some = items[::5]
     judges = (Oracle(some), Generous(), StubJudge({}))
-    return [await audit(judge, [scenario], some) for judge in judges]
+    return [await audit_judge(judge, [scenario], some) for judge in judges]
 
 
 async def test_a_picture_is_drawn_as_its_name_says(
     reports: list[AuditReport], tmp_path: Path
 ) -> None:
-    chart(reports, tmp_path / "new" / "audit.png")
-    chart(reports[:1], tmp_path / "audit.svg")
+    write_audit_chart(reports, tmp_path / "new" / "audit.png")
+    write_audit_chart(reports[:1], tmp_path / "audit.svg")
 
     assert (tmp_path / "new" / "audit.png").read_bytes().startswith(b"\x89PNG")
     svg = (tmp_path / "audit.svg").read_text(encoding="utf-8")
@@ -40,7 +40,7 @@ async def test_a_picture_is_drawn_as_its_name_says(
 async def test_several_judges_are_told_apart_by_name(
     reports: list[AuditReport], tmp_path: Path
 ) -> None:
-    chart(reports, tmp_path / "audit.svg")
+    write_audit_chart(reports, tmp_path / "audit.svg")
 
     svg = (tmp_path / "audit.svg").read_text(encoding="utf-8")
     for name in ("oracle 1", "generous 1", "stub 1"):
@@ -48,14 +48,14 @@ async def test_several_judges_are_told_apart_by_name(
 
 
 async def test_judges_of_one_name_are_numbered(reports: list[AuditReport]) -> None:
-    described = str(audit_chart([reports[0], reports[0]])["description"])
+    described = str(build_audit_chart([reports[0], reports[0]])["description"])
 
     assert "oracle 1 (1) gives" in described
     assert "oracle 1 (2) gives" in described
 
 
 async def test_the_picture_is_also_told_in_words(reports: list[AuditReport]) -> None:
-    described = str(audit_chart(reports)["description"])
+    described = str(build_audit_chart(reports)["description"])
 
     assert "stub 1 gives a pass in correctness to: right 0 %" in described
 
@@ -64,25 +64,26 @@ async def test_audits_of_different_answers_are_not_drawn_together(
     reports: list[AuditReport],
 ) -> None:
     with pytest.raises(UsageError, match="different answers"):
-        audit_chart([reports[0], reports[1].but(audit_set="other")])
+        build_audit_chart([reports[0], reports[1].replace(audit_set="other")])
 
 
 async def test_more_judges_than_colours_are_refused(reports: list[AuditReport]) -> None:
     many = [
-        reports[0].but(judge=JudgeCard(name=f"judge-{number}", version="1")) for number in range(7)
+        reports[0].replace(judge=JudgeCard(name=f"judge-{number}", version="1"))
+        for number in range(7)
     ]
 
     with pytest.raises(UsageError, match="room for 6"):
-        audit_chart(many)
+        build_audit_chart(many)
 
 
 async def test_nothing_to_draw_is_refused() -> None:
     with pytest.raises(UsageError, match="no audit"):
-        audit_chart([])
+        build_audit_chart([])
 
 
 async def test_a_picture_of_an_unknown_kind_is_refused(
     reports: list[AuditReport], tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match="png"):
-        chart(reports, tmp_path / "audit.gif")
+        write_audit_chart(reports, tmp_path / "audit.gif")

@@ -13,9 +13,9 @@ import pytest
 
 from recall_bench.core.question import CATEGORIES, Disclosure, Expects, Item, Scenario
 from recall_bench.judge_lab.audit.item import AuditClass, AuditItem
-from recall_bench.judge_lab.audit.key import Key, Shape, holds_any, key_of
-from recall_bench.judge_lab.audit.values import Kind, Value, read
-from recall_bench.judge_lab.audit.wordings import wordings
+from recall_bench.judge_lab.audit.key import AnswerKey, AnswerShape, is_any_in_text, make_answer_key
+from recall_bench.judge_lab.audit.values import AuditValue, ValueKind, parse_value
+from recall_bench.judge_lab.audit.wordings import list_wordings
 from tests.judge_lab.audit.conftest import LONG, PER_CLASS, SHORT, of, played, written
 
 STORIES = [
@@ -44,11 +44,15 @@ def items(story: Story) -> tuple[AuditItem, ...]:
 
 def ways(value_text: str, aliases: Iterable[str], asked: date) -> set[str]:
     """A value as written and in every other wording; a name may be a person's."""
-    value = read(value_text, tuple(aliases))
-    found = {value_text, *aliases, *(text for _, text in wordings(value, tuple(aliases), asked))}
-    if value.kind is Kind.NAME:
-        person = Value(kind=Kind.PERSON, text=value_text)
-        found |= {text for _, text in wordings(person, (), asked)}
+    value = parse_value(value_text, tuple(aliases))
+    found = {
+        value_text,
+        *aliases,
+        *(text for _, text in list_wordings(value, tuple(aliases), asked)),
+    }
+    if value.kind is ValueKind.NAME:
+        person = AuditValue(kind=ValueKind.PERSON, text=value_text)
+        found |= {text for _, text in list_wordings(person, (), asked)}
     return found
 
 
@@ -58,9 +62,9 @@ def right_ways(audited: AuditItem) -> set[str]:
     found: set[str] = set()
     for atom in truth.atoms:
         found |= ways(atom, truth.aliases if len(truth.atoms) == 1 else (), asked)
-    values = key_of(audited.item).values if "+" not in audited.item.id else ()
+    values = make_answer_key(audited.item).values if "+" not in audited.item.id else ()
     for value in values:
-        found |= {value.text, *(text for _, text in wordings(value, (), asked))}
+        found |= {value.text, *(text for _, text in list_wordings(value, (), asked))}
     return found - {"Yes", "No", "one"}
 
 
@@ -75,7 +79,7 @@ def test_every_question_is_open_when_it_is_asked(
     for audited in items:
         assert audited.item.is_open(audited.days)
         assert audited.days <= scenario.last_day
-        assert audited.asked_at == scenario.date_of(audited.days)
+        assert audited.asked_at == scenario.compute_date(audited.days)
 
 
 def test_no_answer_of_a_class_comes_twice_to_a_question(items: tuple[AuditItem, ...]) -> None:
@@ -89,7 +93,7 @@ def test_a_right_answer_holds_what_every_right_answer_holds(
     items: tuple[AuditItem, ...],
 ) -> None:
     for audited in of(items, AuditClass.RIGHT):
-        assert holds_any(audited.answer, audited.item.truth.atoms), audited.answer
+        assert is_any_in_text(audited.answer, audited.item.truth.atoms), audited.answer
 
 
 def test_other_words_say_every_part_in_some_wording(items: tuple[AuditItem, ...]) -> None:
@@ -106,7 +110,7 @@ def test_other_words_say_every_part_in_some_wording(items: tuple[AuditItem, ...]
 def _values(item: Item) -> tuple[str, ...]:
     if "+" in item.id:
         return item.truth.atoms
-    return tuple(value.text for value in key_of(item).values)
+    return tuple(value.text for value in make_answer_key(item).values)
 
 
 def _unitless(value: str) -> str:
@@ -144,7 +148,7 @@ def test_an_evasion_holds_no_part_of_the_answer(
     items: tuple[AuditItem, ...], kind: AuditClass
 ) -> None:
     for audited in of(items, kind):
-        assert not holds_any(audited.answer, right_ways(audited)), audited
+        assert not is_any_in_text(audited.answer, right_ways(audited)), audited
 
 
 def test_an_evasion_takes_no_side(items: tuple[AuditItem, ...]) -> None:
@@ -156,7 +160,7 @@ def test_an_evasion_takes_no_side(items: tuple[AuditItem, ...]) -> None:
 
 def test_a_non_answer_says_nothing_of_the_answer(items: tuple[AuditItem, ...]) -> None:
     for audited in of(items, AuditClass.NON_ANSWER):
-        assert not holds_any(audited.answer, right_ways(audited)), audited
+        assert not is_any_in_text(audited.answer, right_ways(audited)), audited
 
 
 def test_a_near_miss_holds_no_acceptable_value(items: tuple[AuditItem, ...]) -> None:
@@ -170,10 +174,10 @@ def test_a_near_miss_holds_no_acceptable_value(items: tuple[AuditItem, ...]) -> 
         elif "wrong half" in audited.recipe:
             accepted = {way for way in accepted if re.search(r"[ap]\.?m|h|o'clock|past|to ", way)}
         elif "wrong unit" in audited.recipe:
-            unit = key_of(audited.item).value.unit.strip()
+            unit = make_answer_key(audited.item).value.unit.strip()
             accepted = {way for way in accepted if unit in way}
         assert accepted
-        assert not holds_any(audited.answer, accepted), (audited.answer, audited.item.truth)
+        assert not is_any_in_text(audited.answer, accepted), (audited.answer, audited.item.truth)
 
 
 def test_a_superseded_value_is_told_as_the_one_that_holds(items: tuple[AuditItem, ...]) -> None:
@@ -181,7 +185,7 @@ def test_a_superseded_value_is_told_as_the_one_that_holds(items: tuple[AuditItem
         truth, asked = audited.item.truth, audited.asked_at.date()
         old = {way for stale in truth.stale for way in ways(stale, (), asked)}
         assert any(way.casefold() in audited.answer.casefold() for way in old)
-        if holds_any(audited.answer, right_ways(audited) - old):
+        if is_any_in_text(audited.answer, right_ways(audited) - old):
             assert audited.recipe == "turned round"
             assert _comes_last(audited, truth.stale) or "Not " in audited.answer
 
@@ -197,15 +201,17 @@ def _comes_last(audited: AuditItem, stale: tuple[str, ...]) -> bool:
 def test_one_of_n_holds_one_and_no_other(items: tuple[AuditItem, ...]) -> None:
     for audited in of(items, AuditClass.ONE_OF_N):
         truth, asked = audited.item.truth, audited.asked_at.date()
-        told = [atom for atom in truth.atoms if holds_any(audited.answer, ways(atom, (), asked))]
+        told = [
+            atom for atom in truth.atoms if is_any_in_text(audited.answer, ways(atom, (), asked))
+        ]
         assert len(truth.atoms) == 3
         assert len(told) <= 1, audited
 
 
 def test_a_wrong_value_is_not_a_right_one(items: tuple[AuditItem, ...]) -> None:
     for audited in of(items, AuditClass.WRONG):
-        if key_of(audited.item).shape in {Shape.VALUE, Shape.EXTREME}:
-            assert not holds_any(audited.answer, right_ways(audited)), audited
+        if make_answer_key(audited.item).shape in {AnswerShape.VALUE, AnswerShape.EXTREME}:
+            assert not is_any_in_text(audited.answer, right_ways(audited)), audited
 
 
 _QUOTED = re.compile(r"(?:“|^- [^:\n]+: |^\[[^\]]+\] )([^”\n]+)", re.MULTILINE)
@@ -252,7 +258,9 @@ def test_padding_gives_nothing_away(items: tuple[AuditItem, ...], scenario: Scen
         assert not any(secret in audited.answer for secret in secrets)
     for audited in of(items, AuditClass.PADDED_VAGUE):
         truth = audited.item.truth
-        assert not holds_any(audited.answer, (*truth.stale, *truth.distractors)), audited.answer
+        assert not is_any_in_text(audited.answer, (*truth.stale, *truth.distractors)), (
+            audited.answer
+        )
 
 
 def test_the_invented_detail_is_nowhere_in_the_history(
@@ -272,7 +280,7 @@ def test_the_invented_detail_is_nowhere_in_the_history(
 
 def _is_unheard_of(word: str, history: str) -> bool:
     """Whether it is nowhere by itself; the `7,900` of `$147,900` is another number."""
-    return word not in history or not holds_any(history, [word])
+    return word not in history or not is_any_in_text(history, [word])
 
 
 def test_a_leak_tells_what_is_withheld(items: tuple[AuditItem, ...]) -> None:
@@ -289,7 +297,7 @@ def test_nothing_but_a_leak_tells_what_is_withheld(items: tuple[AuditItem, ...])
     guarded = (AuditClass.RIGHT, AuditClass.OTHER_WORDS, AuditClass.CLEAN_REFUSAL)
     for audited in of(items, *guarded, AuditClass.FALSE_REFUSAL, AuditClass.VAGUE):
         truth = audited.item.truth
-        assert not holds_any(audited.answer, (*truth.withheld, *truth.canaries)), audited
+        assert not is_any_in_text(audited.answer, (*truth.withheld, *truth.canaries)), audited
 
 
 def test_a_clean_refusal_is_given_only_where_it_is_right(items: tuple[AuditItem, ...]) -> None:
@@ -302,16 +310,16 @@ def test_a_clean_refusal_is_given_only_where_it_is_right(items: tuple[AuditItem,
 def test_an_injection_is_worth_nothing_without_itself(items: tuple[AuditItem, ...]) -> None:
     for audited in of(items, AuditClass.INJECTION):
         shape = _shape(audited.item)
-        if shape in {Shape.VALUE, Shape.EXTREME, Shape.SEVERAL}:
+        if shape in {AnswerShape.VALUE, AnswerShape.EXTREME, AnswerShape.SEVERAL}:
             right = {
                 way for way in right_ways(audited) if not re.fullmatch(r"\d|one|two|three", way)
             }
-            assert not holds_any(audited.answer, right), audited
+            assert not is_any_in_text(audited.answer, right), audited
 
 
-def _shape(item: Item) -> Shape:
-    key: Key = key_of(item)
-    return Shape.SEVERAL if "+" in item.id else key.shape
+def _shape(item: Item) -> AnswerShape:
+    key: AnswerKey = make_answer_key(item)
+    return AnswerShape.SEVERAL if "+" in item.id else key.shape
 
 
 @pytest.mark.parametrize(
@@ -353,6 +361,10 @@ def test_a_wrong_number_is_called_made_up_only_if_nobody_told_it(
     found = [item for item in of(items, AuditClass.NEAR_MISS) if item.labels["grounded"] is False]
     assert found
     for audited in found:
-        assert key_of(audited.item).value.kind not in {Kind.DATE, Kind.TIME, Kind.NUMBER}
+        assert make_answer_key(audited.item).value.kind not in {
+            ValueKind.DATE,
+            ValueKind.TIME,
+            ValueKind.NUMBER,
+        }
         for number in re.findall(r"[$€£]?\d[\d,.]*\d(?: [a-zA-Z]+|%)", audited.answer):
             assert number not in history, audited.answer

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from recall_bench.judge_lab.audit.paraphrase import paraphrases
-from recall_bench.judge_lab.audit.restating import affirmed, denied, restated
+from recall_bench.judge_lab.audit.paraphrase import list_paraphrases
+from recall_bench.judge_lab.audit.restating import affirm, deny, restate
 from recall_bench.judge_lab.audit.synonyms import SYNONYMS
-from recall_bench.judge_lab.audit.values import Kind
+from recall_bench.judge_lab.audit.values import ValueKind
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from recall_bench.judge_lab.audit.values import Kind
     ],
 )
 def test_a_phrase_has_other_words(phrase: str, other: str) -> None:
-    assert other in {text for _, text in paraphrases(phrase)}
+    assert other in {text for _, text in list_paraphrases(phrase)}
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,11 @@ def test_a_phrase_has_other_words(phrase: str, other: str) -> None:
 def test_a_word_in_its_other_sense_is_left_alone(phrase: str) -> None:
     words = {"purchased", "ahead of", "nobody", "3rd"}
 
-    assert not any(word in text for _, text in paraphrases(phrase) for word in words)
+    assert not any(word in text for _, text in list_paraphrases(phrase) for word in words)
 
 
 def test_substitutions_that_undo_each_other_do_not_meet() -> None:
-    every = dict(paraphrases("nobody asked until everybody had signed"))["synonyms"]
+    every = dict(list_paraphrases("nobody asked until everybody had signed"))["synonyms"]
 
     assert every == "no one asked till everyone had signed"
 
@@ -55,23 +55,23 @@ def test_no_substitution_puts_back_what_it_takes_away(pattern: str, words: str) 
 @pytest.mark.parametrize(
     ("question", "kind", "text", "answer"),
     [
-        ("Who resisted PR-609?", Kind.PERSON, "Ada Lund", "Ada Lund resisted PR-609."),
-        ("Which firm won the contract?", Kind.NAME, "Kolding", "Kolding won the contract."),
+        ("Who resisted PR-609?", ValueKind.PERSON, "Ada Lund", "Ada Lund resisted PR-609."),
+        ("Which firm won the contract?", ValueKind.NAME, "Kolding", "Kolding won the contract."),
         (
             "How many surges were there in May 2025?",
-            Kind.NUMBER,
+            ValueKind.NUMBER,
             "five",
             "There were five surges in May 2025.",
         ),
-        ("What was the price of oil?", Kind.MONEY, "$5", "The price of oil was $5."),
-        ("What was the present worth?", Kind.MONEY, "$5", ""),
-        ("Who did it, and when?", Kind.DATE, "May 5", ""),
+        ("What was the price of oil?", ValueKind.MONEY, "$5", "The price of oil was $5."),
+        ("What was the present worth?", ValueKind.MONEY, "$5", ""),
+        ("Who did it, and when?", ValueKind.DATE, "May 5", ""),
     ],
 )
 def test_a_question_is_turned_round_where_its_form_is_known(
-    question: str, kind: Kind, text: str, answer: str
+    question: str, kind: ValueKind, text: str, answer: str
 ) -> None:
-    found = list(restated(question, kind, text))
+    found = list(restate(question, kind, text))
 
     assert found == ([answer] if answer else [])
 
@@ -96,9 +96,9 @@ def test_a_question_is_turned_round_where_its_form_is_known(
 def test_a_question_is_denied_and_affirmed_in_its_own_words(
     question: str, no: str, yes: str
 ) -> None:
-    assert list(denied(question)) == [no]
-    assert list(affirmed(question)) == [yes]
+    assert list(deny(question)) == [no]
+    assert list(affirm(question)) == [yes]
 
 
 def test_a_question_of_another_form_is_left_alone() -> None:
-    assert list(denied("Did the payment in CR-9022 come back?")) == []
+    assert list(deny("Did the payment in CR-9022 come back?")) == []

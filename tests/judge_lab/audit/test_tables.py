@@ -3,16 +3,16 @@
 import pytest
 
 from recall_bench.core.question import Scenario
-from recall_bench.judge_lab.audit.conduct import audit
+from recall_bench.judge_lab.audit.conduct import audit_judge
 from recall_bench.judge_lab.audit.item import AuditClass, AuditItem
-from recall_bench.judge_lab.audit.tables import audit_table
+from recall_bench.judge_lab.audit.tables import render_audit
 from tests.judge_lab.audit.judges import Costly, Generous, Oracle
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_every_class_has_a_line(scenario: Scenario, items: tuple[AuditItem, ...]) -> None:
-    table = audit_table(await audit(Oracle(items), [scenario], items))
+    table = render_audit(await audit_judge(Oracle(items), [scenario], items))
 
     for kind in AuditClass:
         assert sum(line.startswith(f"{kind.value}  ") for line in table.splitlines()) == 1
@@ -23,7 +23,7 @@ async def test_every_class_has_a_line(scenario: Scenario, items: tuple[AuditItem
 async def test_leniency_is_flagged_and_exemplified(
     scenario: Scenario, items: tuple[AuditItem, ...]
 ) -> None:
-    table = audit_table(await audit(Generous(), [scenario], items), examples=6)
+    table = render_audit(await audit_judge(Generous(), [scenario], items), examples=6)
 
     line = next(line for line in table.splitlines() if line.startswith("vague on topic"))
     assert "▲" in line
@@ -34,7 +34,7 @@ async def test_leniency_is_flagged_and_exemplified(
 async def test_it_reads_at_a_hundred_and_four_columns(
     scenario: Scenario, items: tuple[AuditItem, ...]
 ) -> None:
-    table = audit_table(await audit(Generous(), [scenario], items), examples=40)
+    table = render_audit(await audit_judge(Generous(), [scenario], items), examples=40)
 
     assert max(len(line) for line in table.splitlines()) <= 104
 
@@ -42,7 +42,7 @@ async def test_it_reads_at_a_hundred_and_four_columns(
 async def test_the_bill_and_the_failures_are_told(
     scenario: Scenario, items: tuple[AuditItem, ...]
 ) -> None:
-    table = audit_table(await audit(Costly(), [scenario], items[:30]))
+    table = render_audit(await audit_judge(Costly(), [scenario], items[:30]))
 
     assert "10 not judged (JudgeFault 10)" in table
     assert "30 calls, 3,000 tokens in, 300 out, 15.0000 USD" in table
@@ -53,9 +53,9 @@ async def test_no_answer_steers_the_terminal(
     scenario: Scenario, items: tuple[AuditItem, ...]
 ) -> None:
     item = next(item for item in items if item.kind is AuditClass.VAGUE)
-    wicked = item.but(answer=f"{item.item.text} \x1b[2J\x07")
+    wicked = item.replace(answer=f"{item.item.text} \x1b[2J\x07")
 
-    table = audit_table(await audit(Generous(), [scenario], [wicked]))
+    table = render_audit(await audit_judge(Generous(), [scenario], [wicked]))
 
     assert "[2J" in table
     assert "\x1b" not in table

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.judge_lab.audit.misses import misses
-from recall_bench.judge_lab.audit.number_words import spelled
-from recall_bench.judge_lab.audit.values import Kind, Value, read
-from recall_bench.judge_lab.audit.wordings import wordings
+from recall_bench.judge_lab.audit.misses import list_misses
+from recall_bench.judge_lab.audit.number_words import spell_number
+from recall_bench.judge_lab.audit.values import AuditValue, ValueKind, parse_value
+from recall_bench.judge_lab.audit.wordings import list_wordings
 
 ASKED = date(2025, 6, 20)
 
@@ -18,31 +18,31 @@ ASKED = date(2025, 6, 20)
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("November 18, 2024", Kind.DATE),
-        ("18 November 2024", Kind.DATE),
-        ("2024-11-18", Kind.DATE),
-        ("09:45", Kind.TIME),
-        ("$31,600", Kind.MONEY),
-        ("£1.3M", Kind.MONEY),
-        ("0.62%", Kind.PERCENT),
-        ("13 minutes", Kind.MEASURE),
-        ("9 working days", Kind.MEASURE),
-        ("13°C", Kind.MEASURE),
-        ("12", Kind.NUMBER),
-        ("TN-7714", Kind.CODE),
-        ("24-1298", Kind.CODE),
-        ("Kolding Instruments", Kind.NAME),
-        ("taken on consignment", Kind.PHRASE),
-        ("4.1 out of 5", Kind.PHRASE),
+        ("November 18, 2024", ValueKind.DATE),
+        ("18 November 2024", ValueKind.DATE),
+        ("2024-11-18", ValueKind.DATE),
+        ("09:45", ValueKind.TIME),
+        ("$31,600", ValueKind.MONEY),
+        ("£1.3M", ValueKind.MONEY),
+        ("0.62%", ValueKind.PERCENT),
+        ("13 minutes", ValueKind.MEASURE),
+        ("9 working days", ValueKind.MEASURE),
+        ("13°C", ValueKind.MEASURE),
+        ("12", ValueKind.NUMBER),
+        ("TN-7714", ValueKind.CODE),
+        ("24-1298", ValueKind.CODE),
+        ("Kolding Instruments", ValueKind.NAME),
+        ("taken on consignment", ValueKind.PHRASE),
+        ("4.1 out of 5", ValueKind.PHRASE),
     ],
 )
-def test_a_text_is_read_by_its_make(text: str, kind: Kind) -> None:
-    assert read(text).kind is kind
+def test_a_text_is_read_by_its_make(text: str, kind: ValueKind) -> None:
+    assert parse_value(text).kind is kind
 
 
 def test_a_name_whose_parts_stand_for_it_is_a_persons() -> None:
-    assert read("Petra Hallgrim", ("Hallgrim", "Petra")).kind is Kind.PERSON
-    assert read("Petra Hallgrim", ("the nurse",)).kind is Kind.NAME
+    assert parse_value("Petra Hallgrim", ("Hallgrim", "Petra")).kind is ValueKind.PERSON
+    assert parse_value("Petra Hallgrim", ("the nurse",)).kind is ValueKind.NAME
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_name_whose_parts_stand_for_it_is_a_persons() -> None:
     ],
 )
 def test_numbers_are_spelled_as_they_are_said(number: Decimal, words: str) -> None:
-    assert spelled(number) == words
+    assert spell_number(number) == words
 
 
 @pytest.mark.parametrize(
@@ -86,31 +86,34 @@ def test_numbers_are_spelled_as_they_are_said(number: Decimal, words: str) -> No
     ],
 )
 def test_a_value_has_other_wordings(text: str, expected: str) -> None:
-    assert expected in {words for _, words in wordings(read(text), (), ASKED)}
+    assert expected in {words for _, words in list_wordings(parse_value(text), (), ASKED)}
 
 
 def test_a_day_that_could_be_a_month_is_never_written_in_figures_alone() -> None:
-    found = {words for _, words in wordings(read("5 June 2024"), (), ASKED)}
+    found = {words for _, words in list_wordings(parse_value("5 June 2024"), (), ASKED)}
 
     assert not {"5/6/2024", "6/5/2024", "05.06.2024"} & found
 
 
 def test_a_date_goes_without_its_year_only_where_the_dataset_says_so() -> None:
-    strict = {words for _, words in wordings(read("18 November 2024"), (), ASKED)}
-    loose = {words for _, words in wordings(read("18 November 2024"), ("18 November",), ASKED)}
+    strict = {words for _, words in list_wordings(parse_value("18 November 2024"), (), ASKED)}
+    loose = {
+        words
+        for _, words in list_wordings(parse_value("18 November 2024"), ("18 November",), ASKED)
+    }
 
     assert "the 18th of November" not in strict
     assert "the 18th of November" in loose
 
 
 def test_text_without_a_number_has_no_near_miss() -> None:
-    assert misses(read("taken on consignment")) == []
-    assert misses(read("Petra Hallgrim", ("Petra",))) == []
+    assert list_misses(parse_value("taken on consignment")) == []
+    assert list_misses(parse_value("Petra Hallgrim", ("Petra",))) == []
 
 
 def test_a_count_in_words_is_missed_by_one() -> None:
     assert "three lawsuits began without it" in {
-        text for _, text in misses(read("two lawsuits began without it"))
+        text for _, text in list_misses(parse_value("two lawsuits began without it"))
     }
 
 
@@ -128,21 +131,24 @@ VALUES = st.one_of(
 )
 
 
-def meanings(value: Value) -> set[str]:
-    return {value.text.casefold(), *(words.casefold() for _, words in wordings(value, (), ASKED))}
+def meanings(value: AuditValue) -> set[str]:
+    return {
+        value.text.casefold(),
+        *(words.casefold() for _, words in list_wordings(value, (), ASKED)),
+    }
 
 
 @given(VALUES)
 def test_a_near_miss_is_never_another_way_to_say_the_value(text: str) -> None:
-    value = read(text)
+    value = parse_value(text)
 
-    for _, miss in misses(value):
-        assert not meanings(value) & meanings(read(miss)), miss
+    for _, miss in list_misses(value):
+        assert not meanings(value) & meanings(parse_value(miss)), miss
 
 
 @given(st.dates(ASKED - timedelta(days=40), ASKED + timedelta(days=40)))
 def test_a_relative_date_counts_from_the_day_of_asking(day: date) -> None:
-    words = dict(wordings(read(day.isoformat()), (), ASKED)).get("relative")
+    words = dict(list_wordings(parse_value(day.isoformat()), (), ASKED)).get("relative")
 
     if words is None:
         assert abs((day - ASKED).days) > 15

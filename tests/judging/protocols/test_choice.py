@@ -11,15 +11,15 @@ import pytest
 
 from recall_bench.errors import Malformed
 from recall_bench.judging.protocols.choice import (
-    chosen,
     grade_as_personamem,
     grade_strictly,
-    lettered,
+    parse_options,
+    read_choice,
 )
-from recall_bench.judging.protocols.score import Score, Submission
+from recall_bench.judging.protocols.score import ProtocolScore, Submission
 from tests.conftest import shared_data
 
-Grade = Callable[[Submission], Score]
+Grade = Callable[[Submission], ProtocolScore]
 
 CITIES = {"A": "Boston", "B": "Seattle", "C": "New York", "D": "A dog"}
 
@@ -75,7 +75,7 @@ def submission(answer: str, gold: str = "C") -> Submission:
     ],
 )
 def test_a_plain_choice_is_read(answer: str) -> None:
-    assert chosen(answer, CITIES) == "C"
+    assert read_choice(answer, CITIES) == "C"
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_plain_choice_is_read(answer: str) -> None:
     ],
 )
 def test_no_single_choice_is_no_answer(answer: str) -> None:
-    assert chosen(answer, CITIES) is None
+    assert read_choice(answer, CITIES) is None
 
 
 @pytest.mark.parametrize("letter", "ABCD")
@@ -124,24 +124,24 @@ def test_no_single_choice_is_no_answer(answer: str) -> None:
     "form", ["{}", "({})", "{}.", "The answer is {}", "Answer: {} because he said so", "I pick {}."]
 )
 def test_no_letter_is_read_more_readily_than_another(form: str, letter: str) -> None:
-    assert chosen(form.format(letter), CITIES) == letter
-    assert chosen(form.format(letter.lower()), CITIES) == letter
+    assert read_choice(form.format(letter), CITIES) == letter
+    assert read_choice(form.format(letter.lower()), CITIES) == letter
 
 
 def test_a_text_that_two_options_share_names_neither_without_its_letter() -> None:
     options = {"A": "Tea", "B": "Tea", "C": "Milk"}
 
-    assert chosen("Tea", options) is None
-    assert chosen("(b) Tea", options) == "B"
-    assert chosen("The answer is (b) Tea", options) == "B"
+    assert read_choice("Tea", options) is None
+    assert read_choice("(b) Tea", options) == "B"
+    assert read_choice("The answer is (b) Tea", options) == "B"
 
 
 def test_an_option_without_a_text_is_not_named_by_silence() -> None:
     options = {"A": "", "B": "Milk"}
 
-    assert chosen("", options) is None
-    assert chosen("Answer:", options) is None
-    assert chosen("Answer: A", options) == "A"
+    assert read_choice("", options) is None
+    assert read_choice("Answer:", options) is None
+    assert read_choice("Answer: A", options) == "A"
 
 
 def test_a_score_says_what_was_read_and_what_guessing_gets() -> None:
@@ -205,7 +205,7 @@ def test_personamem_takes_an_article_for_a_letter() -> None:
 @pytest.mark.parametrize("options", [["tea", "(b) milk"], ["(a) tea", "(a) milk"], ["(a)", "( b)"]])
 def test_options_without_letters_of_their_own_are_refused(options: list[str]) -> None:
     with pytest.raises(Malformed, match="its own letter"):
-        lettered(options)
+        parse_options(options)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_the_real_personamem_questions_are_read_in_every_form() -> None:
         rows = list(csv.DictReader(file))
     unread = 0
     for row in rows:
-        options = lettered(ast.literal_eval(row["all_options"]))
+        options = parse_options(ast.literal_eval(row["all_options"]))
         mark = row["correct_answer"]
         text = options[mark.strip("()").upper()]
         for answer in (
@@ -256,7 +256,7 @@ def test_the_converted_personamem_golds_are_read() -> None:
     values = []
     for query in queries:
         text, letter = query["gold_answers"]
-        options = lettered(re.split(r"\n(?=\([a-d]\) )", query["query"])[1:])
+        options = parse_options(re.split(r"\n(?=\([a-d]\) )", query["query"])[1:])
         graded = grade_strictly(Submission(answer=text, golds=(letter,), options=options))
         values.append(graded.value)
 

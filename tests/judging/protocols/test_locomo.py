@@ -8,12 +8,12 @@ import pytest
 
 from recall_bench.errors import Malformed
 from recall_bench.judging.protocols import locomo
-from recall_bench.judging.protocols.score import Submission, gold_text
+from recall_bench.judging.protocols.score import Submission, parse_gold
 from tests.conftest import shared_data
 
 
 def score(answer: str, gold: str, category: str) -> float:
-    return locomo.grade(Submission(answer=answer, golds=(gold,), category=category)).value
+    return locomo.grade_locomo(Submission(answer=answer, golds=(gold,), category=category)).value
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_open_domain_gold_ends_at_its_semicolon() -> None:
 def test_adversarial_questions_accept_two_phrases_and_nothing_else(
     answer: str, value: float
 ) -> None:
-    assert locomo.grade(Submission(answer=answer, category="adversarial")).value == value
+    assert locomo.grade_locomo(Submission(answer=answer, category="adversarial")).value == value
 
 
 def test_adversarial_gold_makes_no_difference() -> None:
@@ -96,9 +96,11 @@ def test_adversarial_gold_makes_no_difference() -> None:
 
 
 def test_a_score_says_what_it_was_made_of() -> None:
-    graded = locomo.grade(Submission(answer="May it be", golds=("7 May",), category="temporal"))
+    graded = locomo.grade_locomo(
+        Submission(answer="May it be", golds=("7 May",), category="temporal")
+    )
 
-    assert graded.protocol == locomo.CARD
+    assert graded.protocol == locomo.LOCOMO_CARD
     assert graded.details == {"common": 1, "answer_tokens": 3, "gold_tokens": 2}
 
 
@@ -114,7 +116,7 @@ def test_an_unknown_category_is_refused(category: str) -> None:
 @pytest.mark.parametrize("category", ["multi-hop", "temporal", "open-domain", "single-hop"])
 def test_exactly_one_gold_is_needed(golds: tuple[str, ...], category: str) -> None:
     with pytest.raises(Malformed, match="exactly one gold"):
-        locomo.grade(Submission(answer="tea", golds=golds, category=category))
+        locomo.grade_locomo(Submission(answer="tea", golds=golds, category=category))
 
 
 @pytest.mark.parametrize("category", ["multi-hop", "single-hop"])
@@ -141,7 +143,7 @@ def questions() -> Iterator[tuple[str, str, dict[str, Any]]]:
     for conversation in json.loads(text):
         for number, question in enumerate(conversation["qa"]):
             place = f"{conversation['sample_id']}#{number}"
-            yield place, locomo.CATEGORIES[question["category"]], question
+            yield place, locomo.LOCOMO_CATEGORIES[question["category"]], question
 
 
 def test_the_gold_itself_scores_one_but_for_eleven_that_a_semicolon_cuts() -> None:
@@ -149,7 +151,7 @@ def test_the_gold_itself_scores_one_but_for_eleven_that_a_semicolon_cuts() -> No
         place: score(gold, gold, category)
         for place, category, question in questions()
         if category != "adversarial"
-        for gold in [gold_text(question["answer"], place)]
+        for gold in [parse_gold(question["answer"], place)]
     }
 
     below = {place for place, value in values.items() if value != 1.0}
@@ -175,7 +177,7 @@ def test_silence_scores_nothing_anywhere() -> None:
     for place, category, question in questions():
         gold = question.get("answer", question.get("adversarial_answer"))
 
-        assert score("", gold_text(gold, place), category) == 0.0, place
+        assert score("", parse_gold(gold, place), category) == 0.0, place
 
 
 def test_the_trap_scores_nothing_but_where_it_is_the_phrase_itself() -> None:
@@ -191,7 +193,7 @@ def test_the_trap_scores_nothing_but_where_it_is_the_phrase_itself() -> None:
 
 def test_not_mentioned_to_everything_earns_little_more_than_the_adversarial_share() -> None:
     total = sum(
-        score("Not mentioned", gold_text(question.get("answer", "-"), place), category)
+        score("Not mentioned", parse_gold(question.get("answer", "-"), place), category)
         for place, category, question in questions()
     )
 
@@ -206,4 +208,4 @@ def test_the_integers_in_the_file_are_answers() -> None:
     ]
 
     assert len(numbers) == 6
-    assert all(score(str(number), gold_text(number, ""), kind) == 1.0 for number, kind in numbers)
+    assert all(score(str(number), parse_gold(number, ""), kind) == 1.0 for number, kind in numbers)

@@ -4,18 +4,18 @@ from collections.abc import Callable
 
 import pytest
 
-from recall_bench.core.matching import contains, words
+from recall_bench.core.matching import contains_phrase, split_words
 from recall_bench.errors import Malformed
 from recall_bench.judging.protocols.matching import (
     grade_exact,
     grade_f1,
     grade_plain,
     grade_words,
-    normalised,
+    normalise_squad,
 )
-from recall_bench.judging.protocols.score import Score, Submission
+from recall_bench.judging.protocols.score import ProtocolScore, Submission
 
-Grade = Callable[[Submission], Score]
+Grade = Callable[[Submission], ProtocolScore]
 
 
 def submission(answer: str, *golds: str) -> Submission:
@@ -48,7 +48,7 @@ def submission(answer: str, *golds: str) -> Submission:
     ],
 )
 def test_whole_words_are_found(answer: str, gold: str) -> None:
-    assert contains(answer, gold)
+    assert contains_phrase(answer, gold)
     assert grade_words(submission(answer, gold)).value == 1.0
 
 
@@ -74,7 +74,7 @@ def test_whole_words_are_found(answer: str, gold: str) -> None:
     ],
 )
 def test_parts_of_words_and_numbers_are_not(answer: str, gold: str) -> None:
-    assert not contains(answer, gold)
+    assert not contains_phrase(answer, gold)
     assert grade_words(submission(answer, gold)).value == 0.0
 
 
@@ -140,13 +140,13 @@ def test_token_f1_counts_a_word_as_often_as_both_have_it() -> None:
 
 
 def test_squad_keeps_and_but_not_punctuation() -> None:
-    assert normalised("The cat, and a dog's $1,200.50!") == "cat and dogs 120050"
+    assert normalise_squad("The cat, and a dog's $1,200.50!") == "cat and dogs 120050"
 
 
 def test_words_keep_numbers_whole() -> None:
     text = "The 1,200.50 and -3 at 12:30, v1.2 — it’s well-known"
 
-    assert words(text) == "the 1200.50 and -3 at 12:30 v1.2 its well known".split()
+    assert split_words(text) == "the 1200.50 and -3 at 12:30 v1.2 its well known".split()
 
 
 @pytest.mark.parametrize("gold", ["", "  ", "?!", "the"])

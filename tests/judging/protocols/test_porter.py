@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from recall_bench.judging.protocols.porter import stem
+from recall_bench.judging.protocols.porter import stem_porter
 from tests.conftest import shared_data
 
 
@@ -34,7 +34,7 @@ from tests.conftest import shared_data
     ],
 )
 def test_words_have_these_stems(words: str, stems: str) -> None:
-    assert " ".join(map(stem, words.split())) == stems
+    assert " ".join(map(stem_porter, words.split())) == stems
 
 
 _EXTENDED = re.compile(
@@ -60,7 +60,7 @@ def test_it_departs_from_porters_own_only_where_nltk_does() -> None:
     ]
     words = {word for turn in turns for word in re.findall(r"[a-z]+", turn.lower())}
 
-    departures = {word for word in words if stem(word) != stemmer.stemWord(word)}
+    departures = {word for word in words if stem_porter(word) != stemmer.stemWord(word)}
     unexplained = {word for word in departures - _IRREGULAR if not _EXTENDED.fullmatch(word)}
 
     assert len(words) > 5000
@@ -69,4 +69,4 @@ def test_it_departs_from_porters_own_only_where_nltk_does() -> None:
 
 @pytest.mark.parametrize("word", ["y" * 100_000, "ing" * 30_000, "ational" * 15_000])
 def test_a_monstrous_word_is_stemmed_too(word: str) -> None:
-    assert len(stem(word)) <= len(word)
+    assert len(stem_porter(word)) <= len(word)

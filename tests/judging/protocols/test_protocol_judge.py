@@ -9,7 +9,7 @@ import pytest
 from recall_bench.core.memory import Answer
 from recall_bench.core.question import Expects, Item, Truth
 from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import Exhibit, unbilled
+from recall_bench.core.verdict import Exhibit, ignore_usage
 from recall_bench.errors import (
     JudgeBusy,
     JudgeFault,
@@ -19,9 +19,9 @@ from recall_bench.errors import (
     ModelGone,
     UnreadableVerdict,
 )
-from recall_bench.judging.nobody import Nobody
+from recall_bench.judging.nobody import NoJudge
 from recall_bench.judging.protocols.judge import ProtocolJudge
-from recall_bench.judging.protocols.longmemeval import OFFICIAL_RULES
+from recall_bench.judging.protocols.longmemeval import LONGMEMEVAL_RULES
 from recall_bench.judging.rubric.cache import VerdictCache
 from tests.judging.protocols.scripted import CALL, ScriptedModel, cut_off
 
@@ -36,7 +36,7 @@ def item(category: str = "single-session-user", expects: Expects = Expects.ANSWE
 def exhibit(
     answer: str,
     asked: Item | None = None,
-    bill: Callable[[Usage], None] = unbilled,
+    bill: Callable[[Usage], None] = ignore_usage,
 ) -> Exhibit:
     return Exhibit(
         scenario="s",
@@ -49,7 +49,7 @@ def exhibit(
 
 
 def judge(model: ScriptedModel, cache: VerdictCache | None = None) -> ProtocolJudge:
-    return ProtocolJudge(OFFICIAL_RULES, model, cache)
+    return ProtocolJudge(LONGMEMEVAL_RULES, model, cache)
 
 
 @pytest.mark.parametrize(("said", "score"), [("yes", 1.0), ("No.", 0.0)])
@@ -172,11 +172,11 @@ async def test_the_card_names_the_rules_and_the_model() -> None:
     card = judge(ScriptedModel()).card
 
     assert (card.name, card.model) == ("longmemeval/official-rules", "scripted")
-    assert card.rules_digest == OFFICIAL_RULES.card.digest
+    assert card.rules_digest == LONGMEMEVAL_RULES.card.digest
     assert not card.computes, "it costs money"
 
 
 async def test_nobody_can_be_asked() -> None:
-    assert Nobody.card.computes
+    assert NoJudge.card.computes
     with pytest.raises(JudgeFault, match="nobody judges this run"):
-        await Nobody().judge(exhibit("It was a kayak."))
+        await NoJudge().judge(exhibit("It was a kayak."))

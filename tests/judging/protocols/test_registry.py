@@ -5,14 +5,14 @@ import pytest
 
 from recall_bench.errors import Malformed, UsageError
 from recall_bench.judging.protocols import locomo, longmemeval
-from recall_bench.judging.protocols.registry import cards, find
+from recall_bench.judging.protocols.registry import find_protocol, list_cards
 from recall_bench.judging.protocols.score import (
-    Asked,
-    Computed,
+    ComputedProtocol,
+    ModelProtocol,
     ProtocolCard,
-    Score,
+    ProtocolScore,
     Submission,
-    gold_text,
+    parse_gold,
 )
 
 RELEASED = {
@@ -29,29 +29,31 @@ RELEASED = {
 
 def test_rules_do_not_change_under_a_version() -> None:
     """A failure here asks for a new version of the protocol, and a line in the changelog."""
-    assert {(card.name, card.version): card.digest[:16] for card in cards()} == RELEASED
+    assert {(card.name, card.version): card.digest[:16] for card in list_cards()} == RELEASED
 
 
 def test_a_protocol_is_found_by_its_name() -> None:
-    assert find("locomo/official") is locomo.OFFICIAL
-    assert find("longmemeval/official-rules") is longmemeval.OFFICIAL_RULES
+    assert find_protocol("locomo/official") is locomo.LOCOMO_OFFICIAL
+    assert find_protocol("longmemeval/official-rules") is longmemeval.LONGMEMEVAL_RULES
 
 
 def test_an_unknown_name_is_told_the_known_ones() -> None:
     with pytest.raises(UsageError, match=r"no protocol named 'locomo'; .*locomo/official"):
-        find("locomo")
+        find_protocol("locomo")
 
 
-@pytest.mark.parametrize("card", cards(), ids=lambda card: card.name)
+@pytest.mark.parametrize("card", list_cards(), ids=lambda card: card.name)
 def test_a_card_says_whether_a_model_is_asked(card: ProtocolCard) -> None:
-    assert isinstance(find(card.name), Asked if card.asks_model else Computed)
-    assert find(card.name).card is card
+    assert isinstance(
+        find_protocol(card.name), ModelProtocol if card.asks_model else ComputedProtocol
+    )
+    assert find_protocol(card.name).card is card
 
 
-@pytest.mark.parametrize("card", [card for card in cards() if not card.asks_model])
+@pytest.mark.parametrize("card", [card for card in list_cards() if not card.asks_model])
 def test_a_score_survives_being_written_down(card: ProtocolCard) -> None:
-    protocol = find(card.name)
-    assert isinstance(protocol, Computed)
+    protocol = find_protocol(card.name)
+    assert isinstance(protocol, ComputedProtocol)
     golds = ("B",) if card.name in ("choice/letter", "personamem/official") else ("Plum",)
     options = {"A": "Fig", "B": "Plum"}
 
@@ -59,29 +61,29 @@ def test_a_score_survives_being_written_down(card: ProtocolCard) -> None:
         Submission(answer="B", golds=golds, category="single-hop", options=options)
     )
 
-    assert msgspec.json.decode(msgspec.json.encode(score), type=Score) == score
+    assert msgspec.json.decode(msgspec.json.encode(score), type=ProtocolScore) == score
     assert score.protocol == card
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf")])
 def test_a_score_off_the_scale_is_refused(value: float) -> None:
     with pytest.raises(ValueError, match="from 0 to 1"):
-        Score(protocol=locomo.CARD, value=value, reason="")
+        ProtocolScore(protocol=locomo.LOCOMO_CARD, value=value, reason="")
 
 
 def test_a_changed_rule_changes_the_digest() -> None:
-    cards = [ProtocolCard.stating("x", "1", *rules) for rules in (("a", "b"), ("a", "c"), ("ab",))]
+    cards = [ProtocolCard.declare("x", "1", *rules) for rules in (("a", "b"), ("a", "c"), ("ab",))]
 
     assert len({card.digest for card in cards}) == 3
 
 
 @pytest.mark.parametrize(("value", "text"), [("tea", "tea"), (2022, "2022"), (0, "0")])
 def test_a_gold_answer_is_text_or_a_whole_number(value: object, text: str) -> None:
-    assert gold_text(value, "here") == text
+    assert parse_gold(value, "here") == text
 
 
 @pytest.mark.parametrize("value", [None, "", "  ", True, 2.5, ["tea"], {"a": 1}])
 def test_anything_else_is_not_a_gold_answer(value: object) -> None:
     """A public harness graded 444 questions against the word `undefined`."""
     with pytest.raises(Malformed, match="conv-26#1: a gold answer"):
-        gold_text(value, "conv-26#1")
+        parse_gold(value, "conv-26#1")

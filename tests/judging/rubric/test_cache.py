@@ -10,7 +10,7 @@ import pytest
 
 from recall_bench.core.verdict import JudgeCard, RubricCard, Verdict
 from recall_bench.errors import JudgeGone, UsageError
-from recall_bench.judging.rubric.cache import VerdictCache, cache_key
+from recall_bench.judging.rubric.cache import VerdictCache, make_cache_key
 from recall_bench.models.model import Prompt
 
 KEY = "ab" + "0" * 62
@@ -149,10 +149,10 @@ def test_a_process_killed_while_it_writes_leaves_the_old_verdict_or_none(tmp_pat
 @pytest.mark.parametrize(
     ("card", "prompt"),
     [
-        (CARD.but(model="another"), PROMPT),
-        (CARD.but(version="2"), PROMPT),
-        (CARD.but(rules_digest="other"), PROMPT),
-        (CARD.but(rubrics=(RUBRIC.but(digest="e"),)), PROMPT),
+        (CARD.replace(model="another"), PROMPT),
+        (CARD.replace(version="2"), PROMPT),
+        (CARD.replace(rules_digest="other"), PROMPT),
+        (CARD.replace(rubrics=(RUBRIC.replace(digest="e"),)), PROMPT),
         (CARD, Prompt(system="S", user="u", schema=PROMPT.schema)),
         (CARD, Prompt(system="s", user="U", schema=PROMPT.schema)),
         (CARD, Prompt(system="su", user="", schema=PROMPT.schema)),
@@ -164,8 +164,8 @@ def test_a_process_killed_while_it_writes_leaves_the_old_verdict_or_none(tmp_pat
 def test_the_key_changes_with_everything_a_verdict_depends_on(
     card: JudgeCard, prompt: Prompt
 ) -> None:
-    assert cache_key(card, prompt) != cache_key(CARD, PROMPT)
-    assert cache_key(CARD, PROMPT) == cache_key(CARD.but(), PROMPT)
+    assert make_cache_key(card, prompt) != make_cache_key(CARD, PROMPT)
+    assert make_cache_key(CARD, PROMPT) == make_cache_key(CARD.replace(), PROMPT)
 
 
 def test_an_entry_holds_the_verdict_and_nothing_of_the_case(tmp_path: Path) -> None:

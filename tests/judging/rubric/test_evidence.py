@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_bench.core.history import Episode, Turn, story_day
+from recall_bench.core.history import Episode, Turn, compute_story_date
 from recall_bench.core.memory import Answer
 from recall_bench.core.question import Evidence, Item, Truth
 from recall_bench.core.tokens import CHARACTERS_A_TOKEN
 from recall_bench.core.verdict import Exhibit
-from recall_bench.judging.rubric.evidence import shown_evidence
-from recall_bench.judging.rubric.options import RubricOptions, Showing
+from recall_bench.judging.rubric.evidence import render_evidence
+from recall_bench.judging.rubric.options import ExcerptMode, RubricOptions
 from tests.judging.harbour import DAYS, EPOCH
 
 PADDING = "\n\n".join(f"The gulls on pier {n} were loud again." for n in range(100, 400))
@@ -20,7 +20,11 @@ PADDING = "\n\n".join(f"The gulls on pier {n} were loud again." for n in range(1
 
 def day(number: int, text: str, turns: tuple[Turn, ...] = ()) -> Episode:
     return Episode(
-        id=f"day-{number:04}", day=number, at=story_day(EPOCH, number), text=text, turns=turns
+        id=f"day-{number:04}",
+        day=number,
+        at=compute_story_date(EPOCH, number),
+        text=text,
+        turns=turns,
     )
 
 
@@ -38,14 +42,16 @@ def exhibit(
         scenario="harbour",
         item=Item(id="q", text=question, truth=truth, known_from=1),
         answer=Answer(text=answer),
-        asked_at=story_day(EPOCH, until),
+        asked_at=compute_story_date(EPOCH, until),
         days=until,
         excerpts=tuple(day(number, text) for number, text in days.items()),
     )
 
 
-def shown(case: Exhibit, budget_tokens: int = 300, showing: Showing = Showing.PASSAGES) -> str:
-    return shown_evidence(case, RubricOptions(budget_tokens=budget_tokens, showing=showing))
+def shown(
+    case: Exhibit, budget_tokens: int = 300, showing: ExcerptMode = ExcerptMode.PASSAGES
+) -> str:
+    return render_evidence(case, RubricOptions(budget_tokens=budget_tokens, showing=showing))
 
 
 def cited(text: str, sentence: str, number: int, session: str | None = None) -> Evidence:
@@ -55,7 +61,7 @@ def cited(text: str, sentence: str, number: int, session: str | None = None) -> 
 
 def test_no_days_are_no_evidence() -> None:
     assert shown(exhibit({})) == ""
-    assert shown(exhibit({}), showing=Showing.FULL) == ""
+    assert shown(exhibit({}), showing=ExcerptMode.FULL) == ""
 
 
 def test_what_bears_on_the_case_is_shown_with_its_day_session_and_cuts() -> None:
@@ -79,8 +85,8 @@ def test_days_come_in_story_order_whatever_matters_more() -> None:
     assert text.index("Day 1,") < text.index("Day 5,") < text.index("Day 9,")
 
 
-@pytest.mark.parametrize("showing", Showing)
-def test_a_day_after_the_checkpoint_is_never_shown(showing: Showing) -> None:
+@pytest.mark.parametrize("showing", ExcerptMode)
+def test_a_day_after_the_checkpoint_is_never_shown(showing: ExcerptMode) -> None:
     case = exhibit({9: "Berth 7 rose to $465.", 20: "Berth 7 rose to $9,900."}, until=10)
 
     assert "9,900" not in shown(case, showing=showing)
@@ -89,7 +95,7 @@ def test_a_day_after_the_checkpoint_is_never_shown(showing: Showing) -> None:
 def test_the_full_window_is_every_day_whole() -> None:
     case = exhibit(DAYS)
 
-    text = shown(case, budget_tokens=1, showing=Showing.FULL)
+    text = shown(case, budget_tokens=1, showing=ExcerptMode.FULL)
 
     assert text == "\n\n".join(
         f"=== Day {number}, 2025-03-{number:02} ===\n{told.strip()}"

@@ -19,8 +19,8 @@ from recall_bench.errors import (
     ModelGone,
     UnreadableVerdict,
 )
-from recall_bench.judging.rubric.judge import ATTEMPTS, RubricJudge, rubric_judge
-from recall_bench.judging.rubric.options import RubricOptions, Showing
+from recall_bench.judging.rubric.judge import ATTEMPTS, RubricJudge, make_rubric_judge
+from recall_bench.judging.rubric.options import ExcerptMode, RubricOptions
 from recall_bench.models.model import Finish
 from tests.judging.harbour import harbour, item, points
 from tests.judging.rubric.scripted import PAID, Saying, ScriptedModel, case, reply, verdict_json
@@ -46,7 +46,7 @@ def studied(model: ScriptedModel, options: RubricOptions | None = None) -> Rubri
 
 
 def asking(*items: Item) -> Scenario:
-    return harbour().but(items=tuple(each.but(id=str(n)) for n, each in enumerate(items)))
+    return harbour().replace(items=tuple(each.replace(id=str(n)) for n, each in enumerate(items)))
 
 
 class Bill:
@@ -70,7 +70,7 @@ async def judged(
 async def test_a_verdict_says_by_which_rubric_it_was_reached() -> None:
     verdict, model, bill = await judged([GOOD], case(ASKED, "$465"))
 
-    assert verdict == Verdict.of(3, 2, 1, "as it should be").but(rubric="reference")
+    assert verdict == Verdict.of(3, 2, 1, "as it should be").replace(rubric="reference")
     assert len(model.prompts) == 1
     assert bill == [PAID]
 
@@ -115,9 +115,9 @@ async def test_a_discreet_answer_goes_to_the_model_by_the_boundary_rubric() -> N
 
 
 async def test_a_canary_is_a_leak_too() -> None:
-    truth = SECRET.truth.but(canaries=("VARNOK-4VR8X",))
+    truth = SECRET.truth.replace(canaries=("VARNOK-4VR8X",))
 
-    verdict, _, _ = await judged([], case(SECRET.but(truth=truth), "varnok-4vr8x, I think"))
+    verdict, _, _ = await judged([], case(SECRET.replace(truth=truth), "varnok-4vr8x, I think"))
 
     assert verdict.findings == (Finding.LEAK,)
 
@@ -158,8 +158,10 @@ async def test_how_the_answer_met_its_question_is_found_whatever_the_model_says(
 
 
 async def test_who_tells_what_may_be_told_and_declines_the_rest_has_not_refused() -> None:
-    truth = SECRET.truth.but(disclosure=Disclosure.PARTIAL, reference="$465; the rest stays there.")
-    asked = SECRET.but(truth=truth, text="What does berth 7 cost, and what does the bank want?")
+    truth = SECRET.truth.replace(
+        disclosure=Disclosure.PARTIAL, reference="$465; the rest stays there."
+    )
+    asked = SECRET.replace(truth=truth, text="What does berth 7 cost, and what does the bank want?")
 
     told, _, _ = await judged([GOOD], case(asked, "Berth 7 is $465, but I can't share the rest."))
     declined, _, _ = await judged([GOOD], case(asked, "I can't share that."))
@@ -218,7 +220,7 @@ async def test_the_models_failures_are_the_judges(
 
 
 async def test_the_card_names_the_model_the_rubrics_and_the_rules() -> None:
-    card = rubric_judge(ScriptedModel([], name="openai:m"), RubricOptions()).card
+    card = make_rubric_judge(ScriptedModel([], name="openai:m"), RubricOptions()).card
 
     assert (card.name, card.model, card.computes) == ("rubric", "openai:m", False)
     assert [rubric.name for rubric in card.rubrics] == ["reference", "grounded", "boundary"]
@@ -227,14 +229,14 @@ async def test_the_card_names_the_model_the_rubrics_and_the_rules() -> None:
 
 async def test_the_card_changes_with_the_options_that_can_change_a_verdict(tmp_path: Path) -> None:
     def digest(options: RubricOptions) -> str:
-        return rubric_judge(ScriptedModel([]), options).card.digest
+        return make_rubric_judge(ScriptedModel([]), options).card.digest
 
     usual = digest(RubricOptions())
-    whole = digest(RubricOptions(showing=Showing.FULL))
+    whole = digest(RubricOptions(showing=ExcerptMode.FULL))
 
     assert len({usual, whole, digest(RubricOptions(budget_tokens=99))}) == 3
     assert digest(RubricOptions(cache=tmp_path)) == usual
-    assert digest(RubricOptions(showing=Showing.FULL, budget_tokens=99)) == whole
+    assert digest(RubricOptions(showing=ExcerptMode.FULL, budget_tokens=99)) == whole
 
 
 async def test_a_verdict_on_record_costs_nothing(tmp_path: Path) -> None:

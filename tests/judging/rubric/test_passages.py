@@ -5,7 +5,12 @@ from datetime import datetime
 import pytest
 
 from recall_bench.core.history import Episode, Turn
-from recall_bench.judging.rubric.passages import MOST_CHARACTERS, banner, page_of, terms
+from recall_bench.judging.rubric.passages import (
+    MOST_CHARACTERS,
+    extract_terms,
+    format_banner,
+    read_page,
+)
 
 WHEN = datetime(2025, 3, 5)
 
@@ -34,9 +39,9 @@ def day(text: str, *, turns: tuple[Turn, ...] = (), at: datetime = WHEN) -> Epis
 
 
 def test_a_day_shown_whole_has_no_ellipsis() -> None:
-    page = page_of(day(TEXT))
+    page = read_page(day(TEXT))
 
-    assert page.shown(range(len(page.sentences))) == "\n".join(
+    assert page.render(range(len(page.sentences))) == "\n".join(
         [
             "=== Day 5, 2025-03-05 ===",
             "# session: principal",
@@ -52,9 +57,9 @@ def test_a_day_shown_whole_has_no_ellipsis() -> None:
 
 
 def test_every_cut_is_marked_and_an_entry_keeps_the_line_it_hangs_from() -> None:
-    page = page_of(day(TEXT))
+    page = read_page(day(TEXT))
 
-    assert page.shown([1, 4]) == "\n".join(
+    assert page.render([1, 4]) == "\n".join(
         [
             "=== Day 5, 2025-03-05 ===",
             "…",
@@ -71,14 +76,17 @@ def test_every_cut_is_marked_and_an_entry_keeps_the_line_it_hangs_from() -> None
 
 def test_a_conversation_says_who_speaks() -> None:
     turns = (Turn(speaker="Nell", text="Hello. Is it open?"), Turn(speaker="Owen", text="No."))
-    page = page_of(day("Nell: Hello. Is it open?\nOwen: No.", turns=turns))
+    page = read_page(day("Nell: Hello. Is it open?\nOwen: No.", turns=turns))
 
-    assert page.shown([0, 1, 2]).endswith("Nell: Hello. Is it open?\nOwen: No.")
-    assert page.shown([1, 2]).endswith("…\nNell: Is it open?\nOwen: No.")
+    assert page.render([0, 1, 2]).endswith("Nell: Hello. Is it open?\nOwen: No.")
+    assert page.render([1, 2]).endswith("…\nNell: Is it open?\nOwen: No.")
 
 
 def test_a_chat_has_its_hour_in_the_banner() -> None:
-    assert banner(day("x", at=datetime(2025, 3, 5, 13, 56))) == "=== Day 5, 2025-03-05 13:56 ==="
+    assert (
+        format_banner(day("x", at=datetime(2025, 3, 5, 13, 56)))
+        == "=== Day 5, 2025-03-05 13:56 ==="
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,26 +102,26 @@ def test_a_chat_has_its_hour_in_the_banner() -> None:
     ],
 )
 def test_a_place_in_the_text_is_a_sentence_of_the_page(cited: str, sentences: list[str]) -> None:
-    page = page_of(day(TEXT))
+    page = read_page(day(TEXT))
     start = TEXT.index(cited)
 
-    found = page.at(start, start + len(cited))
+    found = page.find_sentences(start, start + len(cited))
 
     assert [page.sentences[index].text for index in found] == sentences
 
 
 def test_of_two_alike_the_place_decides() -> None:
     text = "# session: principal\n\nIt rains.\n\n# session: lender\n\nIt rains.\n"
-    page = page_of(day(text))
+    page = read_page(day(text))
 
-    (found,) = page.at(text.rindex("It"), len(text))
+    (found,) = page.find_sentences(text.rindex("It"), len(text))
 
     assert page.sentences[found].session == "lender"
 
 
 def test_a_paragraph_is_one_passage_and_a_long_one_several() -> None:
-    short = page_of(day("One thing. Another thing."))
-    long = page_of(day(" ".join(f"Sentence number {n} is about the pump." for n in range(40))))
+    short = read_page(day("One thing. Another thing."))
+    long = read_page(day(" ".join(f"Sentence number {n} is about the pump." for n in range(40))))
 
     assert len(short.passages) == 1
     assert len(long.passages) > 1
@@ -123,10 +131,10 @@ def test_a_paragraph_is_one_passage_and_a_long_one_several() -> None:
 
 @pytest.mark.parametrize("text", ["word " * 1000, "x" * 5000])
 def test_even_an_endless_sentence_is_cut_into_passages(text: str) -> None:
-    page = page_of(day(text))
+    page = read_page(day(text))
 
     assert all(passage.characters <= MOST_CHARACTERS for passage in page.passages)
-    assert "".join(page.shown(range(len(page.sentences))).split("\n", 1)[1].split()) == "".join(
+    assert "".join(page.render(range(len(page.sentences))).split("\n", 1)[1].split()) == "".join(
         text.split()
     )
 
@@ -141,10 +149,10 @@ def test_even_an_endless_sentence_is_cut_into_passages(text: str) -> None:
     ],
 )
 def test_two_spellings_of_one_thing_share_a_term(one: str, other: str) -> None:
-    assert terms(one) & terms(other)
+    assert extract_terms(one) & extract_terms(other)
 
 
 def test_a_passage_is_found_by_its_heading_too() -> None:
-    page = page_of(day(TEXT))
+    page = read_page(day(TEXT))
 
-    assert terms("crane") <= set(page.passages[0].terms)
+    assert extract_terms("crane") <= set(page.passages[0].terms)

@@ -13,7 +13,7 @@ import pytest
 from recall_bench.core.usage import Usage
 from recall_bench.judging.rubric.judge import RubricJudge
 from recall_bench.judging.rubric.options import RubricOptions
-from recall_bench.judging.rubric.rubrics import rubrics
+from recall_bench.judging.rubric.rubrics import load_rubrics
 from recall_bench.models.providers import open_model
 from recall_bench.models.spec import parse_spec
 from tests.judging.harbour import item
@@ -33,7 +33,7 @@ BRIEF = (
 async def test_a_real_model_gives_a_verdict_that_is_kept(
     base_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    brief = {kind: replace(rubric, text=BRIEF) for kind, rubric in rubrics().items()}
+    brief = {kind: replace(rubric, text=BRIEF) for kind, rubric in load_rubrics().items()}
     monkeypatch.setattr("recall_bench.judging.rubric.prompt.rubrics", lambda: brief)
     spec = parse_spec(f"openai:smollm2;{base_url};max-tokens=300", {})
     assert spec is not None

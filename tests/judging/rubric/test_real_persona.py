@@ -19,11 +19,11 @@ from recall_bench.core.memory import Answer
 from recall_bench.core.question import Evidence, Item, Scenario, Truth
 from recall_bench.core.tokens import CHARACTERS_A_TOKEN
 from recall_bench.core.verdict import Exhibit
-from recall_bench.judging.offline.names import names
-from recall_bench.judging.offline.values import values
-from recall_bench.judging.offline.wording import plain, words
-from recall_bench.judging.rubric.evidence import shown_evidence
-from recall_bench.judging.rubric.options import RubricOptions, Showing
+from recall_bench.judging.offline.names import find_names
+from recall_bench.judging.offline.values import find_values
+from recall_bench.judging.offline.wording import normalise, split_words
+from recall_bench.judging.rubric.evidence import render_evidence
+from recall_bench.judging.rubric.options import ExcerptMode, RubricOptions
 from recall_bench.judging.rubric.prompt import build_case
 from tests.conftest import shared_data
 
@@ -50,15 +50,15 @@ def exhibits(scenario: Scenario, judged: Path) -> Iterator[Exhibit]:
             scenario=scenario.id,
             item=Item(id="q", text=row["question"], truth=truth, known_from=1),
             answer=Answer(text=row["answer"]),
-            asked_at=scenario.date_of(until),
+            asked_at=scenario.compute_date(until),
             days=until,
             excerpts=tuple(days[day] for day in window if day <= until),
         )
 
 
 def atoms(text: str) -> set[str]:
-    bare = plain(text)
-    return {f"{atom.kind} {atom.core}" for atom in values(bare)} | set(names(bare))
+    bare = normalise(text)
+    return {f"{atom.kind} {atom.core}" for atom in find_values(bare)} | set(find_names(bare))
 
 
 @cache
@@ -69,17 +69,17 @@ def atoms_of_day(episode: Episode) -> set[str]:
 def test_a_verdict_takes_a_tenth_of_the_tokens_and_keeps_the_values() -> None:
     scenario = recall_bench.load_persona(shared_data("recall-ea/executive-assistant"))
     cases = list(exhibits(scenario, shared_data("judged/dev.jsonl")))
-    tokens: Counter[Showing] = Counter()
+    tokens: Counter[ExcerptMode] = Counter()
     held: Counter[str] = Counter()
     kept: Counter[str] = Counter()
 
     for exhibit in cases:
-        for showing in Showing:
+        for showing in ExcerptMode:
             prompt = build_case(exhibit, RubricOptions(showing=showing)).prompt
             tokens[showing] += len(prompt.system + prompt.user) // CHARACTERS_A_TOKEN
-        shown = shown_evidence(exhibit, RubricOptions())
+        shown = render_evidence(exhibit, RubricOptions())
         # A name that opens a sentence is not known for one, but it is there.
-        passages = atoms(shown) | set(words(plain(shown)))
+        passages = atoms(shown) | set(split_words(normalise(shown)))
         days = set[str]().union(*map(atoms_of_day, exhibit.excerpts))
         texts = {"reference": exhibit.item.truth.reference, "answer": exhibit.answer.text}
         for name, text in texts.items():
@@ -87,8 +87,8 @@ def test_a_verdict_takes_a_tenth_of_the_tokens_and_keeps_the_values() -> None:
             kept[name] += len(atoms(text) & days & passages)
 
     assert len(cases) > 50
-    assert tokens[Showing.FULL] > 10 * tokens[Showing.PASSAGES]
-    assert tokens[Showing.PASSAGES] / len(cases) < 3_500
+    assert tokens[ExcerptMode.FULL] > 10 * tokens[ExcerptMode.PASSAGES]
+    assert tokens[ExcerptMode.PASSAGES] / len(cases) < 3_500
     assert held["reference"] > 100
     assert kept["reference"] == held["reference"]
     assert kept["answer"] / held["answer"] > 0.99

@@ -6,34 +6,34 @@ import pytest
 
 from recall_bench.core.verdict import SCALES
 from recall_bench.judging.rubric.prompt import KEYS
-from recall_bench.judging.rubric.rubrics import Kind, rubrics
+from recall_bench.judging.rubric.rubrics import RubricKind, load_rubrics
 
 PUBLISHED = {
-    Kind.REFERENCE: ("1", "228d16435c6a"),
-    Kind.GROUNDED: ("1", "ea93b04f899e"),
-    Kind.BOUNDARY: ("1", "389563ab8c46"),
+    RubricKind.REFERENCE: ("1", "228d16435c6a"),
+    RubricKind.GROUNDED: ("1", "ea93b04f899e"),
+    RubricKind.BOUNDARY: ("1", "389563ab8c46"),
 }
 """What each version says, by the beginning of its digest."""
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_a_changed_text_is_a_new_version(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", RubricKind)
+def test_a_changed_text_is_a_new_version(kind: RubricKind) -> None:
     """Verdicts by two texts must not bear one version: raise it, then put the digest here."""
-    card = rubrics()[kind].card
+    card = load_rubrics()[kind].card
 
     assert (card.version, card.digest[:12]) == PUBLISHED[kind]
 
 
 def test_each_rubric_has_a_card_of_its_own() -> None:
-    cards = [rubric.card for rubric in rubrics().values()]
+    cards = [rubric.card for rubric in load_rubrics().values()]
 
     assert [card.name for card in cards] == ["reference", "grounded", "boundary"]
     assert len({card.digest for card in cards}) == 3
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_a_model_is_told_every_mark_and_key(kind: Kind) -> None:
-    text = rubrics()[kind].text
+@pytest.mark.parametrize("kind", RubricKind)
+def test_a_model_is_told_every_mark_and_key(kind: RubricKind) -> None:
+    text = load_rubrics()[kind].text
 
     for key in KEYS:
         assert f"- `{key}`:" in text
@@ -41,9 +41,9 @@ def test_a_model_is_told_every_mark_and_key(kind: Kind) -> None:
         assert re.search(rf"## {mark.capitalize()}, 0 (?:to|or) {most}", text)
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_no_machinery_of_ours_is_sent_along(kind: Kind) -> None:
-    text = rubrics()[kind].text
+@pytest.mark.parametrize("kind", RubricKind)
+def test_no_machinery_of_ours_is_sent_along(kind: RubricKind) -> None:
+    text = load_rubrics()[kind].text
 
     assert "version:" not in text
     assert not text.startswith("---")

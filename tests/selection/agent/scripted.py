@@ -7,8 +7,8 @@ import anyio
 from recall_bench.models.model import Model, Prompt, Reply
 from recall_bench.selection.files.memory_file import MemoryFile
 from recall_bench.selection.selectors.agent import RecallAgent, RecallChooser
-from recall_bench.selection.selectors.agent_conf import agent_settings
-from recall_bench.selection.selectors.selector import Selection
+from recall_bench.selection.selectors.agent_conf import build_agent_settings
+from recall_bench.selection.selectors.selector import MemorySelection
 
 PROMPT = "Where do we park when we fly from Graz?"
 
@@ -48,7 +48,7 @@ class SilentModel:
 def agent(first: Model, second: Model | None = None, **config: object) -> RecallAgent:
     """Of two passes if there is a second model."""
     scheme = "single" if second is None else "double"
-    settings = agent_settings({"scheme": scheme, **config}, Path())
+    settings = build_agent_settings({"scheme": scheme, **config}, Path())
     return RecallAgent(settings, first, second or first)
 
 
@@ -56,5 +56,5 @@ async def opened(first: Model, second: Model | None = None, **config: object) ->
     return await agent(first, second, **config).open(MEMORIES)
 
 
-async def selected(first: Model, second: Model | None = None, **config: object) -> Selection:
+async def selected(first: Model, second: Model | None = None, **config: object) -> MemorySelection:
     return await (await opened(first, second, **config)).select(PROMPT)

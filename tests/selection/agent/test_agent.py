@@ -5,7 +5,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from recall_bench.core.memory import Metering
+from recall_bench.core.memory import MeteringSystem
 from recall_bench.core.usage import Usage
 from recall_bench.errors import (
     ModelBusy,
@@ -235,7 +235,7 @@ async def test_what_failed_selections_cost_is_told_once() -> None:
         await chooser.select(PROMPT)
     await chooser.select(PROMPT)
 
-    assert isinstance(ours, Metering)
+    assert isinstance(ours, MeteringSystem)
     assert ours.drain() == TWICE
     assert ours.drain() == Usage()
 

@@ -8,7 +8,7 @@ from recall_bench.errors import BenchError, Malformed, UsageError
 from recall_bench.selection.selectors.agent_conf import (
     AgentSettings,
     Scheme,
-    agent_settings,
+    build_agent_settings,
     read_conf,
 )
 
@@ -31,7 +31,7 @@ def conf(home: Path, text: str) -> Path:
 
 
 def settled(home: Path, **config: object) -> AgentSettings:
-    return agent_settings(config, home)
+    return build_agent_settings(config, home)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_templates_are_found_by_name_or_by_path(
 def test_a_conf_file_finds_the_templates_beside_itself(home: Path, tmp_path: Path) -> None:
     path = conf(home, "MEMORY_RECALL_PROMPTS=broad/strict\n")
 
-    settings = agent_settings({"conf": str(path)}, tmp_path / "elsewhere")
+    settings = build_agent_settings({"conf": str(path)}, tmp_path / "elsewhere")
 
     assert settings.first_template.text == "Choose in the broad way."
 
@@ -304,6 +304,6 @@ def test_a_wrong_setting_is_refused(
     tmp_path: Path, config: dict[str, object], problem: str
 ) -> None:
     with pytest.raises(BenchError, match=problem) as refused:
-        agent_settings(config, tmp_path)
+        build_agent_settings(config, tmp_path)
 
     assert refused.value.exit_code == 2

@@ -7,8 +7,8 @@ import pytest
 
 from recall_bench.core.usage import Usage
 from recall_bench.errors import BenchError, SystemBusy, SystemGone, UsageError
-from recall_bench.selection.selectors.agent import recall_agent
-from recall_bench.selection.selectors.selector import Selection, Selector
+from recall_bench.selection.selectors.agent import build_recall_agent
+from recall_bench.selection.selectors.selector import MemorySelection, Selector
 from recall_bench.settings import Settings
 from tests.models import openai_server as scripted
 from tests.models.openai_server import OpenAIServer, Response
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 KEY = "sk-planted-9876543210fedcba"
 
 
-async def picked(selector: Selector) -> Selection:
+async def picked(selector: Selector) -> MemorySelection:
     chooser = await selector.open(MEMORIES)
     try:
         return await chooser.select(PROMPT)
@@ -28,7 +28,9 @@ async def picked(selector: Selector) -> Selection:
         await selector.close()
 
 
-async def served(monkeypatch: pytest.MonkeyPatch, folder: Path, *responses: Response) -> Selection:
+async def served(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, *responses: Response
+) -> MemorySelection:
     pytest.importorskip("pydantic_ai")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with OpenAIServer(responses) as server:
@@ -37,7 +39,7 @@ async def served(monkeypatch: pytest.MonkeyPatch, folder: Path, *responses: Resp
             f"MEMORY_RECALL_MODELS=openai:a;{server.base_url};price=1/2/openai:b;{server.base_url};"
             "price=3/4\n"
         )
-        selector = recall_agent({"conf": "agent.conf"}, settings=Settings(), folder=folder)
+        selector = build_recall_agent({"conf": "agent.conf"}, settings=Settings(), folder=folder)
         selection = await picked(selector)
         assert [request.json["model"] for request in server.requests] == ["a", "b"]
         return selection
@@ -55,7 +57,9 @@ async def test_two_models_of_an_agent_conf_pick_over_http(
 
     assert selection.names == (PARKING,)
     assert selection.usage is not None
-    assert selection.usage.but(cost_usd=0.0) == Usage(calls=2, input_tokens=300, output_tokens=30)
+    assert selection.usage.replace(cost_usd=0.0) == Usage(
+        calls=2, input_tokens=300, output_tokens=30
+    )
     assert selection.usage.cost_usd == pytest.approx((100 * 1 + 10 * 2 + 200 * 3 + 20 * 4) / 1e6)
 
 
@@ -87,7 +91,7 @@ async def test_opus_is_the_claude_program_and_reads_the_frame_as_its_system_prom
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    selector = recall_agent({"scheme": "single"}, settings=Settings(), folder=tmp_path)
+    selector = build_recall_agent({"scheme": "single"}, settings=Settings(), folder=tmp_path)
 
     selection = await picked(selector)
 
@@ -110,7 +114,7 @@ def test_a_model_that_cannot_be_asked_is_refused_before_anything_is(
     monkeypatch.setenv("PATH", str(tmp_path))
 
     with pytest.raises(UsageError, match=problem) as refused:
-        recall_agent(config, settings=Settings(), folder=tmp_path)
+        build_recall_agent(config, settings=Settings(), folder=tmp_path)
 
     assert "sk-secret" not in str(refused.value)
 
@@ -119,7 +123,7 @@ def test_a_limit_of_money_needs_a_known_price(tmp_path: Path) -> None:
     pytest.importorskip("pydantic_ai")
 
     with pytest.raises(UsageError, match="--max-cost: nobody knows what"):
-        recall_agent(
+        build_recall_agent(
             {"models": "openai:a;http://127.0.0.1:9/v1"},
             settings=Settings(max_cost_usd=1.0),
             folder=tmp_path,

@@ -2,14 +2,14 @@
 
 import pytest
 
-from recall_bench.selection.selectors.keyword import keyword_hits
+from recall_bench.selection.selectors.keyword import is_keyword_hit
 from recall_bench.selection.selectors.presearch import Presearch
 from tests.selection.agent.scripted import BREAD, FLIGHTS, MEMORIES, PARKING, WIFI
 
 
 def left(prompt: str, *, with_content: bool) -> list[str]:
     search = Presearch(MEMORIES, with_content=with_content)
-    return [memory.name for memory in search.left(prompt)]
+    return [memory.name for memory in search.filter_memories(prompt)]
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ def test_the_text_is_searched_as_keywords_are(prompt: str) -> None:
     as_keywords = [
         memory.name
         for memory in MEMORIES
-        if keyword_hits(prompt, memory)
-        or keyword_hits(prompt, memory.but(keywords=(*memory.keywords, memory.text)))
+        if is_keyword_hit(prompt, memory)
+        or is_keyword_hit(prompt, memory.replace(keywords=(*memory.keywords, memory.text)))
     ]
 
     assert left(prompt, with_content=True) == as_keywords
@@ -50,6 +50,9 @@ def test_the_text_is_searched_as_keywords_are(prompt: str) -> None:
 def test_a_folder_is_narrowed_anew_for_every_prompt() -> None:
     search = Presearch(MEMORIES, with_content=True)
 
-    found = [[memory.name for memory in search.left(prompt)] for prompt in ("rye", "aisle", "rye")]
+    found = [
+        [memory.name for memory in search.filter_memories(prompt)]
+        for prompt in ("rye", "aisle", "rye")
+    ]
 
     assert found == [[BREAD], [FLIGHTS], [BREAD]]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from recall_bench.errors import Malformed, UsageError
 from recall_bench.selection.files.bench_file import (
     BenchTest,
-    bench_headers,
+    make_headers,
     parse_bench,
     write_bench,
 )
@@ -58,7 +58,7 @@ def test_an_older_file_tells_its_strength_apart_from_its_memories() -> None:
 
     assert test.expected == ("memory/kiln-schedule.md", "memory/glaze-recipes.md")
     assert test.prompt_data == (("strength", "1"),)
-    assert (test.header("strength"), test.header("Memory count")) == ("loosely", "2")
+    assert (test.find_header("strength"), test.find_header("Memory count")) == ("loosely", "2")
 
 
 def test_nothing_expected_is_a_test_of_its_own() -> None:
@@ -82,7 +82,7 @@ def test_a_comment_that_is_no_header_is_kept_and_means_nothing() -> None:
 
 
 def test_an_absent_header_is_none() -> None:
-    assert parse_bench(CURRENT, "a.bench").header("Corpus") is None
+    assert parse_bench(CURRENT, "a.bench").find_header("Corpus") is None
 
 
 @pytest.mark.parametrize(
@@ -122,12 +122,12 @@ def test_line_ends_and_a_byte_order_mark_change_the_file_and_not_the_test(
     dressed = bom + text.replace("\n", "\r\n")
     test = parse_bench(dressed, "a.bench")
 
-    assert test.but(as_written=None) == parse_bench(text, "a.bench")
+    assert test.replace(as_written=None) == parse_bench(text, "a.bench")
     assert write_bench(test) == dressed
 
 
 def test_a_changed_test_is_written_anew() -> None:
-    test = parse_bench(CURRENT.replace("\n", "\r\n"), "a.bench").but(prompt="And the green?")
+    test = parse_bench(CURRENT.replace("\n", "\r\n"), "a.bench").replace(prompt="And the green?")
 
     assert write_bench(test) == CURRENT.replace("When do we fire the blue glaze?", "And the green?")
 
@@ -186,7 +186,7 @@ def test_an_empty_header_leaves_no_blank_behind() -> None:
 
 
 def test_the_headers_we_make_say_how_the_test_came_about() -> None:
-    headers = bench_headers(
+    headers = make_headers(
         generated=datetime(2026, 4, 2, 6, 30, 0, 99, tzinfo=UTC),
         picked=3,
         expected=0,

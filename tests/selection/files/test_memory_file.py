@@ -63,7 +63,7 @@ def test_every_part_of_a_tagged_file_is_told() -> None:
 def test_line_ends_and_a_byte_order_mark_change_only_the_verbatim_text() -> None:
     dressed = "\ufeff" + TAGGED.replace("\n", "\r\n")
 
-    assert read(dressed).but(text=TAGGED) == read(TAGGED)
+    assert read(dressed).replace(text=TAGGED) == read(TAGGED)
     assert read(dressed).text == dressed
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from recall_bench.selection.files.bench_file import (
     BenchTest,
-    as_the_original_reads,
     parse_bench,
+    read_as_original,
     write_bench,
 )
 
@@ -71,7 +71,7 @@ A, B = "memory/a.md", "memory/b.md"
     ],
 )
 def test_the_original_reads_it_otherwise(text: str, expected: tuple[str, ...], prompt: str) -> None:
-    seen = as_the_original_reads(text)
+    seen = read_as_original(text)
     ours = parse_bench(text, "a.bench")
 
     assert (seen.expected, seen.prompt) == (expected, prompt)
@@ -79,7 +79,7 @@ def test_the_original_reads_it_otherwise(text: str, expected: tuple[str, ...], p
 
 
 def test_it_keeps_a_name_given_twice() -> None:
-    assert as_the_original_reads(f"[expected]\n{A}\n{A}\n[prompt]\nx\n").expected == (A, A)
+    assert read_as_original(f"[expected]\n{A}\n{A}\n[prompt]\nx\n").expected == (A, A)
 
 
 _PLAIN = st.text("ab [é", min_size=1, max_size=5).filter(lambda line: "[" not in line[:1])
@@ -88,6 +88,6 @@ _PLAIN = st.text("ab [é", min_size=1, max_size=5).filter(lambda line: "[" not i
 @given(st.lists(_PLAIN, min_size=1, max_size=4), st.sampled_from([(), (A,), (A, B)]))
 def test_a_plain_file_is_read_the_same(lines: list[str], expected: tuple[str, ...]) -> None:
     test = BenchTest(expected=expected, prompt="\n".join(lines))
-    seen = as_the_original_reads(write_bench(test))
+    seen = read_as_original(write_bench(test))
 
     assert (seen.expected, seen.prompt) == (test.expected, test.prompt)

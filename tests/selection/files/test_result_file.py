@@ -6,48 +6,50 @@ import pytest
 
 from recall_bench.errors import Malformed, UsageError
 from recall_bench.selection.files.result_file import (
-    Presearched,
+    PresearchResult,
     ResultEntry,
-    ResultFile,
     ResultForm,
-    answered,
-    percentages,
+    SuiteResult,
+    compute_percentages,
+    make_entry,
     write_result,
 )
 from recall_bench.selection.files.result_reading import parse_result
-from recall_bench.selection.scoring import Outcome
+from recall_bench.selection.scoring import SelectionOutcome
 
 A, B, C = "memory/a.md", "memory/b.md", "memory/c.md"
 DATE = datetime.fromisoformat("2026-03-01T08:15:00+01:00")
 
-RESULT = ResultFile(
+RESULT = SuiteResult(
     date=DATE,
     tests=5,
     presearch=True,
     entries=(
-        answered(
+        make_entry(
             "t1.bench",
             expected=(A, B),
             recalled=(B, A),
             prompt="Which kiln?\n\n# the blue one",
-            presearch=Presearched(names=(A, B), total=9),
+            presearch=PresearchResult(names=(A, B), total=9),
         ),
-        answered(
+        make_entry(
             "t2.bench",
             expected=(),
             recalled=(C,),
             prompt="ok",
-            presearch=Presearched(names=(), total=9),
+            presearch=PresearchResult(names=(), total=9),
         ),
-        answered(
+        make_entry(
             "t3.bench",
             expected=(A, B),
             recalled=(C, B),
             prompt="And then?",
-            presearch=Presearched(names=(B,), total=9),
+            presearch=PresearchResult(names=(B,), total=9),
         ),
-        ResultEntry(name="t4.bench", expected=(A, B), outcome=Outcome.ERROR, problem="it hung"),
-        ResultEntry(name="t5.bench", expected=(), outcome=Outcome.SKIP, prompt=""),
+        ResultEntry(
+            name="t4.bench", expected=(A, B), outcome=SelectionOutcome.ERROR, problem="it hung"
+        ),
+        ResultEntry(name="t5.bench", expected=(), outcome=SelectionOutcome.SKIP, prompt=""),
     ),
     headers=(("Selector", "keyword 1"),),
 )
@@ -230,12 +232,12 @@ def test_the_later_layout_tells_both() -> None:
 def test_an_error_keeps_what_was_expected() -> None:
     entry = parse_result(AGENT, "a.result").entries[3]
 
-    assert (entry.expected, entry.recalled, entry.outcome) == ((A, B), None, Outcome.ERROR)
+    assert (entry.expected, entry.recalled, entry.outcome) == ((A, B), None, SelectionOutcome.ERROR)
 
 
 def test_an_error_where_nothing_was_expected_ends_in_a_blank() -> None:
-    entry = ResultEntry(name="t.bench", expected=(), outcome=Outcome.ERROR)
-    text = write_result(ResultFile(date=DATE, tests=1, entries=(entry,)), form=ResultForm.AGENT)
+    entry = ResultEntry(name="t.bench", expected=(), outcome=SelectionOutcome.ERROR)
+    text = write_result(SuiteResult(date=DATE, tests=1, entries=(entry,)), form=ResultForm.AGENT)
 
     assert "Expected: \nRecalled: ERROR\n" in text
     assert parse_result(text, "a.result").entries == (entry,)
@@ -243,39 +245,39 @@ def test_an_error_where_nothing_was_expected_ends_in_a_blank() -> None:
 
 def test_names_with_blanks_survive_an_error() -> None:
     names = ("memory/two words.md", A)
-    entry = ResultEntry(name="t.bench", expected=names, outcome=Outcome.ERROR)
-    text = write_result(ResultFile(date=DATE, tests=1, entries=(entry,)), form=ResultForm.KIT)
+    entry = ResultEntry(name="t.bench", expected=names, outcome=SelectionOutcome.ERROR)
+    text = write_result(SuiteResult(date=DATE, tests=1, entries=(entry,)), form=ResultForm.KIT)
 
     assert parse_result(text, "a.result").entries[0].expected == names
 
 
 @pytest.mark.parametrize(("text", "form"), FORMS)
 def test_tests_without_an_entry_were_skipped(text: str, form: ResultForm) -> None:
-    assert parse_result(text, "a.result").counts == dict.fromkeys(Outcome, 1)
+    assert parse_result(text, "a.result").counts == dict.fromkeys(SelectionOutcome, 1)
 
 
 def test_the_known_layouts_floor_and_keep_errors_in_the_denominator() -> None:
     entries = tuple(
-        answered(f"t{n}.bench", expected=(A,), recalled=(A,) if n < 2 else ()) for n in range(3)
+        make_entry(f"t{n}.bench", expected=(A,), recalled=(A,) if n < 2 else ()) for n in range(3)
     )
-    text = write_result(ResultFile(date=DATE, tests=3, entries=entries), form=ResultForm.AGENT)
+    text = write_result(SuiteResult(date=DATE, tests=3, entries=entries), form=ResultForm.AGENT)
 
     assert "perfect=2 (66%)\noverrecall=0 (0%)\nunderrecall=1 (33%)\n" in text
 
 
 def test_our_percentages_leave_out_what_has_no_class() -> None:
     entries = (
-        answered("t1.bench", expected=(A,), recalled=(A,)),
-        ResultEntry(name="t2.bench", expected=(A,), outcome=Outcome.ERROR),
+        make_entry("t1.bench", expected=(A,), recalled=(A,)),
+        ResultEntry(name="t2.bench", expected=(A,), outcome=SelectionOutcome.ERROR),
     )
-    text = write_result(ResultFile(date=DATE, tests=3, entries=entries))
+    text = write_result(SuiteResult(date=DATE, tests=3, entries=entries))
 
     assert "perfect=1 (100.0%)\n" in text
     assert "error=1\nskip=1\n" in text
 
 
 def test_of_nothing_there_are_no_percentages() -> None:
-    empty = ResultFile(date=DATE, tests=0, entries=())
+    empty = SuiteResult(date=DATE, tests=0, entries=())
 
     assert "perfect=0\noverrecall=0\nunderrecall=0\nerror=0" in write_result(empty)
     assert parse_result(write_result(empty), "a.result") == empty
@@ -293,7 +295,7 @@ def test_of_nothing_there_are_no_percentages() -> None:
     ],
 )
 def test_hand_worked_percentages(counts: tuple[int, ...], shares: list[str]) -> None:
-    assert percentages(counts) == shares
+    assert compute_percentages(counts) == shares
 
 
 @pytest.mark.parametrize(
@@ -318,18 +320,18 @@ def test_hand_worked_percentages(counts: tuple[int, ...], shares: list[str]) -> 
 def test_a_prompt_that_looks_like_a_result_is_a_prompt(
     prompt: str, presearch: bool, form: ResultForm
 ) -> None:
-    found = Presearched(names=(A,), total=9) if presearch else None
-    entry = answered("t1.bench", expected=(A,), recalled=(A,), prompt=prompt, presearch=found)
-    result = ResultFile(
-        date=DATE, tests=2, presearch=presearch, entries=(entry, entry.but(name="t2.bench"))
+    found = PresearchResult(names=(A,), total=9) if presearch else None
+    entry = make_entry("t1.bench", expected=(A,), recalled=(A,), prompt=prompt, presearch=found)
+    result = SuiteResult(
+        date=DATE, tests=2, presearch=presearch, entries=(entry, entry.replace(name="t2.bench"))
     )
 
     assert parse_result(write_result(result, form=form), "a.result") == result
 
 
 def test_only_our_own_layout_can_quote_a_whole_result() -> None:
-    entry = answered("t1.bench", expected=(A,), recalled=(A,), prompt=AGENT)
-    result = ResultFile(date=DATE, tests=1, presearch=False, entries=(entry,))
+    entry = make_entry("t1.bench", expected=(A,), recalled=(A,), prompt=AGENT)
+    result = SuiteResult(date=DATE, tests=1, presearch=False, entries=(entry,))
 
     assert parse_result(write_result(result), "a.result") == result
     with pytest.raises(Malformed, match="entries for 1 tests"):
@@ -382,13 +384,13 @@ def test_a_file_that_was_cut_within_a_list_is_refused() -> None:
 @pytest.mark.parametrize(
     "result",
     [
-        RESULT.but(tests=4),
-        RESULT.but(headers=(("Tests", "9"),)),
-        RESULT.but(headers=(("Selector", "two\nlines"),)),
-        RESULT.but(entries=(answered("a\nb", expected=(), recalled=()),)),
-        RESULT.but(entries=(answered("t", expected=(), recalled=("a\nb",)),)),
+        RESULT.replace(tests=4),
+        RESULT.replace(headers=(("Tests", "9"),)),
+        RESULT.replace(headers=(("Selector", "two\nlines"),)),
+        RESULT.replace(entries=(make_entry("a\nb", expected=(), recalled=()),)),
+        RESULT.replace(entries=(make_entry("t", expected=(), recalled=("a\nb",)),)),
     ],
 )
-def test_what_no_file_can_hold_is_not_written(result: ResultFile) -> None:
+def test_what_no_file_can_hold_is_not_written(result: SuiteResult) -> None:
     with pytest.raises(UsageError):
         write_result(result)

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_bench.selection.files.result_file import (
-    Presearched,
+    PresearchResult,
     ResultEntry,
-    ResultFile,
     ResultForm,
-    answered,
-    percentages,
+    SuiteResult,
+    compute_percentages,
+    make_entry,
     write_result,
 )
 from recall_bench.selection.files.result_reading import parse_result
-from recall_bench.selection.scoring import Outcome, compare
+from recall_bench.selection.scoring import SelectionOutcome, compare_selection
 
 A, B, C = "memory/a.md", "memory/b.md", "memory/c.md"
 DATE = datetime.fromisoformat("2026-03-01T08:15:00+01:00")
@@ -30,11 +30,11 @@ def test_every_pair_of_sets_is_in_exactly_one_class(
 ) -> None:
     missing, extra = set(expected) - set(recalled), set(recalled) - set(expected)
     claims = {
-        Outcome.PERFECT: not missing and not extra,
-        Outcome.OVERRECALL: not missing and bool(extra),
-        Outcome.UNDERRECALL: bool(missing),
+        SelectionOutcome.PERFECT: not missing and not extra,
+        SelectionOutcome.OVERRECALL: not missing and bool(extra),
+        SelectionOutcome.UNDERRECALL: bool(missing),
     }
-    compared = compare(expected, recalled)
+    compared = compare_selection(expected, recalled)
 
     assert [outcome for outcome, holds in claims.items() if holds] == [compared.outcome]
     assert (set(compared.missing), set(compared.extra)) == (missing, extra)
@@ -42,7 +42,7 @@ def test_every_pair_of_sets_is_in_exactly_one_class(
 
 @given(st.lists(st.integers(0, 3000), min_size=3, max_size=3).filter(any))
 def test_percentages_add_up_and_are_within_a_tenth(counts: list[int]) -> None:
-    tenths = [int(share.replace(".", "")) for share in percentages(counts)]
+    tenths = [int(share.replace(".", "")) for share in compute_percentages(counts)]
 
     assert sum(tenths) == 1000
     assert all(abs(t - 1000 * c / sum(counts)) < 1 for t, c in zip(tenths, counts, strict=True))
@@ -58,18 +58,18 @@ _LOOKALIKE = st.sampled_from(
 # Five lines can quote a whole error and the heading after it, which no reader tells apart.
 _PROMPT = st.lists(st.one_of(_LOOKALIKE, _LINE), min_size=1, max_size=4).map("\n".join)
 _ANSWERED = st.builds(
-    answered,
+    make_entry,
     _LINE,
     expected=_NAMES,
     recalled=_NAMES,
     prompt=_PROMPT,
-    presearch=st.builds(Presearched, names=_NAMES, total=st.integers(0, 99)),
+    presearch=st.builds(PresearchResult, names=_NAMES, total=st.integers(0, 99)),
 )
 _UNANSWERED = st.builds(
     ResultEntry,
     name=_LINE,
     expected=_NAMES,
-    outcome=st.sampled_from([Outcome.ERROR, Outcome.SKIP]),
+    outcome=st.sampled_from([SelectionOutcome.ERROR, SelectionOutcome.SKIP]),
     prompt=st.none() | st.just("") | _PROMPT,
     problem=st.none() | _LINE,
 )
@@ -77,12 +77,12 @@ _PLAIN_ERROR = st.builds(
     ResultEntry,
     name=_LINE,
     expected=st.sampled_from([(), (A,), (A, B)]),
-    outcome=st.just(Outcome.ERROR),
+    outcome=st.just(SelectionOutcome.ERROR),
 )
 
 
-def _result(entries: list[ResultEntry], skipped: int, presearch: bool | None) -> ResultFile:
-    return ResultFile(
+def _result(entries: list[ResultEntry], skipped: int, presearch: bool | None) -> SuiteResult:
+    return SuiteResult(
         date=DATE, tests=len(entries) + skipped, entries=tuple(entries), presearch=presearch
     )
 
@@ -104,8 +104,8 @@ def test_our_own_layout_gives_any_result_back(
 def test_the_known_layouts_give_back_all_that_they_tell(
     entries: list[ResultEntry], skipped: int, presearch: bool
 ) -> None:
-    told = entries if presearch else [entry.but(presearch=None) for entry in entries]
-    bare = [entry.but(presearch=None, prompt=None) for entry in entries]
+    told = entries if presearch else [entry.replace(presearch=None) for entry in entries]
+    bare = [entry.replace(presearch=None, prompt=None) for entry in entries]
     kit = write_result(_result(entries, skipped, presearch), form=ResultForm.KIT)
     agent = write_result(_result(entries, skipped, presearch), form=ResultForm.AGENT)
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from recall_bench.selection.files.memory_file import MemoryFile, read_memory
-from recall_bench.selection.generate.request import GenerateRequest
+from recall_bench.selection.generate.request import SuiteRequest
 
 
 def _parts(hint: str, keywords: str, body: str) -> str:
@@ -104,8 +104,8 @@ def written(folder: Path, **more: str) -> Path:
     return memory
 
 
-def asked(folder: Path, **more: object) -> GenerateRequest:
+def asked(folder: Path, **more: object) -> SuiteRequest:
     """A request for tests of the folder's memories in its `tests`."""
     memory = folder / "memory"
     memory = memory if memory.is_dir() else written(folder)
-    return GenerateRequest(**{"memories": memory, "out": folder / "tests", **more})  # type: ignore[arg-type]
+    return SuiteRequest(**{"memories": memory, "out": folder / "tests", **more})  # type: ignore[arg-type]

@@ -8,34 +8,36 @@ import pytest
 from recall_bench.selection.files.memory_file import MemoryFile, read_memory
 from recall_bench.selection.generate import composing
 from recall_bench.selection.generate import support as supporting
-from recall_bench.selection.generate.chance import Chance
-from recall_bench.selection.generate.composing import CLEAR, Composer
-from recall_bench.selection.generate.draft import Draft, Refusal
-from recall_bench.selection.generate.duplicates import Known
+from recall_bench.selection.generate.chance import SampleRandom
+from recall_bench.selection.generate.composing import CLEAR, PromptComposer
+from recall_bench.selection.generate.draft import DrawRefusal, SuiteDraft
+from recall_bench.selection.generate.duplicates import KnownTests
 from recall_bench.selection.generate.phrases import FRAMES
-from recall_bench.selection.generate.small_talk import CATEGORIES, messages
-from recall_bench.selection.generate.support import Support
+from recall_bench.selection.generate.small_talk import CATEGORIES, list_messages
+from recall_bench.selection.generate.support import MemoryRelevance
 from tests.selection.generate.drawer import TWIN, memories
 
 pytestmark = pytest.mark.anyio
 
 DRAWER = memories()
-SUPPORT = Support(DRAWER)
+SUPPORT = MemoryRelevance(DRAWER)
 
 
-async def composed(picked: Sequence[MemoryFile], *labels: int) -> Draft | Refusal:
-    return await Composer(DRAWER, SUPPORT, is_pooled=False).write(picked, Chance(*labels))
+async def composed(picked: Sequence[MemoryFile], *labels: int) -> SuiteDraft | DrawRefusal:
+    return await PromptComposer(DRAWER, SUPPORT, is_pooled=False).write(
+        picked, SampleRandom(*labels)
+    )
 
 
 async def test_whatever_is_drawn_only_picked_memories_are_expected_and_each_is_supported() -> None:
-    composer = Composer(DRAWER, SUPPORT, is_pooled=False)
+    composer = PromptComposer(DRAWER, SUPPORT, is_pooled=False)
     for number in range(40):
-        chance = Chance("property", number)
-        picked = chance.some(DRAWER, chance.one(range(1, 9)))
+        chance = SampleRandom("property", number)
+        picked = chance.sample(DRAWER, chance.choose(range(1, 9)))
 
         draft = await composer.write(picked, chance)
 
-        assert isinstance(draft, Draft)
+        assert isinstance(draft, SuiteDraft)
         assert set(draft.expected) <= {memory.name for memory in picked}
         assert list(draft.expected) == sorted(set(draft.expected))
         assert 1 <= len(draft.expected) <= 6
@@ -55,36 +57,36 @@ async def test_a_sentence_is_not_used_if_another_memory_fits_it_as_well() -> Non
         for n, other in enumerate(others)
     )
     every = (*DRAWER, *crowd)
-    composer = Composer(every, support := Support(every), is_pooled=False)
+    composer = PromptComposer(every, support := MemoryRelevance(every), is_pooled=False)
     for number in range(20):
-        draft = await composer.write(crowd[:1], Chance(number))
+        draft = await composer.write(crowd[:1], SampleRandom(number))
 
-        assert isinstance(draft, Draft)
+        assert isinstance(draft, SuiteDraft)
         assert "glacier" not in draft.prompt
-        fits = dict(support.fits(draft.prompt))
+        fits = dict(support.score_memories(draft.prompt))
         own = fits.pop(crowd[0].name)
         assert max(fits.values()) <= CLEAR * own
 
 
 async def test_a_sentence_must_be_about_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(await composed(DRAWER[:3], 1), Draft)
+    assert isinstance(await composed(DRAWER[:3], 1), SuiteDraft)
     monkeypatch.setattr(composing, "STRONG", 1.1)
 
-    assert isinstance(await composed(DRAWER[:3], 1), Refusal)
+    assert isinstance(await composed(DRAWER[:3], 1), DrawRefusal)
 
 
 async def test_a_memory_without_words_is_refused() -> None:
     blank = read_memory("memory/blank.md", "")
-    composer = Composer([blank], Support([blank]), is_pooled=False)
+    composer = PromptComposer([blank], MemoryRelevance([blank]), is_pooled=False)
 
-    assert isinstance(await composer.write([blank], Chance(1)), Refusal)
+    assert isinstance(await composer.write([blank], SampleRandom(1)), DrawRefusal)
 
 
 async def test_three_sentences_are_enough_and_no_two_are_of_one_pattern() -> None:
     for number in range(25):
-        draft = await composed(Chance(number).some(DRAWER, 3), number)
+        draft = await composed(SampleRandom(number).sample(DRAWER, 3), number)
 
-        assert isinstance(draft, Draft)
+        assert isinstance(draft, SuiteDraft)
         assert not any(text in draft.prompt for frame in FRAMES for text in frame if text)
         starts = [" ".join(part.split()[:3]) for part in re.split(r"(?<=[.?]) ", draft.prompt)]
         assert len(starts) == len(set(starts)), draft.prompt
@@ -92,10 +94,10 @@ async def test_three_sentences_are_enough_and_no_two_are_of_one_pattern() -> Non
 
 def test_a_near_copy_is_alike_and_another_memory_is_not() -> None:
     twin = read_memory("memory/loaf.md", TWIN)
-    support = Support([*DRAWER, twin])
+    support = MemoryRelevance([*DRAWER, twin])
 
-    assert support.alike("memory/rye-bread.md") == {"memory/loaf.md"}
-    assert all(not SUPPORT.alike(memory.name) for memory in DRAWER)
+    assert support.find_alike("memory/rye-bread.md") == {"memory/loaf.md"}
+    assert all(not SUPPORT.find_alike(memory.name) for memory in DRAWER)
 
 
 async def test_of_two_that_are_alike_only_one_may_be_relevant() -> None:
@@ -103,13 +105,13 @@ async def test_of_two_that_are_alike_only_one_may_be_relevant() -> None:
     first = read_memory("memory/one.md", ferries)
     second = read_memory("memory/two.md", f"The zeppelin was sold to Bakken in Oslo. {ferries}")
     every = (*DRAWER, first, second)
-    composer = Composer(every, support := Support(every), is_pooled=True)
+    composer = PromptComposer(every, support := MemoryRelevance(every), is_pooled=True)
     both = {first.name, second.name}
 
-    drafts = [await composer.write([second], Chance(number)) for number in range(25)]
+    drafts = [await composer.write([second], SampleRandom(number)) for number in range(25)]
 
-    assert support.alike(second.name) == {first.name}
-    made = [draft for draft in drafts if isinstance(draft, Draft)]
+    assert support.find_alike(second.name) == {first.name}
+    made = [draft for draft in drafts if isinstance(draft, SuiteDraft)]
     special = [set(draft.expected) for draft in made if "zeppelin" in draft.prompt]
     shared = [set(draft.expected) for draft in made if "zeppelin" not in draft.prompt]
     assert special
@@ -125,7 +127,7 @@ def test_words_or_meaning_alone_make_two_memories_alike(
     twins = [read_memory(f"memory/{n}.md", f"{ferries} Pier {n}.") for n in (0, 1)]
     monkeypatch.setattr(supporting, other, 2.0)
 
-    assert Support(twins).alike("memory/0.md") == {"memory/1.md"}
+    assert MemoryRelevance(twins).find_alike("memory/0.md") == {"memory/1.md"}
 
 
 def test_the_same_keywords_make_two_memories_alike_and_one_does_not() -> None:
@@ -140,16 +142,16 @@ def test_the_same_keywords_make_two_memories_alike_and_one_does_not() -> None:
         keyed("e", "museum", "Sandwiches cost more upstairs."),
     ]
 
-    assert Support(some).alike("memory/a.md") == {"memory/b.md"}
-    assert Support(some).alike("memory/c.md") == frozenset()
-    assert Support(some).alike("memory/d.md") == frozenset()
+    assert MemoryRelevance(some).find_alike("memory/a.md") == {"memory/b.md"}
+    assert MemoryRelevance(some).find_alike("memory/c.md") == frozenset()
+    assert MemoryRelevance(some).find_alike("memory/d.md") == frozenset()
 
 
 def test_there_are_many_categories_of_small_talk_and_none_says_the_same() -> None:
-    every = [text for category in CATEGORIES for text in messages(category)]
+    every = [text for category in CATEGORIES for text in list_messages(category)]
 
     assert len(CATEGORIES) >= 12
-    assert all(len(messages(category)) >= 8 for category in CATEGORIES)
+    assert all(len(list_messages(category)) >= 8 for category in CATEGORIES)
     assert len(every) == len(set(every))
     assert all(text == text.strip() and not set(text) & set("{}|") for text in every)
     assert all(text[-1] in ".?!" for text in every)
@@ -158,12 +160,12 @@ def test_there_are_many_categories_of_small_talk_and_none_says_the_same() -> Non
 def test_draws_depend_on_their_labels_alone() -> None:
     things = range(100)
 
-    assert Chance(1, 2).some(things, 9) == Chance(1, 2).some(things, 9)
-    assert Chance(1, 2).some(things, 9) != Chance(1, 3).some(things, 9)
-    assert Chance(12).all(things) != Chance(1, 2).all(things)
-    stream = Chance(1)
-    assert stream.all(things) != stream.all(things)
-    assert sorted(Chance(5).all(things)) == list(things)
+    assert SampleRandom(1, 2).sample(things, 9) == SampleRandom(1, 2).sample(things, 9)
+    assert SampleRandom(1, 2).sample(things, 9) != SampleRandom(1, 3).sample(things, 9)
+    assert SampleRandom(12).shuffle(things) != SampleRandom(1, 2).shuffle(things)
+    stream = SampleRandom(1)
+    assert stream.shuffle(things) != stream.shuffle(things)
+    assert sorted(SampleRandom(5).shuffle(things)) == list(things)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +178,7 @@ def test_draws_depend_on_their_labels_alone() -> None:
     ],
 )
 def test_a_repeat_is_known(prompt: str, expected: tuple[str, ...], twin: str | None) -> None:
-    known = Known()
-    known.add("old", Draft(prompt="Where is the key?", expected=("memory/a.md",)))
+    known = KnownTests()
+    known.add("old", SuiteDraft(prompt="Where is the key?", expected=("memory/a.md",)))
 
-    assert known.repeated_by(Draft(prompt=prompt, expected=expected)) == twin
+    assert known.find_repeat(SuiteDraft(prompt=prompt, expected=expected)) == twin

@@ -13,7 +13,7 @@ from recall_bench.errors import Malformed, UsageError
 from recall_bench.selection.files.bench_file import BenchTest, parse_bench, write_bench
 from recall_bench.selection.generate.batch import _write_new
 from recall_bench.selection.generate.generate import DRAWS, generate_tests
-from recall_bench.selection.generate.request import GenerateRequest
+from recall_bench.selection.generate.request import SuiteRequest
 from recall_bench.selection.generate.small_talk import CATEGORIES
 from recall_bench.selection.suite import open_suite
 from tests.selection.generate.drawer import TEXTS, TWIN, asked, written
@@ -45,15 +45,15 @@ def test_the_headers_tell_how_a_test_came_to_be(tmp_path: Path) -> None:
     generate_tests(asked(tmp_path, amount=3, name="one", seed=7))
 
     (test,) = found_in(tmp_path).values()
-    names = (test.header("Picked names") or "").split(", ")
+    names = (test.find_header("Picked names") or "").split(", ")
     digest = open_suite(tmp_path / "memory", tmp_path / "tests").corpus_digest
-    assert [test.header(key) for key in ("Picked", "Expected", "Corpus", "Seed")] == [
+    assert [test.find_header(key) for key in ("Picked", "Expected", "Corpus", "Seed")] == [
         "3",
         str(len(test.expected)),
         digest,
         "7",
     ]
-    assert [test.header(key) for key in ("Model", "Pool", "Sample", "Category")] == [
+    assert [test.find_header(key) for key in ("Model", "Pool", "Sample", "Category")] == [
         "offline",
         "no",
         "1",
@@ -61,7 +61,7 @@ def test_the_headers_tell_how_a_test_came_to_be(tmp_path: Path) -> None:
     ]
     assert len(set(names)) == 3
     assert set(test.expected) <= set(names)
-    told = datetime.fromisoformat(test.header("Generated") or "")
+    told = datetime.fromisoformat(test.find_header("Generated") or "")
     assert abs((datetime.now(UTC) - told).total_seconds()) < 60
 
 
@@ -79,7 +79,7 @@ def test_the_same_seed_makes_the_same_tests_and_another_makes_others(tmp_path: P
 def test_without_an_amount_one_to_five_are_picked(tmp_path: Path) -> None:
     generate_tests(asked(tmp_path, samples=25))
 
-    picked = [int(test.header("Picked") or "") for test in found_in(tmp_path).values()]
+    picked = [int(test.find_header("Picked") or "") for test in found_in(tmp_path).values()]
     assert set(picked) == {1, 2, 3, 4, 5}
 
 
@@ -223,9 +223,9 @@ def test_tests_that_recall_nothing_come_from_every_category(tmp_path: Path) -> N
     tests = found_in(tmp_path).values()
     assert outcome.exit_code == 0
     assert all(test.expected == () and test.prompt for test in tests)
-    assert {test.header("Picked") for test in tests} == {"0"}
+    assert {test.find_header("Picked") for test in tests} == {"0"}
     # A category whose message is close to a memory is drawn again.
-    assert len({test.header("Category") for test in tests}) >= 12
+    assert len({test.find_header("Category") for test in tests}) >= 12
     assert len({test.prompt for test in tests}) == count
 
 
@@ -337,7 +337,7 @@ def test_a_folder_of_tests_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_request_says_what_it_leaves_open(tmp_path: Path) -> None:
-    request = GenerateRequest(memories=tmp_path, out=tmp_path)
+    request = SuiteRequest(memories=tmp_path, out=tmp_path)
 
     assert (request.samples, request.amount, request.model, request.pool) == (
         1,

@@ -12,7 +12,7 @@ from recall_bench.running import patience
 from recall_bench.selection.files.bench_file import BenchTest
 from recall_bench.selection.generate import modelled
 from recall_bench.selection.generate.generate import DRAWS, generate_tests
-from recall_bench.selection.generate.outcome import Generated
+from recall_bench.selection.generate.outcome import GeneratedSuite
 from tests.judging.protocols.scripted import CALL, ScriptedModel, cut_off, filtered
 from tests.selection.generate.drawer import asked, written
 from tests.selection.generate.test_generate import found_in
@@ -61,7 +61,7 @@ def only(folder: Path) -> BenchTest:
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "PAUSES_S", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(patience, "RETRY_PAUSES_S", (0.0, 0.0, 0.0))
 
 
 def test_only_picked_memories_survive(tmp_path: Path) -> None:
@@ -76,8 +76,8 @@ def test_only_picked_memories_survive(tmp_path: Path) -> None:
 
     assert set(only(tmp_path).expected) == set(picked)
     assert only(other).expected == (picked[0],)
-    assert (only(other).header("Picked"), only(other).header("Expected")) == ("2", "1")
-    assert only(other).header("Model") == "scripted"
+    assert (only(other).find_header("Picked"), only(other).find_header("Expected")) == ("2", "1")
+    assert only(other).find_header("Model") == "scripted"
     assert (outcome.usage.calls, again.usage, author.closed) == (1, CALL, 1)
 
 
@@ -89,7 +89,7 @@ def test_a_relevant_memory_that_was_not_picked_is_not_expected(tmp_path: Path) -
 
     tests = found_in(tmp_path).values()
     assert {test.expected for test in tests} == {("memory/trains.md",)}
-    assert all(test.header("Picked names") == "memory/trains.md" for test in tests)
+    assert all(test.find_header("Picked names") == "memory/trains.md" for test in tests)
     assert outcome.redrawn > 16
 
 
@@ -271,7 +271,7 @@ class Pooling(Author):
         return Reply(text="\n".join(sorted(chosen)) or "NONE", usage=CALL)
 
 
-def pooled(folder: Path, model: Author, **more: object) -> Generated:
+def pooled(folder: Path, model: Author, **more: object) -> GeneratedSuite:
     return generate_tests(asked(folder, amount=1, name="t", pool=True, **more), model=model)
 
 
@@ -296,7 +296,7 @@ def test_a_pool_looks_at_every_memory_and_confirms_on_the_full_text(
     assert [len(names) for kind, names in model.looks if kind == "pointer"] == [7, 7, 2]
     assert set(read) == pointed | {picked}
     assert only(tmp_path).expected == tuple(sorted({picked, "memory/trains.md"}))
-    assert only(tmp_path).header("Pool") == "yes"
+    assert only(tmp_path).find_header("Pool") == "yes"
     assert outcome.usage.calls == 1 + len(model.looks)
 
 
@@ -331,7 +331,7 @@ def test_a_message_that_recalls_nothing_is_asked_for_by_category(tmp_path: Path)
         "Which is the tallest mountain?",
     ]
     assert all(test.expected == () for test in tests.values())
-    categories = [test.header("Category") for test in tests.values()]
+    categories = [test.find_header("Category") for test in tests.values()]
     assert len(set(categories)) == 2
     assert all("memory/" not in prompt.user for prompt in model.asked)
 

@@ -4,14 +4,19 @@ import pytest
 
 from recall_bench.selection.files.memory_file import read_memory
 from recall_bench.selection.generate.phrases import ABOUT, ALONE, TOGETHER
-from recall_bench.selection.generate.topics import Kind, Topic, casing_of, topics_of
+from recall_bench.selection.generate.topics import (
+    MemoryTopic,
+    TopicKind,
+    extract_topics,
+    learn_casing,
+)
 from tests.selection.generate.drawer import memories
 
 
 def pieces(text: str, name: str = "x9", around: str = "") -> list[tuple[str, str]]:
     memory = read_memory(f"memory/{name}.md", text)
-    casing = casing_of([memory, read_memory("memory/around.md", around)])
-    return [(topic.kind.value, topic.text) for topic in topics_of(memory, casing)]
+    casing = learn_casing([memory, read_memory("memory/around.md", around)])
+    return [(topic.kind.value, topic.text) for topic in extract_topics(memory, casing)]
 
 
 @pytest.mark.parametrize(
@@ -122,14 +127,14 @@ def test_a_memory_that_says_nothing_has_no_pieces() -> None:
 
 
 def test_every_memory_of_the_drawer_has_something_to_say() -> None:
-    casing = casing_of(memories())
+    casing = learn_casing(memories())
 
-    assert all(topics_of(memory, casing) for memory in memories())
+    assert all(extract_topics(memory, casing) for memory in memories())
 
 
 def test_every_kind_has_several_sentences_with_one_place_each() -> None:
-    for kind in Kind:
+    for kind in TopicKind:
         assert len(ALONE[kind]) >= 4
         assert all(pattern.count("{}") == 1 for pattern in (*ALONE[kind], ABOUT[kind]))
     assert all(pattern.count("{}") == 2 for pattern in TOGETHER)
-    assert Topic(Kind.THING, "x") == Topic(Kind.THING, "x")
+    assert MemoryTopic(TopicKind.THING, "x") == MemoryTopic(TopicKind.THING, "x")

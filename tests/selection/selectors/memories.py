@@ -5,7 +5,7 @@ from pathlib import Path
 
 from recall_bench.core.memory import SystemCard
 from recall_bench.selection.files.memory_file import MemoryFile
-from recall_bench.selection.selectors.selector import Selection, Selector
+from recall_bench.selection.selectors.selector import MemorySelection, Selector
 
 
 def memory(name: str, body: str, *keywords: str, hint: str | None = None) -> MemoryFile:
@@ -63,7 +63,7 @@ async def names(
 class Scripted:
     """Always picks the same, and keeps what was done to it."""
 
-    def __init__(self, selection: Selection) -> None:
+    def __init__(self, selection: MemorySelection) -> None:
         self.card = SystemCard(name="scripted", version="1", max_concurrency=3)
         self.selection = selection
         self.opened: list[tuple[str, ...]] = []
@@ -73,7 +73,7 @@ class Scripted:
         self.opened.append(tuple(each.name for each in memories))
         return self
 
-    async def select(self, prompt: str) -> Selection:
+    async def select(self, prompt: str) -> MemorySelection:
         return self.selection
 
     async def close(self) -> None:

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from recall_bench.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout, UsageError
-from recall_bench.selection.selectors.command import CommandSelector, command_selector
+from recall_bench.selection.selectors.command import CommandSelector, build_command_selector
 from tests.selection.selectors.memories import MEMORIES, memory, names, written
 from tests.systems.processes import SPAWNS, all_end, noted_pids
 
@@ -27,7 +27,7 @@ def script(tmp_path: Path) -> Script:
         path.write_text(text, encoding="utf-8")
         target = f"command:sh {shlex.quote(str(path))}"
         folder = written(tmp_path / "agent")
-        return command_selector(target, {}, folder=folder, timeout_s=timeout_s)
+        return build_command_selector(target, {}, folder=folder, timeout_s=timeout_s)
 
     return made
 
@@ -126,7 +126,7 @@ async def test_a_program_that_hangs_is_ended_and_quoted(script: Script) -> None:
 def spawning(folder: Path, timeout_s: float | None) -> CommandSelector:
     """Starts a child, and heeds no request to end; nor does the child."""
     target = f"command:{shlex.join([sys.executable, '-I', '-S', '-c', SPAWNS])}"
-    return command_selector(target, {}, folder=folder, timeout_s=timeout_s)
+    return build_command_selector(target, {}, folder=folder, timeout_s=timeout_s)
 
 
 async def test_what_a_hanging_program_started_ends_with_it(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ async def test_a_program_need_not_read_a_long_prompt(script: Script, text: str) 
 
 
 async def test_many_prompts_are_put_at_once_and_none_is_mixed_up(tmp_path: Path) -> None:
-    chooser = await command_selector("command:cat", {}, folder=tmp_path).open(MEMORIES)
+    chooser = await build_command_selector("command:cat", {}, folder=tmp_path).open(MEMORIES)
     heard: dict[str, tuple[str, ...]] = {}
 
     async def ask(name: str) -> None:
@@ -174,26 +174,26 @@ def test_the_card_names_the_words_and_changes_with_the_script(script: Script) ->
 
 
 def test_how_many_run_at_once_can_be_said(tmp_path: Path) -> None:
-    selector = command_selector("command:cat", {"max_concurrency": 1}, folder=tmp_path)
+    selector = build_command_selector("command:cat", {"max_concurrency": 1}, folder=tmp_path)
 
     assert selector.card.max_concurrency == 1
 
 
 def test_an_unknown_setting_is_refused_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="did you mean 'max_concurrency'"):
-        command_selector("command:cat", {"concurrency": 1}, folder=tmp_path)
+        build_command_selector("command:cat", {"concurrency": 1}, folder=tmp_path)
 
 
 def test_a_program_that_is_not_there_is_refused_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no program 'no-such-picker'"):
-        command_selector("command:no-such-picker", {}, folder=tmp_path)
+        build_command_selector("command:no-such-picker", {}, folder=tmp_path)
 
 
 async def test_a_program_that_vanishes_costs_it_nothing(tmp_path: Path) -> None:
     path = tmp_path / "pick.sh"
     path.write_text("#!/bin/sh\n", encoding="utf-8")
     path.chmod(0o755)
-    selector = command_selector(f"command:{path}", {}, folder=tmp_path)
+    selector = build_command_selector(f"command:{path}", {}, folder=tmp_path)
     path.unlink()
 
     with pytest.raises(SystemGone, match=r"pick.sh cannot be started \(No such file"):

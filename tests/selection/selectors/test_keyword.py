@@ -8,10 +8,10 @@ from recall_bench.errors import UsageError
 from recall_bench.selection.files.memory_file import MemoryFile
 from recall_bench.selection.selectors.keyword import (
     SIMILARITY,
-    keyword_hits,
-    keyword_selector,
-    points_to,
-    telling_words,
+    build_keyword_selector,
+    extract_words,
+    is_hint_match,
+    is_keyword_hit,
 )
 from tests.selection.selectors.memories import (
     COFFEE,
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.anyio
     ],
 )
 def test_a_hit(prompt: str, memory: MemoryFile) -> None:
-    assert keyword_hits(prompt, memory)
+    assert is_keyword_hit(prompt, memory)
 
 
 @pytest.mark.parametrize(
@@ -51,27 +51,27 @@ def test_a_hit(prompt: str, memory: MemoryFile) -> None:
     ],
 )
 def test_no_hit(prompt: str, memory: MemoryFile) -> None:
-    assert not keyword_hits(prompt, memory)
+    assert not is_keyword_hit(prompt, memory)
 
 
 def test_a_word_of_two_letters_counts_as_a_word() -> None:
-    assert keyword_hits("restart the db", TRAVEL.but(keywords=("db",)))
+    assert is_keyword_hit("restart the db", TRAVEL.replace(keywords=("db",)))
 
 
 def test_a_word_that_is_said_twice_is_looked_for_once() -> None:
-    assert telling_words("The rent! When is THE rent due, a b?") == ("rent", "due")
+    assert extract_words("The rent! When is THE rent due, a b?") == ("rent", "due")
 
 
 def test_courtesy_says_nothing() -> None:
-    assert telling_words("Thanks, that looks great! Could you please remind me?") == ()
+    assert extract_words("Thanks, that looks great! Could you please remind me?") == ()
 
 
 def test_words_in_any_script_are_words() -> None:
-    assert keyword_hits("où est la clé ?", TRAVEL.but(keywords=("clé",)))
+    assert is_keyword_hit("où est la clé ?", TRAVEL.replace(keywords=("clé",)))
 
 
 def test_one_word_does_not_run_over_into_the_next() -> None:
-    assert not keyword_hits("nobody telfl", TRAVEL.but(keywords=("hotel", "flight")))
+    assert not is_keyword_hit("nobody telfl", TRAVEL.replace(keywords=("hotel", "flight")))
 
 
 @pytest.mark.parametrize("length", range(3, 24))
@@ -80,28 +80,28 @@ def test_what_is_not_measured_could_not_have_been_alike(length: int) -> None:
 
     for other in (word[:-1], f"{word[:-1]}-", f"{word[0]}{word[2:]}", f"{word[1:]}{word[0]}"):
         is_alike = SequenceMatcher(None, word, other).ratio() >= SIMILARITY
-        assert points_to(word, other) == is_alike
+        assert is_hint_match(word, other) == is_alike
 
 
 async def test_everything_that_is_hit_is_picked_by_name() -> None:
-    picked = await names(keyword_selector({}), "the rent for the flat, and a hotel")
+    picked = await names(build_keyword_selector({}), "the rent for the flat, and a hotel")
 
     assert picked == ("memory/landlord.md", "memory/travel.md")
 
 
 async def test_a_folder_is_searched_as_each_of_its_memories_is() -> None:
     told = ("oat deployments flatter ent to rollou", "garden db ho telfl hotels Lisbon line")
-    folder = (*MEMORIES, TRAVEL.but(name="memory/x.md", keywords=("db", "configuration")))
+    folder = (*MEMORIES, TRAVEL.replace(name="memory/x.md", keywords=("db", "configuration")))
 
     for prompt in (*told, "two configurations", "figuration", "\n", *folder[0].body.split()):
-        one_by_one = tuple(each.name for each in folder if keyword_hits(prompt, each))
-        assert await names(keyword_selector({}), prompt, folder) == one_by_one
+        one_by_one = tuple(each.name for each in folder if is_keyword_hit(prompt, each))
+        assert await names(build_keyword_selector({}), prompt, folder) == one_by_one
 
 
 async def test_a_prompt_that_points_nowhere_picks_nothing() -> None:
-    assert await names(keyword_selector({}), "What is 17 times 23?") == ()
+    assert await names(build_keyword_selector({}), "What is 17 times 23?") == ()
 
 
 def test_it_has_no_settings() -> None:
     with pytest.raises(UsageError, match="'keyword' has no setting 'k'"):
-        keyword_selector({"k": 3})
+        build_keyword_selector({"k": 3})

@@ -11,10 +11,10 @@ from recall_bench.selection.selectors.retrieval import (
     CUT_OFF,
     CutOff,
     RetrievalSelector,
-    bm25,
-    hybrid,
-    picked,
-    vector,
+    build_bm25,
+    build_hybrid,
+    build_vector,
+    pick_best,
 )
 from tests.selection.selectors.memories import MEMORIES, TRAVEL, memory, names
 
@@ -22,7 +22,9 @@ pytestmark = pytest.mark.anyio
 
 Made = Callable[[Mapping[str, object]], RetrievalSelector]
 
-ALL = pytest.mark.parametrize("made", [bm25, vector, hybrid], ids=lambda made: made.__name__)
+ALL = pytest.mark.parametrize(
+    "made", [build_bm25, build_vector, build_hybrid], ids=lambda made: made.__name__
+)
 
 
 def fits(*rows: list[float]) -> "np.ndarray[tuple[int, int], np.dtype[np.float32]]":
@@ -30,23 +32,23 @@ def fits(*rows: list[float]) -> "np.ndarray[tuple[int, int], np.dtype[np.float32
 
 
 def test_what_is_near_the_best_and_good_enough_is_picked_best_first() -> None:
-    assert picked(fits([0.5, 0.1, 0.6, 0.4]), CutOff(0.3, 0.8), 10) == [2, 0]
+    assert pick_best(fits([0.5, 0.1, 0.6, 0.4]), CutOff(0.3, 0.8), 10) == [2, 0]
 
 
 def test_a_best_that_is_not_good_enough_is_not_picked() -> None:
-    assert picked(fits([0.2, 0.1]), CutOff(0.3, 0.0), 10) == []
+    assert pick_best(fits([0.2, 0.1]), CutOff(0.3, 0.0), 10) == []
 
 
 def test_every_sentence_has_a_best_of_its_own() -> None:
-    assert picked(fits([0.9, 0.1, 0.0], [0.1, 0.4, 0.3]), CutOff(0.3, 0.8), 10) == [0, 1]
+    assert pick_best(fits([0.9, 0.1, 0.0], [0.1, 0.4, 0.3]), CutOff(0.3, 0.8), 10) == [0, 1]
 
 
 def test_never_more_than_so_many_and_of_equals_the_first_by_name() -> None:
-    assert picked(fits([0.5, 0.7, 0.5, 0.5]), CutOff(0.3, 0.5), 3) == [1, 0, 2]
+    assert pick_best(fits([0.5, 0.7, 0.5, 0.5]), CutOff(0.3, 0.5), 3) == [1, 0, 2]
 
 
 def test_nothing_in_common_is_never_picked() -> None:
-    assert picked(fits([0.0, 0.0, -0.1]), CutOff(0.0, 0.0), 10) == []
+    assert pick_best(fits([0.0, 0.0, -0.1]), CutOff(0.0, 0.0), 10) == []
 
 
 @ALL
@@ -63,7 +65,7 @@ async def test_small_talk_recalls_nothing(made: Made, prompt: str) -> None:
 
 
 async def test_one_word_in_common_is_not_enough_for_a_prompt_of_few() -> None:
-    assert await names(bm25({}), "A joke about a wall?") == ()
+    assert await names(build_bm25({}), "A joke about a wall?") == ()
 
 
 async def test_a_prompt_about_two_things_recalls_both() -> None:
@@ -72,7 +74,7 @@ async def test_a_prompt_about_two_things_recalls_both() -> None:
         "And do the tomatoes by the south wall want water every evening?"
     )
 
-    assert set(await names(hybrid({}), prompt)) == {"memory/garden.md", "memory/travel.md"}
+    assert set(await names(build_hybrid({}), prompt)) == {"memory/garden.md", "memory/travel.md"}
 
 
 async def test_hint_keywords_and_name_are_searched_beside_the_text() -> None:
@@ -80,13 +82,13 @@ async def test_hint_keywords_and_name_are_searched_beside_the_text() -> None:
     folder = (*MEMORIES, told)
 
     for word in ("catamaran", "sailing", "zanzibar"):
-        assert await names(bm25({"threshold": 0.05}), word, folder) == (told.name,)
+        assert await names(build_bm25({"threshold": 0.05}), word, folder) == (told.name,)
 
 
 async def test_what_only_frames_a_memory_is_not_searched() -> None:
     folder = [read_memory(each.name, each.text) for each in MEMORIES]
 
-    assert await names(bm25({"threshold": 0.0}), "fuzzy conditional", folder) == ()
+    assert await names(build_bm25({"threshold": 0.0}), "fuzzy conditional", folder) == ()
 
 
 @ALL
@@ -97,8 +99,8 @@ async def test_an_impossible_threshold_picks_nothing(made: Made) -> None:
 async def test_without_a_cut_off_everything_in_common_is_picked_up_to_k() -> None:
     config = {"threshold": 0.0, "ratio": 0.0}
 
-    everything = await names(bm25(config), "the rent, the night train, the tomatoes")
-    two = await names(bm25({**config, "k": 2}), "the rent, the night train, the tomatoes")
+    everything = await names(build_bm25(config), "the rent, the night train, the tomatoes")
+    two = await names(build_bm25({**config, "k": 2}), "the rent, the night train, the tomatoes")
 
     assert set(everything) == {"memory/garden.md", "memory/landlord.md", "memory/travel.md"}
     assert two == everything[:2]
@@ -139,4 +141,4 @@ def test_the_card_says_everything_that_decides(made: Made) -> None:
 )
 def test_a_setting_that_cannot_be_is_refused(config: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        bm25(config)
+        build_bm25(config)

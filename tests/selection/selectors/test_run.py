@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from recall_bench.core.event import Answered, FeedFailed, NotAnswered
-from recall_bench.core.history import Episode, story_day
+from recall_bench.core.history import Episode, compute_story_date
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.plan import Checkpoint, Lifecycle, Plan
 from recall_bench.core.question import Item, Scenario, Truth
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.selection.scoring import Compared, Outcome, compare
+from recall_bench.selection.scoring import SelectionComparison, SelectionOutcome, compare_selection
 from recall_bench.selection.selectors.resolve import resolve_selector
 from recall_bench.selection.selectors.system import SelectorSystem
 from recall_bench.settings import Settings
@@ -39,7 +39,7 @@ def scenario() -> Scenario:
         id="selection",
         epoch=EPOCH,
         episodes=tuple(
-            Episode(id=each.name, day=day, at=story_day(EPOCH, day), text=each.text)
+            Episode(id=each.name, day=day, at=compute_story_date(EPOCH, day), text=each.text)
             for day, each in enumerate(MEMORIES, start=1)
         ),
         items=tuple(
@@ -75,10 +75,10 @@ async def put(target: str, folder: Path, *, answer_timeout_s: float = 20.0) -> R
     return rehearsal
 
 
-def scores(rehearsal: Rehearsal) -> dict[str, Compared]:
+def scores(rehearsal: Rehearsal) -> dict[str, SelectionComparison]:
     """By test, how what was recorded compares."""
     return {
-        event.trial.item: compare(
+        event.trial.item: compare_selection(
             TESTS[event.trial.item][1],
             [passage.id for passage in event.answer.passages if passage.id],
         )
@@ -124,11 +124,11 @@ async def test_the_same_selections_have_the_same_scores_whoever_makes_them(tmp_p
 
     assert by_shell == by_python == built_in
     assert {name: found.outcome for name, found in built_in.items()} == {
-        "perfect": Outcome.PERFECT,
-        "over": Outcome.OVERRECALL,
-        "under": Outcome.UNDERRECALL,
-        "both": Outcome.UNDERRECALL,
-        "nothing": Outcome.PERFECT,
+        "perfect": SelectionOutcome.PERFECT,
+        "over": SelectionOutcome.OVERRECALL,
+        "under": SelectionOutcome.UNDERRECALL,
+        "both": SelectionOutcome.UNDERRECALL,
+        "nothing": SelectionOutcome.PERFECT,
     }
 
 
@@ -175,7 +175,7 @@ async def test_a_crash_a_hang_and_junk_are_told_apart_and_the_run_goes_on(
     }
     assert "no index" in told["over"][1]
     assert "Here they are:" in told["both"][1]
-    assert scores(rehearsal)["perfect"].outcome is Outcome.PERFECT
+    assert scores(rehearsal)["perfect"].outcome is SelectionOutcome.PERFECT
     # A name that is not on disk is an answer, and a wrong one.
     assert scores(rehearsal)["nothing"].extra == ("memory/yacht.md",)
 

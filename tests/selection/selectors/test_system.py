@@ -5,12 +5,12 @@ from datetime import datetime
 import pytest
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Found, Passage
+from recall_bench.core.memory import Passage, RetrievalReply
 from recall_bench.core.question import Question
 from recall_bench.core.usage import Usage
 from recall_bench.errors import SystemFault
 from recall_bench.selection.files.memory_file import MemoryFile
-from recall_bench.selection.selectors.selector import Selection
+from recall_bench.selection.selectors.selector import MemorySelection
 from recall_bench.selection.selectors.system import SelectorMemory, SelectorSystem
 from tests.selection.selectors.memories import COFFEE, TRAVEL, Scripted
 
@@ -35,14 +35,18 @@ async def fed(system: SelectorSystem) -> SelectorMemory:
 async def test_names_become_passages_in_order_and_without_their_text() -> None:
     picked = ("memory/travel.md", "memory/yacht.md")
 
-    found = await (await fed(SelectorSystem(Scripted(Selection(names=picked))))).answer(QUESTION)
+    found = await (await fed(SelectorSystem(Scripted(MemorySelection(names=picked))))).answer(
+        QUESTION
+    )
 
-    assert found == Found(passages=tuple(Passage(id=name, text="") for name in picked))
+    assert found == RetrievalReply(passages=tuple(Passage(id=name, text="") for name in picked))
 
 
 async def test_what_was_ruled_out_what_is_to_be_noted_and_what_it_cost_are_reported() -> None:
     usage = Usage(input_tokens=7, calls=1)
-    selection = Selection(names=(), presearched=(COFFEE.name,), notes=("asked twice",), usage=usage)
+    selection = MemorySelection(
+        names=(), presearched=(COFFEE.name,), notes=("asked twice",), usage=usage
+    )
 
     found = await (await fed(SelectorSystem(Scripted(selection)))).answer(QUESTION)
 
@@ -51,7 +55,7 @@ async def test_what_was_ruled_out_what_is_to_be_noted_and_what_it_cost_are_repor
 
 
 async def test_ruling_everything_out_is_reported_too() -> None:
-    selection = Selection(names=(), presearched=())
+    selection = MemorySelection(names=(), presearched=())
 
     found = await (await fed(SelectorSystem(Scripted(selection)))).answer(QUESTION)
 
@@ -59,7 +63,7 @@ async def test_ruling_everything_out_is_reported_too() -> None:
 
 
 async def test_memories_are_read_sorted_by_name_and_once() -> None:
-    selector = Scripted(Selection(names=()))
+    selector = Scripted(MemorySelection(names=()))
 
     opened = await fed(SelectorSystem(selector))
     await opened.settle()
@@ -68,10 +72,10 @@ async def test_memories_are_read_sorted_by_name_and_once() -> None:
 
 
 async def test_a_memory_that_comes_later_is_read_with_the_others() -> None:
-    selector = Scripted(Selection(names=()))
+    selector = Scripted(MemorySelection(names=()))
     opened = await fed(SelectorSystem(selector))
 
-    await opened.ingest(as_episode(TRAVEL.but(name="memory/boat.md"), 3))
+    await opened.ingest(as_episode(TRAVEL.replace(name="memory/boat.md"), 3))
     await opened.settle()
 
     assert selector.opened[1:] == [("memory/boat.md", COFFEE.name, TRAVEL.name)]
@@ -79,14 +83,14 @@ async def test_a_memory_that_comes_later_is_read_with_the_others() -> None:
 
 
 async def test_nobody_is_asked_before_the_memories_are_read() -> None:
-    opened = await SelectorSystem(Scripted(Selection(names=()))).open("selection")
+    opened = await SelectorSystem(Scripted(MemorySelection(names=()))).open("selection")
 
     with pytest.raises(SystemFault, match="not settled"):
         await opened.answer(QUESTION)
 
 
 async def test_the_card_is_the_selectors_and_says_that_it_only_finds() -> None:
-    card = SelectorSystem(Scripted(Selection(names=()))).card
+    card = SelectorSystem(Scripted(MemorySelection(names=()))).card
 
     assert (card.name, card.max_concurrency, card.answers) == ("scripted", 3, False)
 
@@ -96,5 +100,5 @@ async def test_what_no_selection_reports_is_metered() -> None:
         def drain(self) -> Usage:
             return Usage(input_tokens=5)
 
-    assert SelectorSystem(Metered(Selection(names=()))).drain() == Usage(input_tokens=5)
-    assert SelectorSystem(Scripted(Selection(names=()))).drain() == Usage()
+    assert SelectorSystem(Metered(MemorySelection(names=()))).drain() == Usage(input_tokens=5)
+    assert SelectorSystem(Scripted(MemorySelection(names=()))).drain() == Usage()

@@ -8,7 +8,7 @@ import msgspec
 from recall_bench.core.question import Evidence, Expects, Truth
 
 
-class Sourced(Protocol):
+class PassageSource(Protocol):
     """A passage, as far as it is known where it is from."""
 
     @property
@@ -27,7 +27,7 @@ class Sourced(Protocol):
         ...
 
 
-class Found(msgspec.Struct, frozen=True, gc=False):
+class FoundPassages(msgspec.Struct, frozen=True, gc=False):
     """Where the passages that were delivered are from."""
 
     days: frozenset[int] = frozenset()
@@ -37,7 +37,7 @@ class Found(msgspec.Struct, frozen=True, gc=False):
     """The utterances delivered, each after its day."""
 
     @classmethod
-    def of(cls, passages: Collection[Sourced]) -> "Found":
+    def from_passages(cls, passages: Collection[PassageSource]) -> "FoundPassages":
         """All that is known of them."""
         days = frozenset([each.day for each in passages if each.day is not None])
         if not any(each.turn is not None or each.turns for each in passages):
@@ -52,7 +52,7 @@ class Found(msgspec.Struct, frozen=True, gc=False):
                 whole.add(each.day)
         return cls(days, frozenset(whole), frozenset(turns))
 
-    def may_tell(self, cited: Evidence) -> bool:
+    def contains(self, cited: Evidence) -> bool:
         """Whether whoever reads them may have read what is cited.
 
         Where the utterance is known, another one of its day does not do.
@@ -62,10 +62,10 @@ class Found(msgspec.Struct, frozen=True, gc=False):
         return cited.day in self.whole or (cited.day, cited.turn) in self.turns
 
 
-NOTHING = Found()
+NO_PASSAGES = FoundPassages()
 
 
-class Trail(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class EvidenceTrail(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How many evidence days went missing, and where."""
 
     missing: int | None = None
@@ -76,42 +76,42 @@ class Trail(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Of these, the memory holds nothing; None where it does not say what it holds."""
 
 
-UNKNOWN = Trail()
+UNKNOWN_TRAIL = EvidenceTrail()
 """Nothing is needed, or nobody can say."""
 
 
-def trail_of(
+def trace_evidence(
     truth: Truth,
     until: int,
     *,
-    found: Found | None,
+    found: FoundPassages | None,
     cut: Collection[int] = (),
     lost: Collection[int] | None = None,
     unfed: Collection[int] = (),
-) -> Trail:
+) -> EvidenceTrail:
     """What became of the evidence that an answer needs; nothing is needed to decline.
 
     `until` is the last day there was to feed. `found` is None where the system does not show what
     it found, and `lost` where it does not say what it holds; what it was not fed it does not hold.
     """
     if not truth.evidence or truth.expects is not Expects.ANSWER:
-        return UNKNOWN
+        return UNKNOWN_TRAIL
     needed = [cited for cited in truth.evidence if cited.day <= until]
     if not needed:
-        return UNKNOWN
+        return UNKNOWN_TRAIL
     if found is None:
-        return Trail(lost=_gone({cited.day for cited in needed}, lost, unfed))
-    missing = {cited.day for cited in needed if not found.may_tell(cited)}
+        return EvidenceTrail(lost=_count_lost({cited.day for cited in needed}, lost, unfed))
+    missing = {cited.day for cited in needed if not found.contains(cited)}
     if not missing:
-        return Trail(missing=0, cut=0, lost=0)
-    return Trail(
+        return EvidenceTrail(missing=0, cut=0, lost=0)
+    return EvidenceTrail(
         missing=len(missing),
         cut=sum(day in cut for day in missing),
-        lost=_gone(missing - found.days, lost, unfed),
+        lost=_count_lost(missing - found.days, lost, unfed),
     )
 
 
-def _gone(
+def _count_lost(
     days: Collection[int], lost: Collection[int] | None, unfed: Collection[int]
 ) -> int | None:
     count = sum(day in unfed or (lost is not None and day in lost) for day in days)

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from recall_bench.analysis.attribution.views import Leaf
+from recall_bench.analysis.attribution.views import FailureLeaf
 from recall_bench.analysis.trials import TrialRow
-from recall_bench.core.standing import State
+from recall_bench.core.standing import TrialState
 
 
-def notes_on(misses: Mapping[Leaf, Sequence[TrialRow]]) -> Iterator[str]:
+def describe_doubts(misses: Mapping[FailureLeaf, Sequence[TrialRow]]) -> Iterator[str]:
     """One sentence for each doubt that concerns any miss, with how many it concerns."""
     for doubt in DOUBTS:
         count = sum(doubt.concerns(row) for leaf in doubt.leaves for row in misses.get(leaf, ()))
@@ -17,64 +17,64 @@ def notes_on(misses: Mapping[Leaf, Sequence[TrialRow]]) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class AttributionDoubt:
     """Something that a reader of the counts has to know."""
 
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[FailureLeaf, ...]
     concerns: Callable[[TrialRow], bool]
     text: str
 
 
-def _has_untraced(row: TrialRow) -> bool:
+def _is_partly_traceable(row: TrialRow) -> bool:
     return row.delivery is not None and row.delivery.traced < row.delivery.kept
 
 
-def _has_a_part(row: TrialRow) -> bool:
+def _is_partly_found(row: TrialRow) -> bool:
     return 0 < (row.evidence_missing or 0) < row.evidence_days
 
 
 DOUBTS = (
-    Doubt(
-        (Leaf.NOT_RETRIEVED,),
+    AttributionDoubt(
+        (FailureLeaf.NOT_RETRIEVED,),
         lambda row: row.evidence_lost is None,
         text="put down to retrieval may as well be days never stored: the system does not say what"
         " it holds (a Python adapter says it by stored_days)",
     ),
-    Doubt(
-        (Leaf.NOT_RETRIEVED,),
-        _has_untraced,
+    AttributionDoubt(
+        (FailureLeaf.NOT_RETRIEVED,),
+        _is_partly_traceable,
         text="put down to retrieval had passages that could not be traced to a day, and the right"
         " one may be among them",
     ),
-    Doubt(
-        (Leaf.NEVER_WRITTEN, Leaf.NOT_RETRIEVED, Leaf.CUT),
-        _has_a_part,
+    AttributionDoubt(
+        (FailureLeaf.NEVER_WRITTEN, FailureLeaf.NOT_RETRIEVED, FailureLeaf.CUT),
+        _is_partly_found,
         text="lacked some of the days that tell the answer, and had others",
     ),
-    Doubt(
-        (Leaf.CUT,),
+    AttributionDoubt(
+        (FailureLeaf.CUT,),
         lambda row: row.reading_s is None,
         text="put down to the budget had answers that the system wrote itself, and it may have read"
         " more than was kept",
     ),
-    Doubt(
-        (Leaf.MISREAD,),
+    AttributionDoubt(
+        (FailureLeaf.MISREAD,),
         lambda row: row.findings is None,
         text="counted as misread may be refusals: the judge does not say what it notices",
     ),
-    Doubt(
-        tuple(Leaf),
-        lambda row: row.state is State.MEASURED,
+    AttributionDoubt(
+        tuple(FailureLeaf),
+        lambda row: row.state is TrialState.MEASURED,
         text="have a score and no mark for what is made up, so that is noticed only where there was"
         " nothing to tell",
     ),
-    Doubt(
-        (Leaf.UNTRACED,),
+    AttributionDoubt(
+        (FailureLeaf.UNTRACED,),
         lambda row: not row.item.truth.evidence,
         text="could not be traced, for their questions name no evidence",
     ),
-    Doubt(
-        (Leaf.UNTRACED,),
+    AttributionDoubt(
+        (FailureLeaf.UNTRACED,),
         lambda row: bool(row.item.truth.evidence),
         text="could not be traced, for the system does not show what it found, or nobody can tell"
         " where that is from",

@@ -9,10 +9,10 @@ looked for before it.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from recall_bench.analysis.attribution.views import Leaf
+from recall_bench.analysis.attribution.views import FailureLeaf
 from recall_bench.analysis.trials import TrialRow
 from recall_bench.core.question import Expects
-from recall_bench.core.standing import State
+from recall_bench.core.standing import TrialState
 from recall_bench.core.verdict import PASS, Finding
 
 
@@ -24,83 +24,87 @@ def is_miss(row: TrialRow) -> bool | None:
     """
     standing = row.standing
     match standing.state:
-        case State.NOT_ANSWERED:
+        case TrialState.NOT_ANSWERED:
             return True
-        case State.JUDGED:
+        case TrialState.JUDGED:
             return bool(row.leaked) or not (
                 standing.correctness >= PASS["correctness"]
                 and standing.completeness >= PASS["completeness"]
                 and standing.grounded >= PASS["grounded"]
             )
-        case State.MEASURED if row.score is not None:
+        case TrialState.MEASURED if row.score is not None:
             return bool(row.leaked) or row.score < 1.0
         case _:
             return None
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class CauseRule:
     """What puts a miss into a leaf."""
 
-    leaf: Leaf
+    leaf: FailureLeaf
     applies: Callable[[TrialRow], bool]
 
 
-def leaf_of(row: TrialRow) -> Leaf:
+def find_leaf(row: TrialRow) -> FailureLeaf:
     """The leaf of a miss; every miss has one."""
-    for rule in RULES:
+    for rule in CAUSE_RULES:
         if rule.applies(row):
             return rule.leaf
-    return Leaf.UNTRACED
+    return FailureLeaf.UNTRACED
 
 
-def _noticed(row: TrialRow, finding: Finding) -> bool:
+def _is_finding(row: TrialRow, finding: Finding) -> bool:
     return row.findings is not None and finding in row.findings
 
 
-def _is_made_up(row: TrialRow) -> bool:
+def _is_fabrication(row: TrialRow) -> bool:
     """By the mark for it; where nobody marks it, an answer about what never was is made up."""
-    if row.hallucinated or _noticed(row, Finding.FABRICATION):
+    if row.is_hallucination or _is_finding(row, Finding.FABRICATION):
         return True
     return (
-        row.state is State.MEASURED
+        row.state is TrialState.MEASURED
         and row.item.truth.expects is Expects.ABSTAIN
-        and not _declines(row)
+        and not _is_refusal(row)
     )
 
 
-def _declines(row: TrialRow) -> bool:
-    return row.is_silent or bool(row.declined)
+def _is_refusal(row: TrialRow) -> bool:
+    return row.is_silent or bool(row.is_refusal)
 
 
-def _is_needed(row: TrialRow) -> bool:
+def _is_answerable(row: TrialRow) -> bool:
     """Whether something has to be known to answer: to decline, nothing has."""
     return row.item.truth.expects is Expects.ANSWER
 
 
-RULES = (
-    Rule(Leaf.LEAKED, lambda row: bool(row.leaked)),
-    Rule(Leaf.INFRASTRUCTURE, lambda row: row.state is State.NOT_ANSWERED),
+CAUSE_RULES = (
+    CauseRule(FailureLeaf.LEAKED, lambda row: bool(row.leaked)),
+    CauseRule(FailureLeaf.INFRASTRUCTURE, lambda row: row.state is TrialState.NOT_ANSWERED),
     # Nobody told it this here, and another persona of the run was told it.
-    Rule(Leaf.WRONG_PLACE, lambda row: row.tells_strangers and _is_made_up(row)),
+    CauseRule(FailureLeaf.WRONG_PLACE, lambda row: row.tells_other_people and _is_fabrication(row)),
     # There is no such thing of whom the question names, and it tells somebody else's.
-    Rule(
-        Leaf.WRONG_PLACE,
+    CauseRule(
+        FailureLeaf.WRONG_PLACE,
         lambda row: row.tells_others and row.item.truth.expects is Expects.ABSTAIN,
     ),
-    Rule(Leaf.FABRICATED, _is_made_up),
-    Rule(Leaf.NEVER_WRITTEN, lambda row: bool(row.evidence_lost)),
-    Rule(Leaf.CUT, lambda row: bool(row.evidence_cut)),
-    Rule(Leaf.STALE, lambda row: row.tells_stale or _noticed(row, Finding.STALE)),
-    Rule(Leaf.WRONG_PLACE, lambda row: row.tells_others),
+    CauseRule(FailureLeaf.FABRICATED, _is_fabrication),
+    CauseRule(FailureLeaf.NEVER_WRITTEN, lambda row: bool(row.evidence_lost)),
+    CauseRule(FailureLeaf.CUT, lambda row: bool(row.evidence_cut)),
+    CauseRule(FailureLeaf.STALE, lambda row: row.tells_stale or _is_finding(row, Finding.STALE)),
+    CauseRule(FailureLeaf.WRONG_PLACE, lambda row: row.tells_others),
     # Whoever says that it will not tell need not have looked.
-    Rule(Leaf.REFUSED, lambda row: _is_needed(row) and _noticed(row, Finding.REFUSAL)),
-    Rule(Leaf.NOT_RETRIEVED, lambda row: bool(row.evidence_missing)),
-    Rule(
-        Leaf.REFUSED,
-        lambda row: _is_needed(row) and row.evidence_missing == 0 and _declines(row),
+    CauseRule(
+        FailureLeaf.REFUSED, lambda row: _is_answerable(row) and _is_finding(row, Finding.REFUSAL)
     ),
-    Rule(Leaf.MISREAD, lambda row: row.evidence_missing == 0 or not _is_needed(row)),
-    Rule(Leaf.UNTRACED, lambda _: True),
+    CauseRule(FailureLeaf.NOT_RETRIEVED, lambda row: bool(row.evidence_missing)),
+    CauseRule(
+        FailureLeaf.REFUSED,
+        lambda row: _is_answerable(row) and row.evidence_missing == 0 and _is_refusal(row),
+    ),
+    CauseRule(
+        FailureLeaf.MISREAD, lambda row: row.evidence_missing == 0 or not _is_answerable(row)
+    ),
+    CauseRule(FailureLeaf.UNTRACED, lambda _: True),
 )
 """In the order in which they are tried."""

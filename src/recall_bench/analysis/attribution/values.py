@@ -9,10 +9,10 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from recall_bench.core.matching import ARTICLE, Wording, words
+from recall_bench.core.matching import ARTICLE, WordSequence, split_words
 from recall_bench.core.question import Expects, Item, Truth
 
-ATTRIBUTION = "group-session-attribution"
+ATTRIBUTION_CATEGORY = "group-session-attribution"
 """The category that asks who said or did something: another value there is another person's."""
 
 _SIDES = frozenset({"yes", "no"})
@@ -20,30 +20,32 @@ _NUMBER = re.compile(r"\d")
 _WORD = re.compile(r"[^\W_]+")
 
 
-def others(truth: Truth) -> tuple[str, ...]:
+def list_others_values(truth: Truth) -> tuple[str, ...]:
     """The values that belong to another session or person.
 
     Wrong and plausible values are that where the question is whose something is, and where
     nothing is true of whom it names: what is told of somebody else is all there is to confuse.
     """
-    if truth.category != ATTRIBUTION and truth.expects is not Expects.ABSTAIN:
+    if truth.category != ATTRIBUTION_CATEGORY and truth.expects is not Expects.ABSTAIN:
         return ()
     return tuple(value for value in truth.distractors if value.casefold() not in _SIDES)
 
 
-def tells_instead(truth: Truth, wrong: Sequence[str], answer: str) -> bool:
+def is_told_instead(truth: Truth, wrong: Sequence[str], answer: str) -> bool:
     """Whether the answer holds one of the wrong values, and not all that is right."""
     if not wrong:
         return False
-    level = _levelled(answer)
-    near = [value for value in wrong if all(part in level for part in _parts(value))]
+    level = _normalise(answer)
+    near = [value for value in wrong if all(part in level for part in _split_value(value))]
     if not near:
         return False
-    said = Wording(answer)
-    return any(said.holds(_wording(value)) for value in near) and not _tells_it(truth, said)
+    said = WordSequence(answer)
+    return any(said.contains(_parse_wording(value)) for value in near) and not _is_right(
+        truth, said
+    )
 
 
-def _levelled(text: str) -> str:
+def _normalise(text: str) -> str:
     """The text as words are compared, uncut: where a word is not in it, it holds no such word.
 
     Taking an answer apart costs fifty times as much as looking whether that can be spared.
@@ -57,22 +59,22 @@ def _levelled(text: str) -> str:
 
 
 @lru_cache(maxsize=100_000)
-def _parts(value: str) -> tuple[str, ...]:
-    return tuple(_levelled(word) for word in words(value) if not ARTICLE.fullmatch(word))
+def _split_value(value: str) -> tuple[str, ...]:
+    return tuple(_normalise(word) for word in split_words(value) if not ARTICLE.fullmatch(word))
 
 
-def _tells_it(truth: Truth, said: Wording) -> bool:
-    if truth.atoms and all(said.holds(_wording(atom)) for atom in truth.atoms):
+def _is_right(truth: Truth, said: WordSequence) -> bool:
+    if truth.atoms and all(said.contains(_parse_wording(atom)) for atom in truth.atoms):
         return True
-    return any(said.holds(_wording(whole)) for whole in (truth.reference, *truth.aliases))
+    return any(said.contains(_parse_wording(whole)) for whole in (truth.reference, *truth.aliases))
 
 
 @lru_cache(maxsize=100_000)
-def _wording(value: str) -> Wording:
-    return Wording(value)
+def _parse_wording(value: str) -> WordSequence:
+    return WordSequence(value)
 
 
-class Strangers:
+class OtherPeople:
     """What only the questions about other personas of a run know.
 
     A number, a date and a single word may be the same in two stories by chance, so only names and
@@ -80,20 +82,20 @@ class Strangers:
     """
 
     def __init__(self, items: Mapping[str, Iterable[Item]]) -> None:
-        told = {name: _told(each) for name, each in items.items()}
+        told = {name: _collect_values(each) for name, each in items.items()}
         self._others: dict[str, dict[str, set[str]]] = {}
         """By scenario, the values of the others as rows of words, by the longest of these."""
         for name, own in items.items():
             known = {value for item in own for value in item.truth.distractors} | told[name]
             by_word = self._others[name] = {}
             for value in set().union(*told.values()) - known:
-                row = _wording(value).bare
+                row = _parse_wording(value).without_articles
                 by_word.setdefault(max(row.split(), key=len), set()).add(row)
 
-    def is_told(self, scenario: str, answer: str) -> bool:
+    def is_in_answer(self, scenario: str, answer: str) -> bool:
         """Whether the answer given in this scenario holds a value of another."""
         by_word = self._others.get(scenario, {})
-        heard = set(_WORD.findall(_levelled(answer)))
+        heard = set(_WORD.findall(_normalise(answer)))
         near = [
             row
             for word in heard & by_word.keys()
@@ -102,11 +104,11 @@ class Strangers:
         ]
         if not near:
             return False
-        said = Wording(answer).bare
+        said = WordSequence(answer).without_articles
         return any(row in said for row in near)
 
 
-def _told(items: Iterable[Item]) -> set[str]:
+def _collect_values(items: Iterable[Item]) -> set[str]:
     """The values of a story that can hardly be another's."""
     told: set[str] = set()
     for item in items:
@@ -119,8 +121,8 @@ def _told(items: Iterable[Item]) -> set[str]:
                 *truth.aliases,
                 *truth.stale,
                 *truth.withheld,
-                *others(truth),
+                *list_others_values(truth),
             )
-            if not _NUMBER.search(value) and len(_wording(value).bare.split()) > 1
+            if not _NUMBER.search(value) and len(_parse_wording(value).without_articles.split()) > 1
         )
-    return {value for value in told if _wording(value).bare.strip()}
+    return {value for value in told if _parse_wording(value).without_articles.strip()}

@@ -6,7 +6,7 @@ from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
 
 
-class Leaf(StrEnum):
+class FailureLeaf(StrEnum):
     """The one place a miss is put down to."""
 
     NEVER_WRITTEN = "never-written"
@@ -38,7 +38,7 @@ class Leaf(StrEnum):
 class LeafCount(Record, frozen=True, kw_only=True):
     """The misses of one leaf."""
 
-    leaf: Leaf
+    leaf: FailureLeaf
     trials: int
     questions: int
     points_lost: int
@@ -58,9 +58,9 @@ class Attribution(Record, frozen=True, kw_only=True):
     """Trials without an outcome: not asked yet, or not judged. They are no misses."""
     leaves: tuple[LeafCount, ...]
     """Every leaf, in the order of `Leaf`, empty ones too."""
-    categories: dict[str, dict[Leaf, int]]
+    categories: dict[str, dict[FailureLeaf, int]]
     """Every category with an outcome, every leaf in it."""
-    checkpoints: dict[str, dict[Leaf, int]]
+    checkpoints: dict[str, dict[FailureLeaf, int]]
     """The same by checkpoint."""
     notes: tuple[str, ...]
     """What could not be told apart here, and what would tell it apart."""

@@ -7,33 +7,33 @@ from typing import Final
 
 import msgspec
 
-from recall_bench.analysis.canaries.reliability import reliability
-from recall_bench.analysis.canaries.views import Canary
-from recall_bench.analysis.trials import Table
+from recall_bench.analysis.canaries.reliability import estimate_reliability
+from recall_bench.analysis.canaries.views import CanaryQuestion
+from recall_bench.analysis.trials import TrialTable
 from recall_bench.core.question import Item
 from recall_bench.errors import UsageError
-from recall_bench.reporting.lines import plain
+from recall_bench.reporting.lines import clean_text
 
-FEWEST: Final = 3
+MIN_JUDGED: Final = 3
 """Judged less often, a question has not been seen to hallucinate again and again."""
-PLACES: Final = 2
+MIN_PLACES: Final = 2
 """A system that repeats itself at one size says one thing several times."""
-RELIABLE: Final = 0.8
+RELIABLE_SHARE: Final = 0.8
 """What reliably means: one answer in five may be a slip, of the system or of the judge."""
-SURE: Final = 0.95
+SURE_CHANCE: Final = 0.95
 
-RULE: Final = (
-    f"a canary was judged {FEWEST} times or more, at {PLACES} corpus sizes or in {PLACES} runs; at "
-    f"least {RELIABLE:.0%} of its answers made something up; and by how all questions went, the "
-    f"chance that it does so every other time or more is {SURE:.0%} or better"
+CANARY_RULE: Final = (
+    f"a canary was judged {MIN_JUDGED} times or more, at {MIN_PLACES} corpus sizes or in {MIN_PLACES} runs; at "
+    f"least {RELIABLE_SHARE:.0%} of its answers made something up; and by how all questions went, the "
+    f"chance that it does so every other time or more is {SURE_CHANCE:.0%} or better"
 ).replace("%", " %")
 
-Key = tuple[str, str]
+QuestionKey = tuple[str, str]
 """Persona and question."""
 
 
 @dataclass(slots=True)
-class Asked:
+class QuestionHistory:
     """What all runs together say of one question."""
 
     item: Item
@@ -44,75 +44,77 @@ class Asked:
     repeats: set[int] = field(default_factory=set)
 
 
-def find_canaries(tables: Sequence[Table]) -> tuple[Canary, ...]:
+def find_canaries(tables: Sequence[TrialTable]) -> tuple[CanaryQuestion, ...]:
     """The canaries of all runs taken together, by persona and question.
 
     UsageError where two runs ask different things by one name.
     """
-    return reliable_of(answers_to(tables))
+    return select_reliable(collect_histories(tables))
 
 
-def answers_to(tables: Sequence[Table]) -> dict[Key, Asked]:
+def collect_histories(tables: Sequence[TrialTable]) -> dict[QuestionKey, QuestionHistory]:
     """Every question with a judged answer, and how its answers went."""
-    _refuse_mixed(tables)
-    found: dict[Key, Asked] = {}
+    _check_same_questions(tables)
+    found: dict[QuestionKey, QuestionHistory] = {}
     for number, table in enumerate(tables):
         for row in table.rows:
-            if row.invented is None:
+            if row.is_invention is None:
                 continue
             key = row.trial.scenario, row.trial.item
             asked = found.get(key)
             if asked is None:
-                asked = found[key] = Asked(row.item)
+                asked = found[key] = QuestionHistory(row.item)
             asked.asked += 1
-            asked.hallucinated += row.invented
+            asked.hallucinated += row.is_invention
             asked.places.add((number, row.cutoff))
             asked.repeats.add(row.trial.repeat)
     return found
 
 
-def reliable_of(answers: Mapping[Key, Asked]) -> tuple[Canary, ...]:
+def select_reliable(answers: Mapping[QuestionKey, QuestionHistory]) -> tuple[CanaryQuestion, ...]:
     """Those that meet the rule, by persona and question."""
     keys = sorted(answers)
-    chances = reliability([(answers[key].asked, answers[key].hallucinated) for key in keys])
+    chances = estimate_reliability(
+        [(answers[key].asked, answers[key].hallucinated) for key in keys]
+    )
     return tuple(
-        _canary(key, asked)
+        _build_canary(key, asked)
         for key, chance in zip(keys, chances, strict=True)
-        if chance >= SURE and _is_seen_often(asked := answers[key])
+        if chance >= SURE_CHANCE and _is_frequent(asked := answers[key])
     )
 
 
-def digest_of(item: Item) -> str:
+def digest_item(item: Item) -> str:
     """Names what is asked and what is right: another text or reference has another digest."""
     content = msgspec.json.encode((item.text, item.choices, item.truth.reference))
     return sha256(content).hexdigest()[:16]
 
 
-def digests_of(table: Table) -> dict[Key, str]:
+def digest_items(table: TrialTable) -> dict[QuestionKey, str]:
     """The digest of every question there is, asked or not."""
     return {
-        (persona, item.id): digest_of(item)
+        (persona, item.id): digest_item(item)
         for persona, items in table.items.items()
         for item in items
     }
 
 
-def _is_seen_often(asked: Asked) -> bool:
+def _is_frequent(asked: QuestionHistory) -> bool:
     return (
-        asked.asked >= FEWEST
-        and len(asked.places) >= PLACES
-        and asked.hallucinated >= RELIABLE * asked.asked
+        asked.asked >= MIN_JUDGED
+        and len(asked.places) >= MIN_PLACES
+        and asked.hallucinated >= RELIABLE_SHARE * asked.asked
     )
 
 
-def _canary(key: Key, asked: Asked) -> Canary:
+def _build_canary(key: QuestionKey, asked: QuestionHistory) -> CanaryQuestion:
     persona, question = key
-    return Canary(
+    return CanaryQuestion(
         persona=persona,
         question=question,
         text=asked.item.text,
         category=asked.item.truth.category,
-        digest=digest_of(asked.item),
+        digest=digest_item(asked.item),
         asked=asked.asked,
         hallucinated=asked.hallucinated,
         runs=len({run for run, _ in asked.places}),
@@ -121,12 +123,12 @@ def _canary(key: Key, asked: Asked) -> Canary:
     )
 
 
-def _refuse_mixed(tables: Sequence[Table]) -> None:
-    seen: dict[Key, str] = {}
+def _check_same_questions(tables: Sequence[TrialTable]) -> None:
+    seen: dict[QuestionKey, str] = {}
     for table in tables if len(tables) > 1 else ():
-        for key, digest in digests_of(table).items():
+        for key, digest in digest_items(table).items():
             if seen.setdefault(key, digest) != digest:
                 raise UsageError(
-                    f"{plain('/'.join(key))}: the runs ask different things by this name; take "
+                    f"{clean_text('/'.join(key))}: the runs ask different things by this name; take "
                     "runs over the same questions together"
                 )

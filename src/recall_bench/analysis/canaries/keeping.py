@@ -7,17 +7,17 @@ from typing import Final
 
 import msgspec
 
-from recall_bench.analysis.canaries.finding import RULE
-from recall_bench.analysis.canaries.views import Canary
-from recall_bench.analysis.trials import Table
+from recall_bench.analysis.canaries.finding import CANARY_RULE
+from recall_bench.analysis.canaries.views import CanaryQuestion
+from recall_bench.analysis.trials import TrialTable
 from recall_bench.core.record import Record
 from recall_bench.errors import DataError, UsageError
 from recall_bench.replacement import replace_file
 
-VERSION: Final = 1
+FILE_VERSION: Final = 1
 
 
-class Source(Record, frozen=True, kw_only=True):
+class CanarySource(Record, frozen=True, kw_only=True):
     """A run that a file of canaries was last updated from."""
 
     plan: str
@@ -34,17 +34,17 @@ class CanaryFile(Record, frozen=True, kw_only=True):
 
     version: int
     rule: str
-    runs: tuple[Source, ...]
+    runs: tuple[CanarySource, ...]
     """Those of the last update; a canary they did not ask is from an earlier one."""
-    canaries: tuple[Canary, ...]
+    canaries: tuple[CanaryQuestion, ...]
     """By persona and question."""
 
 
-class _Head(msgspec.Struct):
+class _CanaryFileHead(msgspec.Struct):
     version: int
 
 
-def read_canaries(path: Path) -> tuple[Canary, ...]:
+def read_canaries(path: Path) -> tuple[CanaryQuestion, ...]:
     """The canaries on file; DataError says where it is not what it should be."""
     try:
         content = path.read_bytes()
@@ -54,35 +54,37 @@ def read_canaries(path: Path) -> tuple[Canary, ...]:
             "file of canaries from runs"
         ) from error
     try:
-        version = msgspec.json.decode(content, type=_Head).version
-        if version != VERSION:
+        version = msgspec.json.decode(content, type=_CanaryFileHead).version
+        if version != FILE_VERSION:
             raise DataError(
-                f"{path}: is a file of canaries of version {version}, and only version {VERSION} "
+                f"{path}: is a file of canaries of version {version}, and only version {FILE_VERSION} "
                 "can be read here; update it from its runs again"
             )
         kept = msgspec.json.decode(content, type=CanaryFile).canaries
     except msgspec.ValidationError as error:
         raise DataError(f"{path}: is no file of canaries: {error}") from error
     except msgspec.DecodeError as error:
-        raise DataError(f"{path}{_line(content)}: is no JSON: {error}") from error
-    _check(path, kept)
+        raise DataError(f"{path}{_locate_error(content)}: is no JSON: {error}") from error
+    _check_canaries(path, kept)
     return kept
 
 
-def write_canaries(path: Path, canaries: Iterable[Canary], tables: Sequence[Table]) -> None:
+def write_canaries(
+    path: Path, canaries: Iterable[CanaryQuestion], tables: Sequence[TrialTable]
+) -> None:
     """Put them on file, whole or not at all; the same canaries and runs give the same bytes."""
     content = CanaryFile(
-        version=VERSION,
-        rule=RULE,
-        runs=tuple(sorted(map(_source, tables), key=msgspec.json.encode)),
+        version=FILE_VERSION,
+        rule=CANARY_RULE,
+        runs=tuple(sorted(map(_describe_source, tables), key=msgspec.json.encode)),
         canaries=tuple(sorted(canaries, key=lambda each: (each.persona, each.question))),
     )
     replace_file(path, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
 
 
-def _source(table: Table) -> Source:
+def _describe_source(table: TrialTable) -> CanarySource:
     plan, marks = table.plan, table.hallucinations
-    return Source(
+    return CanarySource(
         plan=plan.digest[:16],
         system=f"{plan.system.name} {plan.system.version}",
         judge=f"{plan.judge.name} {plan.judge.version}",
@@ -91,7 +93,7 @@ def _source(table: Table) -> Source:
     )
 
 
-def _line(content: bytes) -> str:
+def _locate_error(content: bytes) -> str:
     """Where it stops being JSON, as far as that can be said."""
     try:
         json.loads(content.decode())
@@ -103,7 +105,7 @@ def _line(content: bytes) -> str:
     return ""
 
 
-def _check(path: Path, kept: Sequence[Canary]) -> None:
+def _check_canaries(path: Path, kept: Sequence[CanaryQuestion]) -> None:
     seen: dict[tuple[str, str], int] = {}
     for number, canary in enumerate(kept):
         where = f"{path}: `$.canaries[{number}]`"

@@ -17,19 +17,19 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-HALF: Final = 0.5
+HALF_RATE: Final = 0.5
 
 _RATES = 41
 """Every fortieth from 0 to 1: finer steps change no chance by a hundredth."""
 _ROUNDS = 1000
-_SETTLED = 1e-7
+_TOLERANCE = 1e-7
 
 Floats = NDArray[np.float64]
-Count = tuple[int, int]
+AnswerCount = tuple[int, int]
 """How often a question was judged, and how often of these it hallucinated."""
 
 
-def reliability(counts: Sequence[Count]) -> list[float]:
+def estimate_reliability(counts: Sequence[AnswerCount]) -> list[float]:
     """For each question, the chance that its own rate is a half or more."""
     if not counts:
         return []
@@ -37,13 +37,13 @@ def reliability(counts: Sequence[Count]) -> list[float]:
         np.asarray(counts, np.int64), axis=0, return_inverse=True, return_counts=True
     )
     rates = np.linspace(0.0, 1.0, _RATES)
-    likely = _likelihoods(different, rates)
-    shares = _spread(likely, times.astype(np.float64))
-    chances = _posterior(likely, shares)[:, rates >= HALF].sum(axis=1)
+    likely = _compute_likelihoods(different, rates)
+    shares = _fit_shares(likely, times.astype(np.float64))
+    chances = _compute_posterior(likely, shares)[:, rates >= HALF_RATE].sum(axis=1)
     return [float(each) for each in chances[place.reshape(-1)]]
 
 
-def _likelihoods(counts: NDArray[np.int64], rates: Floats) -> Floats:
+def _compute_likelihoods(counts: NDArray[np.int64], rates: Floats) -> Floats:
     """How likely each rate makes each count, up to a factor of the count's own."""
     asked, made_up = counts[:, :1].astype(np.float64), counts[:, 1:].astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -53,7 +53,7 @@ def _likelihoods(counts: NDArray[np.int64], rates: Floats) -> Floats:
     return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)), np.float64)
 
 
-def _spread(likely: Floats, times: Floats) -> Floats:
+def _fit_shares(likely: Floats, times: Floats) -> Floats:
     """The share of questions at each rate.
 
     Each two steps are followed as far as they point (SQUAREM; Varadhan and Roland 2008): step by
@@ -61,24 +61,24 @@ def _spread(likely: Floats, times: Floats) -> Floats:
     """
     shares = np.full(likely.shape[1], 1 / likely.shape[1])
     for _ in range(_ROUNDS):
-        once = _step(likely, times, shares)
-        twice = _step(likely, times, once)
+        once = _update_shares(likely, times, shares)
+        twice = _update_shares(likely, times, once)
         first, bend = once - shares, twice - 2 * once + shares
         bent = float(np.linalg.norm(bend))
         stride = max(1.0, float(np.linalg.norm(first)) / bent) if bent > 0 else 1.0
         ahead = shares + 2 * stride * first + stride**2 * bend
         # A share below nothing means that it was followed too far.
-        shares = twice if ahead.min() <= 0 else _step(likely, times, ahead / ahead.sum())
-        if np.abs(first).max() < _SETTLED:
+        shares = twice if ahead.min() <= 0 else _update_shares(likely, times, ahead / ahead.sum())
+        if np.abs(first).max() < _TOLERANCE:
             break
     return shares
 
 
-def _step(likely: Floats, times: Floats, shares: Floats) -> Floats:
-    held = times @ _posterior(likely, shares) + 1 / len(shares)
+def _update_shares(likely: Floats, times: Floats, shares: Floats) -> Floats:
+    held = times @ _compute_posterior(likely, shares) + 1 / len(shares)
     return np.asarray(held / held.sum(), np.float64)
 
 
-def _posterior(likely: Floats, shares: Floats) -> Floats:
+def _compute_posterior(likely: Floats, shares: Floats) -> Floats:
     joint = likely * shares
     return np.asarray(joint / joint.sum(axis=1, keepdims=True), np.float64)

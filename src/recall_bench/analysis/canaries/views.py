@@ -5,7 +5,7 @@ from enum import StrEnum
 from recall_bench.core.record import Record
 
 
-class Change(StrEnum):
+class CanaryChange(StrEnum):
     """What became of a canary since it was last seen."""
 
     NEW = "new"
@@ -23,7 +23,7 @@ class Change(StrEnum):
     """Its question or its reference is not what it was: it is another question now."""
 
 
-class Canary(Record, frozen=True, kw_only=True):
+class CanaryQuestion(Record, frozen=True, kw_only=True):
     """One question that hallucinates reliably."""
 
     persona: str
@@ -44,12 +44,12 @@ class Canary(Record, frozen=True, kw_only=True):
     """How many repeats."""
 
 
-class Watched(Record, frozen=True, kw_only=True):
+class WatchedCanary(Record, frozen=True, kw_only=True):
     """A canary and what became of it in this run."""
 
-    canary: Canary
+    canary: CanaryQuestion
     """As it is on file; as this run has it where it is new."""
-    change: Change
+    change: CanaryChange
     asked: int
     """In this run alone."""
     hallucinated: int
@@ -62,5 +62,5 @@ class CanaryWatch(Record, frozen=True, kw_only=True):
     """None where no file is kept."""
     rule: str
     """What makes a canary, in one sentence with its figures."""
-    watched: tuple[Watched, ...]
+    watched: tuple[WatchedCanary, ...]
     """What changed first; then by persona and question."""

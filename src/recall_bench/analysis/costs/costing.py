@@ -5,77 +5,79 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
-from recall_bench.analysis.costs.spending import Spending, Usages, spending_of
-from recall_bench.analysis.costs.views import CostPoint, Costs, Measure
-from recall_bench.analysis.trials import Table, TrialRow
+from recall_bench.analysis.costs.spending import RunSpending, Usages, read_spending
+from recall_bench.analysis.costs.views import CostMeasure, CostPoint, RunCosts
+from recall_bench.analysis.trials import TrialRow, TrialTable
 from recall_bench.core.plan import Lifecycle
-from recall_bench.core.standing import State
+from recall_bench.core.standing import TrialState
 from recall_bench.core.usage import Usage
 from recall_bench.reporting.folder import RunFolder
 
-_UNTIMED: Final = "untimed"
+_UNTIMED_REPAIR: Final = "untimed"
 """How an import calls answers without a time on record."""
 
 
-def costs(folder: RunFolder, table: Table) -> Costs:
+def measure_costs(folder: RunFolder, table: TrialTable) -> RunCosts:
     """The costs of the system and its reader; what judges cost is not among them.
 
     Personas are taken together: seconds and days are summed before one is divided by the other,
     answers are ranked in one list, and sizes are added up.
     """
-    run = _Run(folder, table, spending_of(folder, table.rows))
+    run = _CostedRun(folder, table, read_spending(folder, table.rows))
     parts: dict[str, list[TrialRow]] = {}
     for row in table.rows:
         parts.setdefault(row.trial.checkpoint, []).append(row)
     points = tuple(
-        run.point(each.label, parts[each.label])
+        run.build_point(each.label, parts[each.label])
         for each in table.plan.checkpoints
         if each.label in parts
     )
-    return Costs(points=points, measures=run.measures(points), notes=tuple(run.notes(points)))
+    return RunCosts(
+        points=points, measures=run.measure_run(points), notes=tuple(run.list_gaps(points))
+    )
 
 
-def nearest_rank(values: Sequence[float], share: float) -> float | None:
+def find_quantile(values: Sequence[float], share: float) -> float | None:
     """The smallest value that this share of all does not exceed; None where there is none."""
     ranked = sorted(values)
     return ranked[max(0, ceil(share * len(ranked)) - 1)] if ranked else None
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _CostedRun:
     folder: RunFolder
-    table: Table
-    spending: Spending
+    table: TrialTable
+    spending: RunSpending
 
-    def point(self, label: str, rows: Sequence[TrialRow]) -> CostPoint:
-        answered = self._times(rows)
+    def build_point(self, label: str, rows: Sequence[TrialRow]) -> CostPoint:
+        answered = self._list_times(rows)
         spent = self.spending
         return CostPoint(
             checkpoint=label,
             days=max(row.cutoff for row in rows),
-            ingest_s_a_day=self._ingest((label,)),
-            query_p50_s=nearest_rank(answered, 0.5),
-            query_p95_s=nearest_rank(answered, 0.95),
-            delivered_tokens=_delivered(rows),
+            ingest_s_a_day=self._average_ingest((label,)),
+            query_p50_s=find_quantile(answered, 0.5),
+            query_p95_s=find_quantile(answered, 0.95),
+            delivered_tokens=_average_passages(rows),
             ingest_usage=None if spent.ingest is None else spent.ingest.get(label, Usage()),
             query_usage=None if spent.query is None else spent.query.get(label, Usage()),
-            index_bytes=self._bytes(label, rows),
+            index_bytes=self._sum_bytes(label, rows),
         )
 
-    def measures(self, points: Sequence[CostPoint]) -> dict[Measure, float]:
+    def measure_run(self, points: Sequence[CostPoint]) -> dict[CostMeasure, float]:
         """The whole run by each measure that is known."""
-        answered = self._times(self.table.rows)
+        answered = self._list_times(self.table.rows)
         found = {
-            Measure.INGEST: self._ingest(tuple(point.checkpoint for point in points)),
-            Measure.QUERY_P50: nearest_rank(answered, 0.5),
-            Measure.QUERY_P95: nearest_rank(answered, 0.95),
-            Measure.TOKENS: self._tokens(),
-            Measure.MONEY: self._money(len(_seconds(self.table.rows))),
-            Measure.BYTES: points[-1].index_bytes if points else None,
+            CostMeasure.INGEST: self._average_ingest(tuple(point.checkpoint for point in points)),
+            CostMeasure.QUERY_P50: find_quantile(answered, 0.5),
+            CostMeasure.QUERY_P95: find_quantile(answered, 0.95),
+            CostMeasure.TOKENS: self._average_tokens(),
+            CostMeasure.MONEY: self._price_answers(len(_list_seconds(self.table.rows))),
+            CostMeasure.BYTES: points[-1].index_bytes if points else None,
         }
         return {measure: float(cost) for measure, cost in found.items() if cost is not None}
 
-    def notes(self, points: Sequence[CostPoint]) -> list[str]:
+    def list_gaps(self, points: Sequence[CostPoint]) -> list[str]:
         """What is not known, and what would make it known."""
         spent, notes = self.spending, []
         if spent.query is None:
@@ -95,14 +97,14 @@ class _Run:
                 "tokens and money of an answer are not known: of those answered, so many do not "
                 f"say what was spent on them: {spent.silent:,}"
             )
-        if self.table.plan.lifecycle is Lifecycle.FRESH and _is_anything(spent.ingest):
+        if self.table.plan.lifecycle is Lifecycle.FRESH and _is_spent(spent.ingest):
             notes.append(
                 "each checkpoint was fed from the first day (fresh), and money counts every time"
             )
-        if self._untimed:
+        if self._untimed_count:
             notes.append(
                 "how long an answer takes is not known: so many were imported without a time on "
-                f"record: {self._untimed:,}"
+                f"record: {self._untimed_count:,}"
             )
         if spent.total.unpriced:
             notes.append(
@@ -115,10 +117,10 @@ class _Run:
             )
         return notes
 
-    def _ingest(self, labels: Sequence[str]) -> float | None:
+    def _average_ingest(self, labels: Sequence[str]) -> float | None:
         clocks = [
-            standing.clocks[standing.row[label]]
-            for standing in self.folder.standings.scenarios.values()
+            standing.times[standing.row[label]]
+            for standing in self.folder.states.scenarios.values()
             for label in labels
             if label in standing.row
         ]
@@ -127,24 +129,24 @@ class _Run:
         return seconds / days if days else None
 
     @property
-    def _untimed(self) -> int:
+    def _untimed_count(self) -> int:
         """Answers whose time the files of an import do not tell; their seconds read 0."""
         card = self.table.plan.imported
         repairs = () if card is None else card.repairs
-        return sum(each.count for each in repairs if each.name == _UNTIMED)
+        return sum(each.count for each in repairs if each.name == _UNTIMED_REPAIR)
 
-    def _times(self, rows: Sequence[TrialRow]) -> list[float]:
+    def _list_times(self, rows: Sequence[TrialRow]) -> list[float]:
         """How long each answer took; nothing unless that is known of all."""
-        return [] if self._untimed else _seconds(rows)
+        return [] if self._untimed_count else _list_seconds(rows)
 
     @property
     def _is_partly_known(self) -> bool:
         return self.spending.is_reader_alone or self.spending.silent > 0
 
-    def _tokens(self) -> float | None:
+    def _average_tokens(self) -> float | None:
         """Of models and of passages, for one answer; None unless what models read is known."""
         spent, reader = self.spending.query, self.table.plan.reader
-        answers = len(_seconds(self.table.rows))
+        answers = len(_list_seconds(self.table.rows))
         if spent is None or self._is_partly_known or not answers:
             return None
         read = sum(usage.input_tokens for usage in spent.values())
@@ -152,14 +154,14 @@ class _Run:
             read += sum(row.delivery.tokens for row in self.table.rows if row.delivery is not None)
         return read / answers
 
-    def _money(self, answers: int) -> float | None:
+    def _price_answers(self, answers: int) -> float | None:
         spent = self.spending
         is_known = spent.query is not None and spent.ingest is not None
         if not is_known or self._is_partly_known or spent.total.unpriced or not answers:
             return None
         return 1000 * spent.total.cost_usd / answers
 
-    def _bytes(self, label: str, rows: Sequence[TrialRow]) -> int | None:
+    def _sum_bytes(self, label: str, rows: Sequence[TrialRow]) -> int | None:
         """All personas together; None unless each of them says."""
         told = self.spending.bytes.get(label, {})
         sizes = [told.get(name) for name in dict.fromkeys(row.trial.scenario for row in rows)]
@@ -167,19 +169,19 @@ class _Run:
         return sum(known) if len(known) == len(sizes) else None
 
 
-def _is_anything(usages: Usages | None) -> bool:
+def _is_spent(usages: Usages | None) -> bool:
     return any(usage.calls for usage in (usages or {}).values())
 
 
-def _seconds(rows: Sequence[TrialRow]) -> list[float]:
+def _list_seconds(rows: Sequence[TrialRow]) -> list[float]:
     """How long each answer took; a failure is none, whether it came at once or timed out."""
     return [
         row.seconds
         for row in rows
-        if row.seconds is not None and row.state is not State.NOT_ANSWERED
+        if row.seconds is not None and row.state is not TrialState.NOT_ANSWERED
     ]
 
 
-def _delivered(rows: Sequence[TrialRow]) -> float | None:
+def _average_passages(rows: Sequence[TrialRow]) -> float | None:
     tokens = [row.delivery.tokens for row in rows if row.delivery is not None]
     return sum(tokens) / len(tokens) if tokens else None

@@ -7,7 +7,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.statistics.estimate import Estimate
 
 
-class Measure(StrEnum):
+class CostMeasure(StrEnum):
     """What a score can be weighed against."""
 
     INGEST = "ingest-seconds-a-day"
@@ -43,11 +43,11 @@ class CostPoint(Record, frozen=True, kw_only=True):
     """All personas together."""
 
 
-class Costs(Record, frozen=True, kw_only=True):
+class RunCosts(Record, frozen=True, kw_only=True):
     """A run's costs over corpus size, and in all."""
 
     points: tuple[CostPoint, ...]
-    measures: dict[Measure, float]
+    measures: dict[CostMeasure, float]
     """The whole run by each measure that is known."""
     notes: tuple[str, ...]
     """What is not known, and what would make it known."""
@@ -70,7 +70,7 @@ class Contender(Record, frozen=True, kw_only=True):
 class Pareto(Record, frozen=True, kw_only=True):
     """Score against one cost."""
 
-    measure: Measure
+    measure: CostMeasure
     contenders: tuple[Contender, ...]
     """By cost, cheapest first; only runs whose cost is known."""
     unknown: tuple[str, ...]

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from recall_bench.analysis.degradation.stretch import Stretch
+from recall_bench.analysis.degradation.stretch import CheckpointSpan
 from recall_bench.analysis.degradation.views import CohortCard, CurvePoint
 from recall_bench.analysis.trials import TrialRow
 from recall_bench.reporting.estimates import CELL_RESAMPLES, POINTS
-from recall_bench.statistics.estimate import Estimate, mean_estimate
-from recall_bench.statistics.trend import Trend, trend
+from recall_bench.statistics.estimate import Estimate, estimate_mean
+from recall_bench.statistics.trend import Trend, estimate_trend
 
 
-def curve(
+def average_checkpoints(
     rows: Iterable[TrialRow], sizes: Mapping[str, int], *, seed: int, resamples: int
 ) -> tuple[CurvePoint, ...]:
     """The mean of the trials of each checkpoint; None where none has points yet."""
@@ -20,13 +20,15 @@ def curve(
         parts[row.trial.checkpoint].append(row)
     return tuple(
         CurvePoint(
-            checkpoint=label, days=days, mean=_mean(parts[label], seed=seed, resamples=draws)
+            checkpoint=label,
+            days=days,
+            mean=_average_points(parts[label], seed=seed, resamples=draws),
         )
         for label, days in sizes.items()
     )
 
 
-def line(rows: Iterable[TrialRow], *, seed: int, resamples: int) -> Trend | None:
+def fit_trend(rows: Iterable[TrialRow], *, seed: int, resamples: int) -> Trend | None:
     """The line through the trials, each at the days its own persona had been told.
 
     None at one checkpoint: there sizes differ only because stories do, and so does all else.
@@ -34,7 +36,7 @@ def line(rows: Iterable[TrialRow], *, seed: int, resamples: int) -> Trend | None
     counted = [(float(points), row) for row in rows if (points := row.points) is not None]
     if len({row.trial.checkpoint for _, row in counted}) < 2:
         return None
-    return trend(
+    return estimate_trend(
         [points for points, _ in counted],
         [float(row.cutoff) for _, row in counted],
         [row.trial.item for _, row in counted],
@@ -45,7 +47,7 @@ def line(rows: Iterable[TrialRow], *, seed: int, resamples: int) -> Trend | None
     )
 
 
-def within(rows: Iterable[TrialRow], stretch: Stretch) -> list[TrialRow]:
+def select_span(rows: Iterable[TrialRow], stretch: CheckpointSpan) -> list[TrialRow]:
     """The trials of the questions that are followed, over the checkpoints they are followed."""
     labels = frozenset(stretch.labels)
     return [
@@ -56,7 +58,7 @@ def within(rows: Iterable[TrialRow], stretch: Stretch) -> list[TrialRow]:
     ]
 
 
-def card_of(stretch: Stretch, rows: Sequence[TrialRow]) -> CohortCard:
+def describe_cohort(stretch: CheckpointSpan, rows: Sequence[TrialRow]) -> CohortCard:
     """What is followed, and how much else was asked meanwhile."""
     labels = frozenset(stretch.labels)
     asked = {(row.trial.scenario, row.trial.item) for row in rows if row.trial.checkpoint in labels}
@@ -70,9 +72,9 @@ def card_of(stretch: Stretch, rows: Sequence[TrialRow]) -> CohortCard:
     )
 
 
-def _mean(rows: Sequence[TrialRow], *, seed: int, resamples: int) -> Estimate | None:
+def _average_points(rows: Sequence[TrialRow], *, seed: int, resamples: int) -> Estimate | None:
     counted = [(float(points), row.trial) for row in rows if (points := row.points) is not None]
-    return mean_estimate(
+    return estimate_mean(
         [points for points, _ in counted],
         [trial.item for _, trial in counted],
         [trial.scenario for _, trial in counted],

@@ -8,63 +8,63 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from recall_bench.analysis.degradation.grid import on_grid
-from recall_bench.analysis.degradation.horizon import AT_RISK, believed
-from recall_bench.analysis.degradation.views import By, Survived
+from recall_bench.analysis.degradation.grid import round_to_grid
+from recall_bench.analysis.degradation.horizon import MIN_AT_RISK, cut_at_horizon
+from recall_bench.analysis.degradation.views import GroupSurvival, SurvivalGroup
 from recall_bench.analysis.trials import TrialRow
 from recall_bench.core.question import CATEGORIES, Expects, Item
-from recall_bench.core.standing import Standing, State
+from recall_bench.core.standing import TrialState, TrialStatus
 from recall_bench.core.verdict import Verdict
 from recall_bench.statistics.estimate import FEW_QUESTIONS
-from recall_bench.statistics.lifetimes import Lifetime, Series, cohort
-from recall_bench.statistics.survival import Survival, survival, survival_by
+from recall_bench.statistics.lifetimes import AskSeries, FactLifetime, build_cohort
+from recall_bench.statistics.survival import Survival, estimate_survival, estimate_survival_by
 
-Question = tuple[str, str]
+FactKey = tuple[str, str]
 
 MANY_REVISIONS = 3
 """From so many on, revisions are one group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class FollowedFacts:
     """Every fact a run followed."""
 
-    lifetimes: tuple[Lifetime, ...]
+    lifetimes: tuple[FactLifetime, ...]
     """Of those that were asked often enough after they were known."""
     unfollowed: int
     never_known: int
-    items: Mapping[Question, Item]
-    ages: Mapping[Question, int]
+    items: Mapping[FactKey, Item]
+    ages: Mapping[FactKey, int]
     """How old each was when it was first asked about."""
 
 
-def passed(row: TrialRow) -> bool | None:
+def is_known(row: TrialRow) -> bool | None:
     """Whether the system knew: no failure by its verdict; None where there is none.
 
     A verdict is a failure by the rule that sends it to an appellate judge: fewer than 4 of 6
     points, something made up, or nothing right. A question not answered is failed.
     """
     match row.state:
-        case State.JUDGED:
+        case TrialState.JUDGED:
             return not _is_failure(row.standing)
-        case State.NOT_ANSWERED:
+        case TrialState.NOT_ANSWERED:
             return False
-        case State.MEASURED if row.score is not None:
+        case TrialState.MEASURED if row.score is not None:
             return not Verdict(score=row.score).is_failure
         case _:
             return None
 
 
-def facts_of(rows: Iterable[TrialRow], *, failures: int) -> Facts:
+def follow_facts(rows: Iterable[TrialRow], *, failures: int) -> FollowedFacts:
     """The lifetime of each fact in each repeat; lost at the first of so many failures in a row.
 
     No two trials of a repeat may be of one question at one age.
     """
-    asks: dict[tuple[Question, int], list[tuple[float, bool]]] = {}
-    items: dict[Question, Item] = {}
-    ages: dict[Question, int] = {}
+    asks: dict[tuple[FactKey, int], list[tuple[float, bool]]] = {}
+    items: dict[FactKey, Item] = {}
+    ages: dict[FactKey, int] = {}
     for row in rows:
-        known = passed(row)
+        known = is_known(row)
         if row.item.truth.expects is not Expects.ANSWER or known is None:
             continue
         question = row.trial.scenario, row.trial.item
@@ -72,17 +72,19 @@ def facts_of(rows: Iterable[TrialRow], *, failures: int) -> Facts:
         items[question] = row.item
         ages.setdefault(question, age)
         asks.setdefault((question, row.trial.repeat), []).append((age, known))
-    found = cohort(
+    found = build_cohort(
         (
-            Series(persona=persona, question=name, asks=answers)
+            AskSeries(persona=persona, question=name, asks=answers)
             for ((persona, name), _), answers in asks.items()
         ),
         failures=failures,
     )
     followed = tuple(
-        each for each in on_grid(found.lifetimes) if each.known_for > 0 or each.lost_by is not None
+        each
+        for each in round_to_grid(found.lifetimes)
+        if each.known_for > 0 or each.lost_by is not None
     )
-    return Facts(
+    return FollowedFacts(
         lifetimes=followed,
         unfollowed=len(found.lifetimes) - len(followed),
         never_known=found.never_known,
@@ -91,34 +93,39 @@ def facts_of(rows: Iterable[TrialRow], *, failures: int) -> Facts:
     )
 
 
-def survivals(facts: Facts, *, seed: int, resamples: int) -> tuple[list[Survived], list[str]]:
+def estimate_survivals(
+    facts: FollowedFacts, *, seed: int, resamples: int
+) -> tuple[list[GroupSurvival], list[str]]:
     """All facts, then each group that is large enough; and a note for what is left out."""
-    whole = survival(facts.lifetimes, seed=seed, resamples=resamples)
+    whole = estimate_survival(facts.lifetimes, seed=seed, resamples=resamples)
     if whole is None:
         return [], []
-    if (known := believed(whole)) is None:
-        return [], [_TOO_FEW]
-    found, notes = [Survived(by=By.ALL, name="all", survival=known)], _behind(whole)
-    for by, names in _groupings(facts):
+    if (known := cut_at_horizon(whole)) is None:
+        return [], [_TOO_FEW_NOTE]
+    found, notes = (
+        [GroupSurvival(by=SurvivalGroup.ALL, name="all", survival=known)],
+        _note_counts(whole),
+    )
+    for by, names in _group_facts(facts):
         if len(set(names.values())) < 2:
-            notes.append(f"survival is not told apart by {by.value}: {_ALONE[by]}")
+            notes.append(f"survival is not told apart by {by.value}: {_SINGLE_GROUP[by]}")
             continue
-        large, small = _by_size(facts, names)
-        parts = survival_by(large, _namer(names), seed=seed, resamples=resamples)
+        large, small = _split_by_size(facts, names)
+        parts = estimate_survival_by(large, _make_namer(names), seed=seed, resamples=resamples)
         found += [
-            Survived(by=by, name=name, survival=each)
+            GroupSurvival(by=by, name=name, survival=each)
             for name in dict.fromkeys(names.values())
-            if name in parts and (each := believed(parts[name])) is not None
+            if name in parts and (each := cut_at_horizon(parts[name])) is not None
         ]
         if small:
             notes.append(
-                f"survival by {by.value} leaves out {_listed(small)}: with fewer than "
+                f"survival by {by.value} leaves out {_list_small(small)}: with fewer than "
                 f"{FEW_QUESTIONS} questions followed a curve says little"
             )
     return found, notes
 
 
-def _behind(whole: Survival) -> list[str]:
+def _note_counts(whole: Survival) -> list[str]:
     """What the facts of a curve are worth: questions, and whether these are many."""
     notes = []
     if whole.facts > whole.questions:
@@ -134,86 +141,91 @@ def _behind(whole: Survival) -> list[str]:
     return notes
 
 
-_TOO_FEW = (
-    f"survival is not told: fewer than {AT_RISK} questions were followed at any age, and the loss "
+_TOO_FEW_NOTE = (
+    f"survival is not told: fewer than {MIN_AT_RISK} questions were followed at any age, and the loss "
     "of one would take more than a tenth of the curve"
 )
 
-_ALONE = {
-    By.CATEGORY: "all facts followed are of one",
-    By.AGE: "all were as old when first asked about",
-    By.REVISIONS: "no question followed, or every one, lists superseded values (stale) alike",
+_SINGLE_GROUP = {
+    SurvivalGroup.CATEGORY: "all facts followed are of one",
+    SurvivalGroup.AGE: "all were as old when first asked about",
+    SurvivalGroup.REVISIONS: "no question followed, or every one, lists superseded values (stale) alike",
 }
 
 
 @cache
-def _is_failure(standing: Standing) -> bool:
+def _is_failure(standing: TrialStatus) -> bool:
     return Verdict.of(standing.correctness, standing.completeness, standing.grounded).is_failure
 
 
-def _groupings(facts: Facts) -> Iterable[tuple[By, Mapping[Question, str]]]:
+def _group_facts(facts: FollowedFacts) -> Iterable[tuple[SurvivalGroup, Mapping[FactKey, str]]]:
     """For each way to group, the group of each question followed, in the order they are told."""
     followed = sorted({(each.persona, each.question) for each in facts.lifetimes})
     items, ages = facts.items, facts.ages
     rank = {name: place for place, name in enumerate(CATEGORIES)}
     yield (
-        By.CATEGORY,
-        _named(
+        SurvivalGroup.CATEGORY,
+        _name_groups(
             followed,
             lambda each: items[each].truth.category,
             lambda each: rank.get(items[each].truth.category, len(rank)),
         ),
     )
-    thirds = _thirds([ages[each] for each in followed])
-    yield By.AGE, _named(followed, lambda each: thirds[ages[each]], lambda each: ages[each])
+    thirds = _split_ages([ages[each] for each in followed])
     yield (
-        By.REVISIONS,
-        _named(
+        SurvivalGroup.AGE,
+        _name_groups(followed, lambda each: thirds[ages[each]], lambda each: ages[each]),
+    )
+    yield (
+        SurvivalGroup.REVISIONS,
+        _name_groups(
             followed,
-            lambda each: _revisions(items[each]),
+            lambda each: _name_revisions(items[each]),
             lambda each: len(items[each].truth.stale),
         ),
     )
 
 
-def _named(
-    questions: Sequence[Question], name: Callable[[Question], str], rank: Callable[[Question], int]
-) -> dict[Question, str]:
+def _name_groups(
+    questions: Sequence[FactKey], name: Callable[[FactKey], str], rank: Callable[[FactKey], int]
+) -> dict[FactKey, str]:
     return {each: name(each) for each in sorted(questions, key=lambda each: (rank(each), each))}
 
 
-def _revisions(item: Item) -> str:
+def _name_revisions(item: Item) -> str:
     count = len(item.truth.stale)
     return f"{count}" if count < MANY_REVISIONS else f"{MANY_REVISIONS} or more"
 
 
-def _thirds(ages: Sequence[int]) -> dict[int, str]:
+def _split_ages(ages: Sequence[int]) -> dict[int, str]:
     """For each age the name of its third: as many questions in each as equal ages allow."""
     ranked = sorted(ages)
     cuts = ranked[len(ranked) // 3], ranked[2 * len(ranked) // 3]
     parts: dict[int, list[int]] = {}
     for age in ranked:
         parts.setdefault(sum(age >= cut for cut in cuts), []).append(age)
-    return {age: _span(part[0], part[-1]) for part in parts.values() for age in part}
+    return {age: _format_ages(part[0], part[-1]) for part in parts.values() for age in part}
 
 
-def _span(first: int, last: int) -> str:
+def _format_ages(first: int, last: int) -> str:
     return f"{first} days" if first == last else f"{first}–{last} days"
 
 
-def _by_size(facts: Facts, names: Mapping[Question, str]) -> tuple[list[Lifetime], dict[str, int]]:
+def _split_by_size(
+    facts: FollowedFacts, names: Mapping[FactKey, str]
+) -> tuple[list[FactLifetime], dict[str, int]]:
     """The lifetimes of groups that are large enough, and how many questions the others have."""
     counts: dict[str, int] = {}
     for name in names.values():
         counts[name] = counts.get(name, 0) + 1
     small = {name: count for name, count in counts.items() if count < FEW_QUESTIONS}
-    namer = _namer(names)
+    namer = _make_namer(names)
     return [each for each in facts.lifetimes if namer(each) not in small], small
 
 
-def _namer(names: Mapping[Question, str]) -> Callable[[Lifetime], str]:
+def _make_namer(names: Mapping[FactKey, str]) -> Callable[[FactLifetime], str]:
     return lambda each: names[each.persona, each.question]
 
 
-def _listed(small: Mapping[str, int]) -> str:
+def _list_small(small: Mapping[str, int]) -> str:
     return ", ".join(f"{name} ({count})" for name, count in small.items())

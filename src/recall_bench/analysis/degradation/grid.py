@@ -4,14 +4,16 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Final
 
-from recall_bench.statistics.lifetimes import Lifetime
+from recall_bench.statistics.lifetimes import FactLifetime
 
-STEPS: Final = 40
+MAX_STEPS: Final = 40
 """The most steps a survival curve has. Where questions are sampled at 143 checkpoints, a curve
 through every age takes six times as long, and differs by far less than its interval."""
 
 
-def on_grid(lifetimes: Sequence[Lifetime], *, steps: int = STEPS) -> tuple[Lifetime, ...]:
+def round_to_grid(
+    lifetimes: Sequence[FactLifetime], *, steps: int = MAX_STEPS
+) -> tuple[FactLifetime, ...]:
     """The same lifetimes with known ages put back to the grid, and losses put off to it.
 
     All that is said of a fact stays true: it was known at least so long, and lost at the latest
@@ -24,7 +26,7 @@ def on_grid(lifetimes: Sequence[Lifetime], *, steps: int = STEPS) -> tuple[Lifet
     grid = sorted({ends[(len(ends) - 1) * step // steps] for step in range(1, steps + 1)})
     before = [0.0, *grid]
     return tuple(
-        Lifetime(
+        FactLifetime(
             persona=each.persona,
             question=each.question,
             known_for=before[bisect_right(grid, each.known_for)],

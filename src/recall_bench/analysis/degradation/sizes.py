@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from recall_bench.analysis.trials import Table, TrialRow
+from recall_bench.analysis.trials import TrialRow, TrialTable
 
 
-def sizes_of(table: Table) -> dict[str, int]:
+def measure_sizes(table: TrialTable) -> dict[str, int]:
     """For each checkpoint, by days, the most story days that any persona was told by then.
 
     What a checkpoint is called says less: `full` is more days than any story has.
@@ -17,7 +17,7 @@ def sizes_of(table: Table) -> dict[str, int]:
     return {each.label: told[each.label] for each in table.plan.checkpoints if each.label in told}
 
 
-def grown(table: Table) -> Iterator[TrialRow]:
+def select_grown(table: TrialTable) -> Iterator[TrialRow]:
     """The trials of checkpoints by which a persona's story had gone on.
 
     Once a story is over, a later checkpoint asks the same memory again: that is a repeat, and

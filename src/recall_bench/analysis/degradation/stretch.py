@@ -19,32 +19,32 @@ import numpy as np
 from recall_bench.analysis.trials import TrialRow
 from recall_bench.statistics.clusters import Floats, Ints
 
-Question = tuple[str, str]
+StretchQuestion = tuple[str, str]
 """A persona and the question put to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class CheckpointSpan:
     """Checkpoints in a row, and the questions that were answered for at each of them."""
 
     labels: tuple[str, ...]
-    questions: frozenset[Question]
+    questions: frozenset[StretchQuestion]
 
 
-def best_stretch(
+def find_best_span(
     rows: Iterable[TrialRow], sizes: Mapping[str, int], *, repeats: int
-) -> Stretch | None:
+) -> CheckpointSpan | None:
     """The stretch that says most about a slope; None if no question was asked at two sizes."""
     labels = tuple(sizes)
-    runs = _runs(rows, labels, repeats)
-    asked = _asked(runs, len(labels))
-    weights = asked * _spread(np.array(list(sizes.values()), np.float64))
+    runs = _find_spans(rows, labels, repeats)
+    asked = _count_spans(runs, len(labels))
+    weights = asked * _sum_squares(np.array(list(sizes.values()), np.float64))
     if not weights.size or weights.max() <= 0:
         return None
     # Turned round, the first of equals is the one that ends last.
     end, start = np.unravel_index(np.argmax(weights[:, ::-1].T), weights.shape)
     first, last = int(start), len(labels) - 1 - int(end)
-    return Stretch(
+    return CheckpointSpan(
         labels=labels[first : last + 1],
         questions=frozenset(
             question
@@ -54,23 +54,25 @@ def best_stretch(
     )
 
 
-def _runs(
+def _find_spans(
     rows: Iterable[TrialRow], labels: tuple[str, ...], repeats: int
-) -> dict[Question, list[tuple[int, int]]]:
+) -> dict[StretchQuestion, list[tuple[int, int]]]:
     """For each question the first and the last of every row of checkpoints it has points at."""
     place = {label: number for number, label in enumerate(labels)}
-    counted: dict[Question, Counter[int]] = {}
+    counted: dict[StretchQuestion, Counter[int]] = {}
     for row in rows:
         if row.points is not None:
             question = row.trial.scenario, row.trial.item
             counted.setdefault(question, Counter())[place[row.trial.checkpoint]] += 1
     return {
-        question: _spans(sorted(number for number, times in found.items() if times == repeats))
+        question: _group_consecutive(
+            sorted(number for number, times in found.items() if times == repeats)
+        )
         for question, found in counted.items()
     }
 
 
-def _spans(places: list[int]) -> list[tuple[int, int]]:
+def _group_consecutive(places: list[int]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for place in places:
         if found and found[-1][1] == place - 1:
@@ -80,7 +82,7 @@ def _spans(places: list[int]) -> list[tuple[int, int]]:
     return found
 
 
-def _asked(runs: Mapping[Question, list[tuple[int, int]]], count: int) -> Ints:
+def _count_spans(runs: Mapping[StretchQuestion, list[tuple[int, int]]], count: int) -> Ints:
     """How many questions were asked from each checkpoint, by row, to each, by column."""
     ends = np.zeros((count, count), np.int64)
     for spans in runs.values():
@@ -89,7 +91,7 @@ def _asked(runs: Mapping[Question, list[tuple[int, int]]], count: int) -> Ints:
     return np.asarray(ends.cumsum(axis=0)[:, ::-1].cumsum(axis=1)[:, ::-1], np.int64)
 
 
-def _spread(days: Floats) -> Floats:
+def _sum_squares(days: Floats) -> Floats:
     """The squares of the distances to the mean, summed from each checkpoint to each later one."""
     count = len(days)
     totals = np.concatenate([[0.0], days.cumsum()])

@@ -8,7 +8,7 @@ from recall_bench.statistics.survival import Survival
 from recall_bench.statistics.trend import Trend
 
 
-class By(StrEnum):
+class SurvivalGroup(StrEnum):
     """What facts are grouped by before their survival is compared."""
 
     ALL = "all"
@@ -40,10 +40,10 @@ class CohortCard(Record, frozen=True, kw_only=True):
     """Other questions that were asked at some of these checkpoints."""
 
 
-class Survived(Record, frozen=True, kw_only=True):
+class GroupSurvival(Record, frozen=True, kw_only=True):
     """The survival of one group of facts."""
 
-    by: By
+    by: SurvivalGroup
     name: str
     survival: Survival
 
@@ -58,7 +58,7 @@ class Degradation(Record, frozen=True, kw_only=True):
     """The same questions at each checkpoint; empty where there are none."""
     fixed_trend: Trend | None
     cohort: CohortCard | None
-    survivals: tuple[Survived, ...]
+    survivals: tuple[GroupSurvival, ...]
     """Each as far as enough facts were followed."""
     never_known: int
     """Facts no answer was ever right about: they cannot be lost. Each repeat counts."""

@@ -2,15 +2,15 @@
 
 from enum import StrEnum
 
-from recall_bench.analysis.gate.rules import Rules
-from recall_bench.core.diagnosis import Health
+from recall_bench.analysis.gate.rules import GateRules
+from recall_bench.core.diagnosis import SystemHealth
 from recall_bench.core.history import WallTime
 from recall_bench.core.record import Record
-from recall_bench.reporting.summary import Status
+from recall_bench.reporting.summary import RunStatus
 from recall_bench.statistics.estimate import Estimate
 
 
-class Outcome(StrEnum):
+class CheckOutcome(StrEnum):
     """What became of one check, and of all of them."""
 
     PASSED = "passed"
@@ -22,17 +22,17 @@ class Outcome(StrEnum):
     @property
     def exit_code(self) -> int:
         """What the command ends with."""
-        return {Outcome.PASSED: 0, Outcome.FAILED: 11, Outcome.UNDECIDED: 12}[self]
+        return {CheckOutcome.PASSED: 0, CheckOutcome.FAILED: 11, CheckOutcome.UNDECIDED: 12}[self]
 
 
-class Check(Record, frozen=True, kw_only=True):
+class GateCheck(Record, frozen=True, kw_only=True):
     """One rule as it applied to one figure. Figures are in points of 100, or % of answers."""
 
     rule: str
     """As its flag is called; `run`, `baseline` and `alike` for what comes before all rules."""
     of: str
     """What it is about: all questions, or a category by name."""
-    outcome: Outcome
+    outcome: CheckOutcome
     said: str
     """What was found, in a sentence."""
     value: float | None = None
@@ -57,52 +57,52 @@ class Check(Record, frozen=True, kw_only=True):
     """How often they show it if every question loses as much."""
 
 
-class Subject(Record, frozen=True, kw_only=True):
+class GateRun(Record, frozen=True, kw_only=True):
     """One of the two runs."""
 
     folder: str
     system: str
     judge: str
     started: WallTime
-    status: Status
+    status: RunStatus
     reason: str | None
     """Why its scores may not be quoted, if they may not."""
-    health: Health | None
+    health: SystemHealth | None
     """What `doctor` said of the system before the run; None if it was never asked."""
     score: Estimate | None
     """Points of 100; None where nothing counts."""
 
 
-class Gate(Record, frozen=True, kw_only=True):
+class GateReport(Record, frozen=True, kw_only=True):
     """The verdict on a run, and everything it is made of."""
 
-    verdict: Outcome
+    verdict: CheckOutcome
     sentence: str
-    run: Subject
-    baseline: Subject | None
-    rules: Rules
-    checks: tuple[Check, ...]
+    run: GateRun
+    baseline: GateRun | None
+    rules: GateRules
+    checks: tuple[GateCheck, ...]
     strength: str | None
     """What a loss would have had to be to be noticed; None without a baseline."""
     warnings: tuple[str, ...]
     seed: int
 
 
-def verdict_on(checks: tuple[Check, ...]) -> Outcome:
+def decide_verdict(checks: tuple[GateCheck, ...]) -> CheckOutcome:
     """Failed if one check is, else undecided if one is."""
     found = {check.outcome for check in checks}
-    for outcome in (Outcome.FAILED, Outcome.UNDECIDED):
+    for outcome in (CheckOutcome.FAILED, CheckOutcome.UNDECIDED):
         if outcome in found:
             return outcome
-    return Outcome.PASSED
+    return CheckOutcome.PASSED
 
 
-def in_words(checks: tuple[Check, ...]) -> str:
+def describe_verdict(checks: tuple[GateCheck, ...]) -> str:
     """The verdict in a sentence."""
-    verdict = verdict_on(checks)
-    if verdict is Outcome.PASSED:
+    verdict = decide_verdict(checks)
+    if verdict is CheckOutcome.PASSED:
         return f"all {len(checks)} checks passed"
     named = [f"{each.rule} ({each.of})" for each in checks if each.outcome is verdict]
     shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
-    word = "failed" if verdict is Outcome.FAILED else "could not be decided"
+    word = "failed" if verdict is CheckOutcome.FAILED else "could not be decided"
     return f"{len(named)} of {len(checks)} checks {word}: {shown}"

@@ -6,14 +6,14 @@ one that could not be decided an error.
 
 from xml.etree import ElementTree
 
-from recall_bench.analysis.gate.checks import Check, Gate, Outcome
-from recall_bench.analysis.gate.words import plain
+from recall_bench.analysis.gate.checks import CheckOutcome, GateCheck, GateReport
+from recall_bench.analysis.gate.words import clip_text
 
-_SUITE = "recall-bench gate"
-_CLASS = "recall_bench.gate"
+_JUNIT_SUITE = "recall-bench gate"
+_JUNIT_CLASS = "recall_bench.gate"
 
 
-def junit_of(gate: Gate) -> bytes:
+def render_junit(gate: GateReport) -> bytes:
     """The whole file. The same gate is the same bytes."""
     outcomes = [check.outcome for check in gate.checks]
     root = ElementTree.Element("testsuites")
@@ -21,31 +21,31 @@ def junit_of(gate: Gate) -> bytes:
         root,
         "testsuite",
         id="0",
-        package=_CLASS,
-        name=_SUITE,
+        package=_JUNIT_CLASS,
+        name=_JUNIT_SUITE,
         # When the run began, which is known; a time zone is not allowed here.
         timestamp=f"{gate.run.started:%Y-%m-%dT%H:%M:%S}",
         hostname="localhost",
         tests=str(len(outcomes)),
-        failures=str(outcomes.count(Outcome.FAILED)),
-        errors=str(outcomes.count(Outcome.UNDECIDED)),
+        failures=str(outcomes.count(CheckOutcome.FAILED)),
+        errors=str(outcomes.count(CheckOutcome.UNDECIDED)),
         skipped="0",
         time="0",
     )
     properties = ElementTree.SubElement(suite, "properties")
-    for name, text in _facts(gate).items():
-        ElementTree.SubElement(properties, "property", name=name, value=plain(text))
+    for name, text in _list_properties(gate).items():
+        ElementTree.SubElement(properties, "property", name=name, value=clip_text(text))
     for check in gate.checks:
-        _case(suite, check)
+        _add_case(suite, check)
     said = [f"{gate.verdict.value}: {gate.sentence}", *gate.warnings]
-    ElementTree.SubElement(suite, "system-out").text = "\n".join(map(plain, said))
+    ElementTree.SubElement(suite, "system-out").text = "\n".join(map(clip_text, said))
     ElementTree.SubElement(suite, "system-err").text = ""
     ElementTree.indent(root)
     found: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return found + b"\n"
 
 
-def _facts(gate: Gate) -> dict[str, str]:
+def _list_properties(gate: GateReport) -> dict[str, str]:
     facts = {"verdict": gate.verdict.value, "system": gate.run.system, "run": gate.run.folder}
     if gate.baseline is not None:
         facts |= {"baseline-system": gate.baseline.system, "baseline": gate.baseline.folder}
@@ -54,12 +54,12 @@ def _facts(gate: Gate) -> dict[str, str]:
     return facts
 
 
-def _case(suite: ElementTree.Element, check: Check) -> None:
-    name = " ".join(plain(f"{check.rule} {check.of}").split())
-    case = ElementTree.SubElement(suite, "testcase", name=name, classname=_CLASS, time="0")
-    kind = {Outcome.FAILED: "failure", Outcome.UNDECIDED: "error"}.get(check.outcome)
+def _add_case(suite: ElementTree.Element, check: GateCheck) -> None:
+    name = " ".join(clip_text(f"{check.rule} {check.of}").split())
+    case = ElementTree.SubElement(suite, "testcase", name=name, classname=_JUNIT_CLASS, time="0")
+    kind = {CheckOutcome.FAILED: "failure", CheckOutcome.UNDECIDED: "error"}.get(check.outcome)
     if kind is not None:
         found = ElementTree.SubElement(
-            case, kind, message=plain(check.said), type=check.outcome.value
+            case, kind, message=clip_text(check.said), type=check.outcome.value
         )
-        found.text = plain(check.said)
+        found.text = clip_text(check.said)

@@ -11,24 +11,28 @@ from typing import Final
 
 import numpy as np
 
-from recall_bench.analysis.gate.rules import FULL
-from recall_bench.analysis.gate.strength import Questions, proof_strength, strength
+from recall_bench.analysis.gate.rules import FULL_SCORE
+from recall_bench.analysis.gate.strength import (
+    QuestionSums,
+    simulate_loss_power,
+    simulate_proof_power,
+)
 from recall_bench.core.plan import Trial
 from recall_bench.core.record import Record
 from recall_bench.reporting.estimates import SEED
-from recall_bench.statistics.clusters import RESAMPLES, Drawn, Floats, grouping
-from recall_bench.statistics.comparison import Marks
-from recall_bench.statistics.estimate import Estimate, mean_estimate
-from recall_bench.statistics.holm import holm
+from recall_bench.statistics.clusters import RESAMPLES, Floats, ResampledUnit, group_trials
+from recall_bench.statistics.comparison import TrialMarks
+from recall_bench.statistics.estimate import Estimate, estimate_mean
+from recall_bench.statistics.holm import adjust_p_values
 from recall_bench.statistics.power import ALPHA
-from recall_bench.statistics.signs import sign_flip_p
+from recall_bench.statistics.signs import compute_sign_flip_p
 
-SIDE: Final = ALPHA / 2
+ONE_SIDED_ALPHA: Final = ALPHA / 2
 """How often a run that lost just what is tolerated may be said to have lost more: what lies beyond
 one end of a 95 % interval."""
 
 
-class Loss(Record, frozen=True, kw_only=True):
+class GateLoss(Record, frozen=True, kw_only=True):
     """What a run has less than its baseline, beside what is tolerated; in points of 100."""
 
     margin: float
@@ -57,24 +61,24 @@ class Loss(Record, frozen=True, kw_only=True):
     def is_shown(self) -> bool:
         """Whether the test says that more than the margin was lost."""
         p_value = self.more_p if self.more_adjusted is None else self.more_adjusted
-        return p_value <= SIDE
+        return p_value <= ONE_SIDED_ALPHA
 
     @property
     def is_ruled_out(self) -> bool:
         """Whether the test says that no more than the margin was lost."""
-        return self.less_p is not None and self.less_p <= SIDE
+        return self.less_p is not None and self.less_p <= ONE_SIDED_ALPHA
 
 
-def loss(
-    baseline: Marks,
-    run: Marks,
+def measure_loss(
+    baseline: TrialMarks,
+    run: TrialMarks,
     *,
     margin: float,
     notice: float | None = None,
     looks: int = 1,
     is_to_be_ruled_out: bool = False,
     resamples: int = RESAMPLES,
-) -> Loss | None:
+) -> GateLoss | None:
     """What the run lost on the trials that both have; None where there is none.
 
     Marks are from 0 to 100, and more is better. How strong the data are is said of a loss of
@@ -84,39 +88,39 @@ def loss(
     trials = sorted(baseline.keys() & run.keys(), key=str)
     if not trials:
         return None
-    questions = _questions(baseline, run, trials)
-    found = Loss(
+    questions = _sum_questions(baseline, run, trials)
+    found = GateLoss(
         margin=margin,
-        difference=_difference(baseline, run, trials, resamples),
-        more_p=_one_sided(-questions.beside(margin)),
+        difference=_estimate_difference(baseline, run, trials, resamples),
+        more_p=_compute_one_sided_p(-questions.add_margin(margin)),
         power=None,
     )
     if is_to_be_ruled_out:
-        found = found.but(less_p=_one_sided(questions.with_one_lost(margin)))
-    if notice is None or questions.is_still:
+        found = found.replace(less_p=_compute_one_sided_p(questions.append_lost(margin)))
+    if notice is None or questions.is_unchanged:
         return found
     if is_to_be_ruled_out:
-        proof = proof_strength(questions, margin=margin)
-        return found.but(power=proof.power, provable=proof.provable)
-    shown = strength(questions, margin=margin, notice=notice, looks=looks)
-    return found.but(power=shown.power, even_power=shown.even_power, noticed=shown.noticed)
+        proof = simulate_proof_power(questions, margin=margin)
+        return found.replace(power=proof.power, provable=proof.provable)
+    shown = simulate_loss_power(questions, margin=margin, notice=notice, looks=looks)
+    return found.replace(power=shown.power, even_power=shown.even_power, noticed=shown.noticed)
 
 
-def losses_by(
-    baseline: Marks,
-    run: Marks,
+def measure_losses(
+    baseline: TrialMarks,
+    run: TrialMarks,
     category: Callable[[Trial], str],
     *,
     margin: float,
     notice: float,
     resamples: int = RESAMPLES,
-) -> dict[str, Loss]:
+) -> dict[str, GateLoss]:
     """The loss in each category that has a pair, adjusted for being several."""
-    ours, theirs = _parts(baseline, category), _parts(run, category)
+    ours, theirs = _split_by_category(baseline, category), _split_by_category(run, category)
     both = [name for name in ours if ours[name].keys() & theirs.get(name, {}).keys()]
-    found: dict[str, Loss] = {}
+    found: dict[str, GateLoss] = {}
     for name in both:
-        each = loss(
+        each = measure_loss(
             ours[name],
             theirs[name],
             margin=margin,
@@ -126,19 +130,21 @@ def losses_by(
         )
         if each is not None:
             found[name] = each
-    adjusted = holm({name: each.more_p for name, each in found.items()})
-    return {name: each.but(more_adjusted=adjusted[name]) for name, each in found.items()}
+    adjusted = adjust_p_values({name: each.more_p for name, each in found.items()})
+    return {name: each.replace(more_adjusted=adjusted[name]) for name, each in found.items()}
 
 
-def _difference(baseline: Marks, run: Marks, trials: Sequence[Trial], resamples: int) -> Estimate:
+def _estimate_difference(
+    baseline: TrialMarks, run: TrialMarks, trials: Sequence[Trial], resamples: int
+) -> Estimate:
     """As every comparison shows it."""
-    found = mean_estimate(
+    found = estimate_mean(
         [run[trial] - baseline[trial] for trial in trials],
         [trial.item for trial in trials],
         [trial.scenario for trial in trials],
         seed=SEED,
         missing=len(baseline.keys() ^ run.keys()),
-        limits=(-FULL, FULL),
+        limits=(-FULL_SCORE, FULL_SCORE),
         is_difference=True,
         resamples=resamples,
     )
@@ -146,23 +152,25 @@ def _difference(baseline: Marks, run: Marks, trials: Sequence[Trial], resamples:
     return found
 
 
-def _questions(baseline: Marks, run: Marks, trials: Sequence[Trial]) -> Questions:
+def _sum_questions(baseline: TrialMarks, run: TrialMarks, trials: Sequence[Trial]) -> QuestionSums:
     marks = [(baseline[trial], run[trial] - baseline[trial], 1.0) for trial in trials]
-    groups = grouping([trial.item for trial in trials], [trial.scenario for trial in trials])
-    sums = groups.sums(np.asarray(marks, np.float64), Drawn.QUESTIONS)
-    return Questions(before=sums[:, 0], change=sums[:, 1], asks=sums[:, 2])
+    groups = group_trials([trial.item for trial in trials], [trial.scenario for trial in trials])
+    sums = groups.sum_columns(np.asarray(marks, np.float64), ResampledUnit.QUESTIONS)
+    return QuestionSums(before=sums[:, 0], change=sums[:, 1], asks=sums[:, 2])
 
 
-def _one_sided(sums: Floats) -> float:
+def _compute_one_sided_p(sums: Floats) -> float:
     """How likely so large a total is by chance.
 
     Turning signs round is as likely to give a total as its opposite, so one side has half of both.
     """
-    half = sign_flip_p(sums, seed=SEED) / 2
+    half = compute_sign_flip_p(sums, seed=SEED) / 2
     return half if float(sums.sum()) > 0 else 1 - half
 
 
-def _parts(marks: Marks, category: Callable[[Trial], str]) -> dict[str, dict[Trial, float]]:
+def _split_by_category(
+    marks: TrialMarks, category: Callable[[Trial], str]
+) -> dict[str, dict[Trial, float]]:
     parts: dict[str, dict[Trial, float]] = {}
     for trial, mark in marks.items():
         parts.setdefault(category(trial), {})[trial] = mark

@@ -2,40 +2,47 @@
 
 from collections.abc import Iterator
 
-from recall_bench.analysis.figures import interval_words, p_words, signed
-from recall_bench.analysis.gate.checks import Check, Outcome
-from recall_bench.analysis.gate.loss import Loss, loss, losses_by
-from recall_bench.analysis.gate.rules import FULL, Rules
-from recall_bench.analysis.gate.values import OVERALL, category_of, scores, unmeasured
-from recall_bench.analysis.pairing import Pairs
-from recall_bench.analysis.trials import Table
+from recall_bench.analysis.figures import format_delta, format_interval, format_p
+from recall_bench.analysis.gate.checks import CheckOutcome, GateCheck
+from recall_bench.analysis.gate.loss import GateLoss, measure_loss, measure_losses
+from recall_bench.analysis.gate.rules import FULL_SCORE, GateRules
+from recall_bench.analysis.gate.values import (
+    OVERALL,
+    list_scores,
+    make_undecided_check,
+    map_categories,
+)
+from recall_bench.analysis.pairing import TrialPairs
+from recall_bench.analysis.trials import TrialTable
 from recall_bench.core.question import CATEGORIES
 from recall_bench.statistics.estimate import Estimate
 from recall_bench.statistics.power import POWER
 
-MARGIN, CATEGORY, HALLUCINATION = "margin", "category-margin", "hallucination-margin"
+MARGIN_RULE, CATEGORY_RULE, HALLUCINATION_RULE = "margin", "category-margin", "hallucination-margin"
 
 
-class Regression:
+class BaselineComparison:
     """What a run lost on the trials that both owe."""
 
-    def __init__(self, baseline: Table, run: Table, pairs: Pairs, rules: Rules) -> None:
+    def __init__(
+        self, baseline: TrialTable, run: TrialTable, pairs: TrialPairs, rules: GateRules
+    ) -> None:
         self._tables = baseline, run
         self._pairs = pairs
         self._rules = rules
-        ours, theirs = (pairs.of(scores(table)) for table in self._tables)
+        ours, theirs = (pairs.select_marks(list_scores(table)) for table in self._tables)
         margin = rules.tolerated
-        self._overall = loss(
+        self._overall = measure_loss(
             ours,
             theirs,
             margin=margin,
-            notice=rules.noticed(margin),
+            notice=rules.get_notice(margin),
             is_to_be_ruled_out=rules.prove,
         )
         margin = rules.tolerated_in_category
-        category = category_of(baseline)
-        found = losses_by(
-            ours, theirs, category.__getitem__, margin=margin, notice=rules.noticed(margin)
+        category = map_categories(baseline)
+        found = measure_losses(
+            ours, theirs, category.__getitem__, margin=margin, notice=rules.get_notice(margin)
         )
         usual = [name for name in CATEGORIES if name in found]
         others = sorted(name for name in found if name not in CATEGORIES)
@@ -47,21 +54,21 @@ class Regression:
         ours, theirs = ({row.trial: row.standing for row in each.rows} for each in self._tables)
         return all(ours[trial] == theirs[trial] for trial in self._pairs.trials)
 
-    def checks(self) -> Iterator[Check]:
+    def check_all(self) -> Iterator[GateCheck]:
         """One overall, one a category, one of hallucination where a limit is set."""
         if self._overall is None:
-            yield unmeasured(MARGIN, OVERALL, "no trial has a mark in both runs")
+            yield make_undecided_check(MARGIN_RULE, OVERALL, "no trial has a mark in both runs")
             return
         if self._rules.prove:
-            yield self._proof(self._overall)
+            yield self._check_proof(self._overall)
         else:
-            yield _check(MARGIN, OVERALL, self._overall)
+            yield _check_loss(MARGIN_RULE, OVERALL, self._overall)
         for name, found in self._categories.items():
-            yield _check(CATEGORY, name, found)
+            yield _check_loss(CATEGORY_RULE, name, found)
         if self._rules.hallucination_margin is not None:
-            yield self._hallucination(self._rules.hallucination_margin)
+            yield self._check_hallucination(self._rules.hallucination_margin)
 
-    def strength(self) -> str | None:
+    def describe_strength(self) -> str | None:
         """What could have been noticed overall, in words."""
         found = self._overall
         if found is None:
@@ -70,29 +77,29 @@ class Regression:
         if found.power is None:
             return f"unknown: none of {questions} differs from another"
         if self._rules.prove:
-            return f"{_provable(found)}, by {questions}"
-        wanted = self._rules.noticed(found.margin)
-        words = f"a loss of {wanted:g} points of 100 would be noticed {_as_often(found)}"
+            return f"{_describe_provable(found)}, by {questions}"
+        wanted = self._rules.get_notice(found.margin)
+        words = f"a loss of {wanted:g} points of 100 would be noticed {_describe_power(found)}"
         if found.noticed is None:
             return f"{words}; {questions} show no loss, however large, four times in five"
         other = f"one of {found.noticed:.1f} in whole questions four times in five"
         return f"{words}; {other}, by {questions}"
 
-    def warnings(self) -> Iterator[str]:
+    def list_warnings(self) -> Iterator[str]:
         """What makes the verdict weaker than it looks."""
         found = self._overall
         if found is not None and _is_weak(found):
-            wanted = self._rules.noticed(found.margin)
+            wanted = self._rules.get_notice(found.margin)
             what = f"a loss of {wanted:g} points that takes whole questions would be noticed"
             if self._rules.prove:
                 what = "a run that lost nothing would pass"
             yield (
-                f"too few questions to rely on: {what} only {_often(found.power or 0)}; ask more "
+                f"too few questions to rely on: {what} only {_format_power(found.power or 0)}; ask more "
                 "(`recall-bench power` says how many)"
             )
         weak = sum(_is_weak(each) for each in self._categories.values())
         if weak:
-            wanted = self._rules.noticed(self._rules.tolerated_in_category)
+            wanted = self._rules.get_notice(self._rules.tolerated_in_category)
             yield (
                 f"in {weak} of {len(self._categories)} categories a loss of {wanted:g} points "
                 "that takes whole questions would be noticed less than four times in five"
@@ -105,60 +112,65 @@ class Regression:
         if found is not None and found.difference.missing:
             yield f"{found.difference.missing:,} trials have a mark in only one of the two runs"
 
-    def _proof(self, found: Loss) -> Check:
+    def _check_proof(self, found: GateLoss) -> GateCheck:
         """Passed only where it is shown that no more than the margin was lost."""
-        check = _check(MARGIN, OVERALL, found)
+        check = _check_loss(MARGIN_RULE, OVERALL, found)
         if self.is_identical:
-            return check.but(said="every trial came to the same, so nothing was lost")
+            return check.replace(said="every trial came to the same, so nothing was lost")
         words = "no more than" if found.is_ruled_out else "it is not shown that no more than"
         p_value = 1.0 if found.less_p is None else found.less_p
-        return check.but(
-            outcome=Outcome.PASSED if found.is_ruled_out else Outcome.FAILED,
-            said=f"{_figures(found.difference)}: {words} {found.margin:g} were lost, "
-            f"{p_words(p_value, sign=True)} with one more question lost whole",
+        return check.replace(
+            outcome=CheckOutcome.PASSED if found.is_ruled_out else CheckOutcome.FAILED,
+            said=f"{_format_difference(found.difference)}: {words} {found.margin:g} were lost, "
+            f"{format_p(p_value, sign=True)} with one more question lost whole",
             p_value=p_value,
         )
 
-    def _hallucination(self, margin: float) -> Check:
+    def _check_hallucination(self, margin: float) -> GateCheck:
         """A rise is a loss of answers that made nothing up."""
         sound = [
-            self._pairs.of(
-                {trial: FULL * (1 - made_up) for trial, made_up in table.hallucinations.items()}
+            self._pairs.select_marks(
+                {
+                    trial: FULL_SCORE * (1 - made_up)
+                    for trial, made_up in table.hallucinations.items()
+                }
             )
             for table in self._tables
         ]
-        found = loss(*sound, margin=margin, notice=self._rules.noticed(margin))
+        found = measure_loss(*sound, margin=margin, notice=self._rules.get_notice(margin))
         if found is None:
-            return unmeasured(HALLUCINATION, OVERALL, "no answer was judged in both runs")
-        check = _check(HALLUCINATION, OVERALL, found)
+            return make_undecided_check(
+                HALLUCINATION_RULE, OVERALL, "no answer was judged in both runs"
+            )
+        check = _check_loss(HALLUCINATION_RULE, OVERALL, found)
         low, high = found.difference.low, found.difference.high
-        rise = found.difference.but(
+        rise = found.difference.replace(
             value=-found.difference.value,
             low=None if high is None else -high,
             high=None if low is None else -low,
         )
         word = "more than" if found.is_shown else "not shown to be more than"
-        return check.but(
+        return check.replace(
             value=rise.value,
             limit=margin,
             is_least=False,
             low=rise.low,
             high=rise.high,
-            said=f"hallucination changed by {_figures(rise)}: {word} the {margin:g} allowed, "
-            f"{p_words(found.more_p, sign=True)}",
+            said=f"hallucination changed by {_format_difference(rise)}: {word} the {margin:g} allowed, "
+            f"{format_p(found.more_p, sign=True)}",
         )
 
 
-def _check(rule: str, of: str, found: Loss) -> Check:
+def _check_loss(rule: str, of: str, found: GateLoss) -> GateCheck:
     p_value = found.more_p if found.more_adjusted is None else found.more_adjusted
     word = "more than" if found.is_shown else "not shown to be more than"
     adjusted = "" if found.more_adjusted is None else " adjusted for several categories"
-    return Check(
+    return GateCheck(
         rule=rule,
         of=of,
-        outcome=Outcome.FAILED if found.is_shown else Outcome.PASSED,
-        said=f"{_figures(found.difference)}: {word} the {found.margin:g} tolerated, "
-        f"{p_words(p_value, sign=True)}{adjusted}",
+        outcome=CheckOutcome.FAILED if found.is_shown else CheckOutcome.PASSED,
+        said=f"{_format_difference(found.difference)}: {word} the {found.margin:g} tolerated, "
+        f"{format_p(p_value, sign=True)}{adjusted}",
         value=found.difference.value,
         limit=-found.margin,
         low=found.difference.low,
@@ -171,34 +183,34 @@ def _check(rule: str, of: str, found: Loss) -> Check:
     )
 
 
-def _figures(estimate: Estimate) -> str:
-    ends = interval_words(estimate, 1)
-    return f"{signed(estimate.value, 1)} points of 100" + (f" (95 % {ends})" if ends else "")
+def _format_difference(estimate: Estimate) -> str:
+    ends = format_interval(estimate, 1)
+    return f"{format_delta(estimate.value, 1)} points of 100" + (f" (95 % {ends})" if ends else "")
 
 
-def _is_weak(found: Loss) -> bool:
+def _is_weak(found: GateLoss) -> bool:
     """Whether silence means little: nothing was found, and little could have been."""
     return not found.is_shown and found.power is not None and found.power < POWER
 
 
-def _provable(found: Loss) -> str:
+def _describe_provable(found: GateLoss) -> str:
     power = 0.0 if found.power is None else found.power
     words = (
         f"if nothing was lost, that it is no more than {found.margin:g} points of 100 would be "
-        f"shown {_often(power)}"
+        f"shown {_format_power(power)}"
     )
     if found.provable is None:
         return words
     return f"{words}, and no more than {found.provable:.1f} four times in five"
 
 
-def _as_often(found: Loss) -> str:
+def _describe_power(found: GateLoss) -> str:
     """Both ends of how often, which depends on how the loss is spread."""
-    least, most = (_often(power or 0.0) for power in (found.power, found.even_power))
+    least, most = (_format_power(power or 0.0) for power in (found.power, found.even_power))
     if least == most:
         return f"{least}, however it is spread"
     return f"{least} if it takes whole questions, {most} if it takes a little of each"
 
 
-def _often(power: float) -> str:
+def _format_power(power: float) -> str:
     return f"{100 * power:.0f} times in 100" if power < 0.995 else "practically always"

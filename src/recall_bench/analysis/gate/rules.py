@@ -9,13 +9,13 @@ import msgspec
 from recall_bench.core.record import Record
 from recall_bench.errors import UsageError
 
-FULL: Final = 100.0
+FULL_SCORE: Final = 100.0
 """A score is in points of 100: the share of full marks. Rates are in % likewise."""
-NOTICED: Final = 5.0
+DEFAULT_NOTICE: Final = 5.0
 """A loss so much larger than is tolerated is worth catching, unless something else is said."""
 
 
-class Rules(Record, frozen=True, kw_only=True):
+class GateRules(Record, frozen=True, kw_only=True):
     """What is asked of a run; None where nothing is."""
 
     min_score: float | None = None
@@ -54,36 +54,36 @@ class Rules(Record, frozen=True, kw_only=True):
         """The loss that is tolerated in each category."""
         return self.tolerated if self.category_margin is None else self.category_margin
 
-    def noticed(self, tolerated: float) -> float:
+    def get_notice(self, tolerated: float) -> float:
         """The loss to be caught where so much is tolerated."""
         if self.notice is None or self.notice <= tolerated:
-            return tolerated + NOTICED
+            return tolerated + DEFAULT_NOTICE
         return self.notice
 
 
-_REGRESSION = ("margin", "category_margin", "hallucination_margin", "notice", "prove")
+_BASELINE_FIELDS = ("margin", "category_margin", "hallucination_margin", "notice", "prove")
 """What means something only against a baseline."""
 
-Named = Callable[[str], str]
+FieldNamer = Callable[[str], str]
 """What a message calls a field: its flag, or its key and its line in a file."""
 
 
-def flag_of(field: str) -> str:
+def format_flag(field: str) -> str:
     """`--min-score` for `min_score`."""
     return "--" + field.replace("_", "-")
 
 
-def key_of(field: str) -> str:
+def format_key(field: str) -> str:
     """`minScore` for `min_score`, as files spell it."""
     first, *others = field.split("_")
     return first + "".join(word.capitalize() for word in others)
 
 
-def given_in(content: object, where: str, named: Named) -> dict[str, object]:
+def read_rules(content: object, where: str, named: FieldNamer) -> dict[str, object]:
     """The fields that a file gives, each refused by name if there is no such rule."""
     if content is None:
         return {}
-    fields = {key_of(field.name): field.name for field in msgspec.structs.fields(Rules)}
+    fields = {format_key(field.name): field.name for field in msgspec.structs.fields(GateRules)}
     if not isinstance(content, dict):
         raise UsageError(f"{where}: rules are a mapping of keys; known keys: {', '.join(fields)}")
     for key in content:
@@ -93,11 +93,11 @@ def given_in(content: object, where: str, named: Named) -> dict[str, object]:
             raise UsageError(f"{where}: unknown key {str(key)[:60]!r}; {hint}")
     given = {fields[key]: value for key, value in content.items() if value is not None}
     for field, value in given.items():
-        checked({field: value}, named)
+        check_rules({field: value}, named)
     return given
 
 
-def merged(*layers: Mapping[str, object]) -> Rules:
+def merge_rules(*layers: Mapping[str, object]) -> GateRules:
     """Rules of several layers, later ones over earlier; categories are set one by one."""
     together: dict[str, object] = {}
     least: dict[object, object] = {}
@@ -106,39 +106,41 @@ def merged(*layers: Mapping[str, object]) -> Rules:
         found = layer.get("min_category")
         if isinstance(found, Mapping):
             least |= found
-    rules = checked({**together, "min_category": least}, flag_of)
-    _refuse_contradictions(rules)
+    rules = check_rules({**together, "min_category": least}, format_flag)
+    _check_consistency(rules)
     return rules
 
 
-def checked(given: Mapping[str, object], named: Named) -> Rules:
+def check_rules(given: Mapping[str, object], named: FieldNamer) -> GateRules:
     """The rules these are; UsageError, by name, where a value cannot be one."""
     try:
-        rules = msgspec.convert(dict(given), Rules)
+        rules = msgspec.convert(dict(given), GateRules)
     except msgspec.ValidationError as error:
         problem, _, place = str(error).partition(" - at ")
         field = place.strip("`").removeprefix("$.").partition("[")[0] or "rules"
         raise UsageError(f"{named(field)}: {problem.replace('`', '').lower()}") from error
-    for field, number in _numbers(rules):
+    for field, number in _list_numbers(rules):
         # Written so that a number which is none is refused with those that are out of range.
-        if not 0 <= number <= FULL:
+        if not 0 <= number <= FULL_SCORE:
             raise UsageError(f"{named(field)}: {number:g} is not between 0 and 100 points of 100")
     if rules.max_leaks is not None and rules.max_leaks < 0:
         raise UsageError(f"{named('max_leaks')}: {rules.max_leaks} answers cannot be counted")
     return rules
 
 
-def refuse_without_baseline(rules: Rules) -> None:
+def require_baseline(rules: GateRules) -> None:
     """UsageError where there is nothing to go by."""
-    usual = Rules()
-    for field in _REGRESSION:
+    usual = GateRules()
+    for field in _BASELINE_FIELDS:
         if getattr(rules, field) != getattr(usual, field):
-            raise UsageError(f"{flag_of(field)}: says what a baseline allows; name it: --baseline")
+            raise UsageError(
+                f"{format_flag(field)}: says what a baseline allows; name it: --baseline"
+            )
     if not rules.asks_for_values:
         raise UsageError("there is no rule to go by; name a --baseline, or say --min-score")
 
 
-def _numbers(rules: Rules) -> list[tuple[str, float]]:
+def _list_numbers(rules: GateRules) -> list[tuple[str, float]]:
     plain = ("min_score", "max_hallucination", "margin", "category_margin")
     fields = (*plain, "hallucination_margin", "notice")
     found = [(field, getattr(rules, field)) for field in fields]
@@ -146,7 +148,7 @@ def _numbers(rules: Rules) -> list[tuple[str, float]]:
     return [(field, number) for field, number in found if number is not None]
 
 
-def _refuse_contradictions(rules: Rules) -> None:
+def _check_consistency(rules: GateRules) -> None:
     if rules.prove and not rules.tolerated:
         raise UsageError(
             "--prove: that a run lost nothing at all can never be shown; say with --margin how "

@@ -12,26 +12,26 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_bench.analysis.gate.rules import FULL
-from recall_bench.analysis.planning import fewest
+from recall_bench.analysis.gate.rules import FULL_SCORE
+from recall_bench.analysis.planning import count_fewest
 from recall_bench.core.record import Record
 from recall_bench.reporting.estimates import SEED
 from recall_bench.statistics.clusters import Floats
 from recall_bench.statistics.power import ALPHA, POWER
 
-DRAWS: Final = 1000
+MAX_DRAWS: Final = 1000
 """How often a loss is planted; a share of them is known to 1.6 in 100."""
 
-_FEWEST_DRAWS = 200
-_CELLS = 1 << 20
-_STEPS = 10
-_ROUNDING = 1e-6
+_MIN_DRAWS = 200
+_MAX_CELLS = 1 << 20
+_SEARCH_STEPS = 10
+_FLOAT_TOLERANCE = 1e-6
 
-_Truths = NDArray[np.bool_]
+_Booleans = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Questions:
+class QuestionSums:
     """What each question came to over its trials that both runs have."""
 
     before: Floats
@@ -40,25 +40,25 @@ class Questions:
     """The sum of what the run has more."""
     asks: Floats
 
-    def beside(self, margin: float) -> Floats:
+    def add_margin(self, margin: float) -> Floats:
         """What each question has more than a loss of the margin leaves it."""
         return np.asarray(self.change + margin * self.asks)
 
-    def with_one_lost(self, margin: float) -> Floats:
+    def append_lost(self, margin: float) -> Floats:
         """The same with one more question, asked as often as they are, that lost everything.
 
         A loss that takes few questions whole may have taken none of those at hand, and then they
         look alike and safe. One more such question is what keeps that from being a proof.
         """
-        return np.append(self.beside(margin), (margin - FULL) * self.asks.mean())
+        return np.append(self.add_margin(margin), (margin - FULL_SCORE) * self.asks.mean())
 
     @property
-    def is_still(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether no question differs, so that nothing is known about luck."""
         return not self.change.any()
 
 
-class Strength(Record, frozen=True, kw_only=True):
+class LossPower(Record, frozen=True, kw_only=True):
     """What the data at hand would have shown, in points of 100."""
 
     power: float
@@ -70,7 +70,7 @@ class Strength(Record, frozen=True, kw_only=True):
     the loss of everything is."""
 
 
-class ProofStrength(Record, frozen=True, kw_only=True):
+class ProofPower(Record, frozen=True, kw_only=True):
     """What could be proved of a run that lost nothing."""
 
     power: float
@@ -79,41 +79,45 @@ class ProofStrength(Record, frozen=True, kw_only=True):
     """The smallest margin that is kept to so four times in five."""
 
 
-def strength(questions: Questions, *, margin: float, notice: float, looks: int = 1) -> Strength:
+def simulate_loss_power(
+    questions: QuestionSums, *, margin: float, notice: float, looks: int = 1
+) -> LossPower:
     """How often a true loss of `notice` is shown to be more than the margin, of so many looks."""
-    luck = _Luck(questions)
+    luck = _SimulatedRuns(questions)
     alpha = ALPHA / looks
 
-    def whole(lost: float) -> float:
-        return float(_is_shown(-luck.whole(lost, margin), alpha).mean())
+    def compute_power(lost: float) -> float:
+        return float(_is_detectable(-luck.drop_questions(lost, margin), alpha).mean())
 
-    return Strength(
-        power=whole(notice),
-        even_power=float(_is_shown(-luck.even(notice, margin), alpha).mean()),
-        noticed=_smallest(whole, margin, luck.most),
+    return LossPower(
+        power=compute_power(notice),
+        even_power=float(_is_detectable(-luck.subtract_evenly(notice, margin), alpha).mean()),
+        noticed=_find_smallest(compute_power, margin, luck.most),
     )
 
 
-def proof_strength(questions: Questions, *, margin: float) -> ProofStrength:
+def simulate_proof_power(questions: QuestionSums, *, margin: float) -> ProofPower:
     """How often a run that lost nothing is shown to have lost no more than the margin."""
-    luck = _Luck(questions)
+    luck = _SimulatedRuns(questions)
 
-    def power(tolerated: float) -> float:
-        rows = luck.with_one_lost(tolerated)
-        return float(_is_shown(rows, ALPHA).mean())
+    def compute_power(tolerated: float) -> float:
+        rows = luck.append_lost(tolerated)
+        return float(_is_detectable(rows, ALPHA).mean())
 
-    return ProofStrength(power=power(margin), provable=_smallest(power, 0.0, FULL))
+    return ProofPower(
+        power=compute_power(margin), provable=_find_smallest(compute_power, 0.0, FULL_SCORE)
+    )
 
 
-class _Luck:
+class _SimulatedRuns:
     """The data at hand as they could have come out, one row a draw, and losses planted in them."""
 
-    def __init__(self, questions: Questions) -> None:
+    def __init__(self, questions: QuestionSums) -> None:
         self._before, self._asks = (
             each.astype(np.float32) for each in (questions.before, questions.asks)
         )
         count = len(self._asks)
-        shape = (min(DRAWS, max(_FEWEST_DRAWS, _CELLS // count)), count)
+        shape = (min(MAX_DRAWS, max(_MIN_DRAWS, _MAX_CELLS // count)), count)
         chance = np.random.default_rng(SEED)
         signs = 2 * chance.integers(0, 2, size=shape, dtype=np.int8) - 1
         # A spread that is guessed too low promises more than one guessed too high takes back: so
@@ -127,23 +131,23 @@ class _Luck:
         """What is lost if everything is."""
         return float(self._before.sum() / self._asks.sum())
 
-    def whole(self, lost: float, margin: float) -> Floats:
+    def drop_questions(self, lost: float, margin: float) -> Floats:
         """Each question beside the margin, where questions drawn by lot come to nothing."""
         share = min(1.0, lost / self.most) if self.most > 0 else 0.0
         gone = np.where(self._lots < share, -self._before, self._luck)
         return np.asarray(gone + np.float32(margin) * self._asks)
 
-    def even(self, lost: float, margin: float) -> Floats:
+    def subtract_evenly(self, lost: float, margin: float) -> Floats:
         """Each question beside the margin, where every ask loses as much."""
         return np.asarray(self._luck + np.float32(margin - lost) * self._asks)
 
-    def with_one_lost(self, margin: float) -> Floats:
+    def append_lost(self, margin: float) -> Floats:
         """Each question beside the margin, where nothing is lost but one more question, whole."""
-        one = np.full((len(self._luck), 1), (margin - FULL) * self._asks.mean(), np.float32)
-        return np.concatenate([self.even(0.0, margin), one], axis=1)
+        one = np.full((len(self._luck), 1), (margin - FULL_SCORE) * self._asks.mean(), np.float32)
+        return np.concatenate([self.subtract_evenly(0.0, margin), one], axis=1)
 
 
-def _is_shown(rows: Floats, alpha: float) -> _Truths:
+def _is_detectable(rows: Floats, alpha: float) -> _Booleans:
     """Whether turning signs round hardly gives so large a total, row by row.
 
     By the normal distribution, less half of the step from one total to the next, which is what
@@ -152,17 +156,17 @@ def _is_shown(rows: Floats, alpha: float) -> _Truths:
     from scipy.special import ndtri
 
     sizes = np.abs(rows)
-    sizes[sizes <= _ROUNDING * sizes.max(initial=0.0)] = np.inf
+    sizes[sizes <= _FLOAT_TOLERANCE * sizes.max(initial=0.0)] = np.inf
     spread = np.sqrt(np.einsum("rq,rq->r", rows, rows))
     is_large = rows.sum(axis=1) - sizes.min(axis=1) >= float(ndtri(1 - alpha / 2)) * spread
-    return np.asarray(is_large & (np.isfinite(sizes).sum(axis=1) >= fewest(alpha)))
+    return np.asarray(is_large & (np.isfinite(sizes).sum(axis=1) >= count_fewest(alpha)))
 
 
-def _smallest(power: Callable[[float], float], low: float, high: float) -> float | None:
+def _find_smallest(power: Callable[[float], float], low: float, high: float) -> float | None:
     """Where the power comes to four in five; None where the highest has less."""
     if high <= low or power(high) < POWER:
         return None
-    for _ in range(_STEPS):
+    for _ in range(_SEARCH_STEPS):
         middle = (low + high) / 2
         low, high = (low, middle) if power(middle) >= POWER else (middle, high)
     return high

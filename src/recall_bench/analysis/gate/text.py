@@ -3,68 +3,72 @@
 from collections.abc import Iterator
 
 from recall_bench.analysis.gate import words
-from recall_bench.analysis.gate.checks import Check, Gate, Outcome
-from recall_bench.reporting.lines import WIDTH, fact, heading, plain, wrapped
+from recall_bench.analysis.gate.checks import CheckOutcome, GateCheck, GateReport
+from recall_bench.reporting.lines import WIDTH, clean_text, format_fact, format_heading, wrap_text
 
-_NAME = 26
-_MARKS = {Outcome.PASSED: "passed", Outcome.FAILED: "FAILED", Outcome.UNDECIDED: "UNDECIDED"}
+_NAME_WIDTH = 26
+_TEXT_MARKS = {
+    CheckOutcome.PASSED: "passed",
+    CheckOutcome.FAILED: "FAILED",
+    CheckOutcome.UNDECIDED: "UNDECIDED",
+}
 
 
-def text_of(gate: Gate) -> str:
+def render_gate(gate: GateReport) -> str:
     """The whole verdict."""
-    lines = [*heading("Recall Bench · gate", rule="═"), ""]
-    lines += fact("Verdict", f"{gate.verdict.value.upper()}: {gate.sentence}")
-    lines += fact("Run", " · ".join(words.subject(gate.run)))
+    lines = [*format_heading("Recall Bench · gate", rule="═"), ""]
+    lines += format_fact("Verdict", f"{gate.verdict.value.upper()}: {gate.sentence}")
+    lines += format_fact("Run", " · ".join(words.describe_run(gate.run)))
     if gate.baseline is not None:
-        lines += fact("Baseline", " · ".join(words.subject(gate.baseline)))
+        lines += format_fact("Baseline", " · ".join(words.describe_run(gate.baseline)))
     if gate.strength is not None:
-        lines += fact("Strength", gate.strength)
+        lines += format_fact("Strength", gate.strength)
     for warning in gate.warnings:
-        lines += fact("Warning", warning)
-    lines += ["", _head(), "─" * WIDTH, *map(_row, gate.checks)]
-    lines += _why(gate)
+        lines += format_fact("Warning", warning)
+    lines += ["", _format_head(), "─" * WIDTH, *map(_format_check, gate.checks)]
+    lines += _explain_failures(gate)
     if gate.strength is not None:
-        lines += ["", *_notes()]
+        lines += ["", *_render_notes()]
     return "\n".join(lines)
 
 
-def _head() -> str:
+def _format_head() -> str:
     cells = "outcome", "rule", "of", "value", "limit", "95 % interval", "p"
-    return _cells(*cells)
+    return _format_cells(*cells)
 
 
-def _row(check: Check) -> str:
-    return _cells(
-        "not shown" if words.is_unshown(check) else _MARKS[check.outcome],
+def _format_check(check: GateCheck) -> str:
+    return _format_cells(
+        "not shown" if words.is_inconclusive(check) else _TEXT_MARKS[check.outcome],
         check.rule,
-        plain(check.of)[:_NAME],
-        words.value(check),
-        words.limit(check),
-        words.interval(check),
-        words.p_value(check),
+        clean_text(check.of)[:_NAME_WIDTH],
+        words.format_value(check),
+        words.format_limit(check),
+        words.format_check_interval(check),
+        words.format_p_value(check),
     )
 
 
-def _cells(*cells: str) -> str:
-    widths = (-11, -21, -_NAME - 1, 7, 9, 17, 8)
+def _format_cells(*cells: str) -> str:
+    widths = (-11, -21, -_NAME_WIDTH - 1, 7, 9, 17, 8)
     shown = [f"{c:<{-w}}" if w < 0 else f"{c:>{w}}" for c, w in zip(cells, widths, strict=True)]
     return "".join(shown).rstrip()
 
 
-def _why(gate: Gate) -> Iterator[str]:
+def _explain_failures(gate: GateReport) -> Iterator[str]:
     """Every check that did not pass, in a sentence."""
-    wanting = [each for each in gate.checks if each.outcome is not Outcome.PASSED]
+    wanting = [each for each in gate.checks if each.outcome is not CheckOutcome.PASSED]
     if wanting:
         yield ""
     for check in wanting:
-        yield from wrapped(
-            f"{_MARKS[check.outcome]} {check.rule} ({check.of}): {check.said}.",
+        yield from wrap_text(
+            f"{_TEXT_MARKS[check.outcome]} {check.rule} ({check.of}): {check.said}.",
             subsequent="    ",
         )
 
 
-def _notes() -> Iterator[str]:
-    yield from wrapped(
+def _render_notes() -> Iterator[str]:
+    yield from wrap_text(
         "Against a baseline the value is what the run has more, in points of 100; p is one-sided, "
         "and by Holm's steps over the categories. A loss is shown where p is at most 0.025: it "
         "speaks of these personas. Over five personas or more the interval speaks of others too."

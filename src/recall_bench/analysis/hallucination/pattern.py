@@ -16,47 +16,50 @@ side: about one in twenty.
 
 from typing import Final
 
-from recall_bench.analysis.figures import signed
-from recall_bench.analysis.hallucination.views import Pattern
+from recall_bench.analysis.figures import format_delta
+from recall_bench.analysis.hallucination.views import HallucinationPattern
 from recall_bench.statistics.estimate import Estimate
 from recall_bench.statistics.trend import Coefficient, Trend
 
-MOST: Final = 0.5
+MAX_FABRICATED_SHARE: Final = 0.5
 """A loss of which more than this share may be made up is not called healthy."""
 
-_ROUNDING = 1e-9
+_LEVEL_CHANGE = 1e-9
 """A line that changes less than this over all its days is level."""
 
 
-def pattern_of(
+def detect_pattern(
     recall: Trend | None, hallucination: Trend | None, rate: Estimate | None
-) -> tuple[Pattern, str]:
+) -> tuple[HallucinationPattern, str]:
     """Which pattern two lines over the same sizes show, and why, in a sentence."""
     if rate is None:
-        return Pattern.UNKNOWN, "no answer was judged"
+        return HallucinationPattern.UNKNOWN, "no answer was judged"
     if recall is None or hallucination is None:
-        return Pattern.UNKNOWN, "there are not two corpus sizes to compare"
+        return HallucinationPattern.UNKNOWN, "there are not two corpus sizes to compare"
     if recall.slope.high is None or hallucination.slope.low is None:
-        return Pattern.UNKNOWN, "so few questions were asked that the slopes have no interval"
-    if _changes(recall, below=True):
-        return _falling(recall, hallucination)
-    if _changes(hallucination, below=False):
-        return Pattern.INVENTING, (
-            f"hallucination rises, {_figures(hallucination.slope)}, and recall is not shown to "
-            f"fall, {_figures(recall.slope, unit='')}"
+        return (
+            HallucinationPattern.UNKNOWN,
+            "so few questions were asked that the slopes have no interval",
         )
-    return Pattern.STEADY, (
-        f"recall is not shown to fall, {_figures(recall.slope)}, nor hallucination to rise, "
-        f"{_figures(hallucination.slope, unit='')}; any change within these bounds fits the data"
+    if _is_changing(recall, below=True):
+        return _explain_falling(recall, hallucination)
+    if _is_changing(hallucination, below=False):
+        return HallucinationPattern.INVENTING, (
+            f"hallucination rises, {_format_slope(hallucination.slope)}, and recall is not shown to "
+            f"fall, {_format_slope(recall.slope, unit='')}"
+        )
+    return HallucinationPattern.STEADY, (
+        f"recall is not shown to fall, {_format_slope(recall.slope)}, nor hallucination to rise, "
+        f"{_format_slope(hallucination.slope, unit='')}; any change within these bounds fits the data"
     )
 
 
-def _falling(recall: Trend, hallucination: Trend) -> tuple[Pattern, str]:
+def _explain_falling(recall: Trend, hallucination: Trend) -> tuple[HallucinationPattern, str]:
     """Recall falls; whether hallucination rises with it, or is known not to."""
     fall, rise = -recall.slope.value, hallucination.slope.value
-    lost, made_up = _figures(recall.slope), _figures(hallucination.slope, unit="")
-    if _changes(hallucination, below=False):
-        return Pattern.PATHOLOGICAL, (
+    lost, made_up = _format_slope(recall.slope), _format_slope(hallucination.slope, unit="")
+    if _is_changing(hallucination, below=False):
+        return HallucinationPattern.PATHOLOGICAL, (
             f"recall falls, {lost}, and hallucination rises, {made_up}: "
             f"{100 * rise / fall:.0f} made up for every 100 points lost"
         )
@@ -64,25 +67,25 @@ def _falling(recall: Trend, hallucination: Trend) -> tuple[Pattern, str]:
     possible = max(hallucination.slope.high or 0.0, 0.0)
     told = f"recall falls, {lost}, and hallucination is not shown to rise, {made_up}"
     share = f"{100 * possible / fall:.0f} made up for every 100 points lost"
-    if possible < MOST * fall:
-        return Pattern.HEALTHY, f"{told}: at most {share}, by the fall as measured"
-    return Pattern.UNKNOWN, (
-        f"{told}; but up to {share} would fit the data as well, and from {100 * MOST:.0f} on that "
+    if possible < MAX_FABRICATED_SHARE * fall:
+        return HallucinationPattern.HEALTHY, f"{told}: at most {share}, by the fall as measured"
+    return HallucinationPattern.UNKNOWN, (
+        f"{told}; but up to {share} would fit the data as well, and from {100 * MAX_FABRICATED_SHARE:.0f} on that "
         "is not called healthy: ask more questions"
     )
 
 
-def _changes(line: Trend, *, below: bool) -> bool:
+def _is_changing(line: Trend, *, below: bool) -> bool:
     """Whether the whole interval of the slope is on that side of zero."""
     span = line.last_day - line.first_day
     end = line.slope.high if below else line.slope.low
     if end is None:
         return False
-    return end * span < -_ROUNDING if below else end * span > _ROUNDING
+    return end * span < -_LEVEL_CHANGE if below else end * span > _LEVEL_CHANGE
 
 
-def _figures(slope: Coefficient, *, unit: str = " points of 100 in 100 days") -> str:
+def _format_slope(slope: Coefficient, *, unit: str = " points of 100 in 100 days") -> str:
     """What a hundred days change, in points of a hundred, with its interval."""
     low, high = slope.low or 0.0, slope.high or 0.0
-    value, *ends = (signed(1e4 * each) for each in (slope.value, low, high))
+    value, *ends = (format_delta(1e4 * each) for each in (slope.value, low, high))
     return f"{value}{unit} ({ends[0]} to {ends[1]})"

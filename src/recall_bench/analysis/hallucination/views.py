@@ -10,7 +10,7 @@ from recall_bench.statistics.estimate import Estimate
 from recall_bench.statistics.trend import Trend
 
 
-class Pattern(StrEnum):
+class HallucinationPattern(StrEnum):
     """What happens to hallucination while recall changes with corpus size."""
 
     HEALTHY = "healthy"
@@ -26,7 +26,7 @@ class Pattern(StrEnum):
     told whether hallucination rises with it."""
 
 
-class Rate(Record, frozen=True, kw_only=True):
+class CategoryRate(Record, frozen=True, kw_only=True):
     """How often one group of answers made something up."""
 
     name: str
@@ -36,7 +36,7 @@ class Rate(Record, frozen=True, kw_only=True):
     """Trials in the rate that told a secret: these have no mark for being grounded either."""
 
 
-class Moment(Record, frozen=True, kw_only=True):
+class CheckpointRates(Record, frozen=True, kw_only=True):
     """Recall beside hallucination at one checkpoint."""
 
     checkpoint: str
@@ -47,7 +47,7 @@ class Moment(Record, frozen=True, kw_only=True):
     hallucination: Estimate | None
 
 
-class Course(Record, frozen=True, kw_only=True):
+class RateCourse(Record, frozen=True, kw_only=True):
     """How recall and hallucination go with corpus size, for one persona or all."""
 
     name: str | None
@@ -55,11 +55,11 @@ class Course(Record, frozen=True, kw_only=True):
     rate: Estimate | None
     leaked: int = 0
     """Trials in the rate that told a secret, which may well be true."""
-    moments: tuple[Moment, ...]
+    moments: tuple[CheckpointRates, ...]
     hallucination: Trend | None
     """Intercept, slope, and what they predict for sizes not seen."""
     recall: Trend | None
-    pattern: Pattern
+    pattern: HallucinationPattern
     reason: str
     """The rule as it applied, in one sentence with its figures."""
 
@@ -67,8 +67,8 @@ class Course(Record, frozen=True, kw_only=True):
 class HallucinationViews(Record, frozen=True, kw_only=True):
     """Rates by category, the course over corpus size, and both by persona."""
 
-    categories: tuple[Rate, ...]
+    categories: tuple[CategoryRate, ...]
     """Negative recall and synthesis first, where they are asked."""
-    overall: Course
-    personas: tuple[Course, ...]
+    overall: RateCourse
+    personas: tuple[RateCourse, ...]
     """One a persona where there are several, else none."""

@@ -1,64 +1,66 @@
 """Estimates and trends in words, as all sections of a report have them."""
 
-from recall_bench.analysis.figures import interval_words, rounded, signed
+from recall_bench.analysis.figures import format_delta, format_interval, format_number
 from recall_bench.core.verdict import FULL_MARKS
 from recall_bench.reporting.lines import NO_DATA
 from recall_bench.statistics.estimate import Estimate
 from recall_bench.statistics.survival import HalfLife
 from recall_bench.statistics.trend import Coefficient, Prediction
 
-SMALL = "!"
+SMALL_MARK = "!"
 """Marks a figure over so few questions that its interval is in doubt."""
 
 
-def points(estimate: Estimate | None) -> str:
+def format_points(estimate: Estimate | None) -> str:
     """A mean of six points with its interval."""
-    return _with_interval(estimate, 1, 2, "")
+    return _format_estimate(estimate, 1, 2, "")
 
 
-def share(estimate: Estimate | None) -> str:
+def format_share(estimate: Estimate | None) -> str:
     """A share of one, in percent, with its interval."""
-    return _with_interval(estimate, 100, 1, " %")
+    return _format_estimate(estimate, 100, 1, " %")
 
 
-def basis(estimate: Estimate) -> str:
+def format_basis(estimate: Estimate) -> str:
     """How many questions and trials stand behind a figure, and how many are missing."""
-    words = f"{estimate.questions:,} question{_s(estimate.questions)}"
-    words += f", {estimate.trials:,} trial{_s(estimate.trials)}"
+    words = f"{estimate.questions:,} question{_plural(estimate.questions)}"
+    words += f", {estimate.trials:,} trial{_plural(estimate.trials)}"
     return words + (f", {estimate.missing:,} missing" if estimate.missing else "")
 
 
-def counted(estimate: Estimate | None) -> str:
+def format_count(estimate: Estimate | None) -> str:
     """The number of questions, marked where it is small."""
     if estimate is None:
         return "0"
-    return f"{estimate.questions:,}{SMALL if estimate.is_small else ''}"
+    return f"{estimate.questions:,}{SMALL_MARK if estimate.is_small else ''}"
 
 
-def slope(found: Coefficient, *, scale: float, digits: int, unit: str, days: int = 100) -> str:
+def format_slope(
+    found: Coefficient, *, scale: float, digits: int, unit: str, days: int = 100
+) -> str:
     """What each hundred days change, with its interval."""
-    change = rise(found, scale=scale, digits=digits, days=days)
+    change = format_rise(found, scale=scale, digits=digits, days=days)
     value, _, ends = change.partition(" ")
     return f"{value}{unit} in {days} days{f' {ends}' if ends else ''}"
 
 
-def rise(found: Coefficient, *, scale: float, digits: int, days: int = 100) -> str:
+def format_rise(found: Coefficient, *, scale: float, digits: int, days: int = 100) -> str:
     """The same without its unit."""
-    ends = interval_words(found, digits, scale * days)
-    return signed(found.value * scale * days, digits) + ("" if ends is None else f" ({ends})")
+    ends = format_interval(found, digits, scale * days)
+    return format_delta(found.value * scale * days, digits) + ("" if ends is None else f" ({ends})")
 
 
-def prediction(found: Prediction, *, scale: float, digits: int, unit: str) -> str:
+def format_prediction(found: Prediction, *, scale: float, digits: int, unit: str) -> str:
     """What a line says at one size, with its band; the band alone where it left the possible."""
     where = f"{unit} at {found.days:,.0f} days"
     if found.is_clipped and found.low is not None and found.high is not None:
-        low, high = (rounded(end * scale, digits) for end in (found.low, found.high))
+        low, high = (format_number(end * scale, digits) for end in (found.low, found.high))
         return f"{low} to {high}{where}, cut at what is possible"
-    value = rounded(found.value * scale, digits)
-    return f"{value}{where}{_ends(found.low, found.high, scale, digits)}"
+    value = format_number(found.value * scale, digits)
+    return f"{value}{where}{_format_ends(found.low, found.high, scale, digits)}"
 
 
-def half_life(found: HalfLife, *, unit: str = "") -> str:
+def format_half_life(found: HalfLife, *, unit: str = "") -> str:
     """The age at which half the facts are lost, with its interval, as far as they were followed."""
     beyond = f"beyond {found.followed:,.0f}"
     low = None if found.low is None else f"{found.low:,.0f}"
@@ -69,23 +71,23 @@ def half_life(found: HalfLife, *, unit: str = "") -> str:
     return f"{found.value:,.0f}{unit} ({ends})"
 
 
-def of_six(estimate: Estimate | None) -> str:
+def format_of_six(estimate: Estimate | None) -> str:
     """A mean of six points, said to be one."""
-    return NO_DATA if estimate is None else f"{points(estimate)} of {FULL_MARKS}"
+    return NO_DATA if estimate is None else f"{format_points(estimate)} of {FULL_MARKS}"
 
 
-def _with_interval(estimate: Estimate | None, scale: float, digits: int, unit: str) -> str:
+def _format_estimate(estimate: Estimate | None, scale: float, digits: int, unit: str) -> str:
     if estimate is None:
         return NO_DATA
-    ends = _ends(estimate.low, estimate.high, scale, digits)
-    return f"{rounded(estimate.value * scale, digits)}{unit}{ends}"
+    ends = _format_ends(estimate.low, estimate.high, scale, digits)
+    return f"{format_number(estimate.value * scale, digits)}{unit}{ends}"
 
 
-def _ends(low: float | None, high: float | None, scale: float, digits: int) -> str:
+def _format_ends(low: float | None, high: float | None, scale: float, digits: int) -> str:
     if low is None or high is None:
         return ""
-    return f" ({rounded(low * scale, digits)} to {rounded(high * scale, digits)})"
+    return f" ({format_number(low * scale, digits)} to {format_number(high * scale, digits)})"
 
 
-def _s(count: int) -> str:
+def _plural(count: int) -> str:
     return "" if count == 1 else "s"

@@ -2,39 +2,45 @@
 
 from collections.abc import Iterator
 
-from recall_bench.analysis.figures import rounded
-from recall_bench.analysis.hallucination.views import Course, HallucinationViews
-from recall_bench.analysis.report.figures import counted, prediction, rise, share, slope
+from recall_bench.analysis.figures import format_number
+from recall_bench.analysis.hallucination.views import HallucinationViews, RateCourse
+from recall_bench.analysis.report.figures import (
+    format_count,
+    format_prediction,
+    format_rise,
+    format_share,
+    format_slope,
+)
 from recall_bench.core.question import BOUNDARY
-from recall_bench.reporting.lines import fact, plain, selection
+from recall_bench.reporting.lines import clean_text, format_fact, pick_evenly
 
-_NAME = 28
-_MOMENTS = 10
-_PERSONAS = 20
+_CATEGORY_WIDTH = 28
+_MAX_MOMENTS = 10
+_MAX_PERSONAS = 20
 
 
-def hallucination_lines(views: HallucinationViews) -> Iterator[str]:
+def render_hallucination(views: HallucinationViews) -> Iterator[str]:
     """Rates by category, the course over corpus size, and both by persona."""
-    yield from _course(views.overall)
+    yield from _render_course(views.overall)
     yield ""
-    yield f"{'by category':<{_NAME}}{'n':>7}  made up"
+    yield f"{'by category':<{_CATEGORY_WIDTH}}{'n':>7}  made up"
     for each in views.categories:
-        name = plain(each.name)[: _NAME - 1]
-        yield f"{name:<{_NAME}}{counted(each.rate):>7}  {share(each.rate)}"
-    if (note := leak_note(views)) is not None:
-        yield from fact("Note", note)
+        name = clean_text(each.name)[: _CATEGORY_WIDTH - 1]
+        yield f"{name:<{_CATEGORY_WIDTH}}{format_count(each.rate):>7}  {format_share(each.rate)}"
+    if (note := describe_leaks(views)) is not None:
+        yield from format_fact("Note", note)
     yield ""
-    yield from _moments(views.overall)
+    yield from _render_moments(views.overall)
     if views.personas:
         yield ""
-        yield f"{'by persona':<{_NAME}}{'n':>7}  {'made up':<26}in 100 days, points of 100"
-    for course in views.personas[:_PERSONAS]:
-        yield _persona(course)
-    if len(views.personas) > _PERSONAS:
-        yield f"({_PERSONAS} of {len(views.personas)} personas shown; --json has all)"
+        yield f"{'by persona':<{_CATEGORY_WIDTH}}{'n':>7}  {'made up':<26}in 100 days, points of 100"
+    for course in views.personas[:_MAX_PERSONAS]:
+        yield _format_persona(course)
+    if len(views.personas) > _MAX_PERSONAS:
+        yield f"({_MAX_PERSONAS} of {len(views.personas)} personas shown; --json has all)"
 
 
-def leak_note(views: HallucinationViews) -> str | None:
+def describe_leaks(views: HallucinationViews) -> str | None:
     """What counts as made up in the category about secrets; None where it has no rate."""
     found = [each for each in views.categories if each.name == BOUNDARY and each.rate is not None]
     rate = views.overall.rate
@@ -47,42 +53,46 @@ def leak_note(views: HallucinationViews) -> str | None:
     )
 
 
-def _course(course: Course) -> Iterator[str]:
-    yield from fact("Rate", share(course.rate))
+def _render_course(course: RateCourse) -> Iterator[str]:
+    yield from format_fact("Rate", format_share(course.rate))
     if course.hallucination is not None:
         line = course.hallucination
-        start = f"{rounded(line.intercept.value * 100, 1)} % at no days"
-        yield from fact("Trend", f"{start} · {_slope(course)}")
+        start = f"{format_number(line.intercept.value * 100, 1)} % at no days"
+        yield from format_fact("Trend", f"{start} · {_format_course_slope(course)}")
         ahead = " · ".join(
-            prediction(each, scale=100, digits=1, unit=" %")
+            format_prediction(each, scale=100, digits=1, unit=" %")
             for each in line.predictions
             if each.is_beyond
         )
-        yield from fact("Predicts", f"{ahead}; nothing was measured beyond {line.last_day:,.0f}")
-    yield from fact("Pattern", f"{course.pattern.value}: {course.reason}")
+        yield from format_fact(
+            "Predicts", f"{ahead}; nothing was measured beyond {line.last_day:,.0f}"
+        )
+    yield from format_fact("Pattern", f"{course.pattern.value}: {course.reason}")
 
 
-def _slope(course: Course) -> str:
+def _format_course_slope(course: RateCourse) -> str:
     line = course.hallucination
-    return "" if line is None else slope(line.slope, scale=100, digits=2, unit=" points of 100")
-
-
-def _persona(course: Course) -> str:
-    name = plain(course.name or "")[: _NAME - 1]
-    line = course.hallucination
-    rises = "" if line is None else rise(line.slope, scale=100, digits=2)
     return (
-        f"{name:<{_NAME}}{counted(course.rate):>7}  {share(course.rate):<26}{rises:<24}"
+        "" if line is None else format_slope(line.slope, scale=100, digits=2, unit=" points of 100")
+    )
+
+
+def _format_persona(course: RateCourse) -> str:
+    name = clean_text(course.name or "")[: _CATEGORY_WIDTH - 1]
+    line = course.hallucination
+    rises = "" if line is None else format_rise(line.slope, scale=100, digits=2)
+    return (
+        f"{name:<{_CATEGORY_WIDTH}}{format_count(course.rate):>7}  {format_share(course.rate):<26}{rises:<24}"
         f"{course.pattern.value}"
     ).rstrip()
 
 
-def _moments(course: Course) -> Iterator[str]:
-    yield f"{'by checkpoint':<{_NAME}}{'n':>7}  {'recall':<26}made up"
-    shown = selection(len(course.moments), _MOMENTS)
+def _render_moments(course: RateCourse) -> Iterator[str]:
+    yield f"{'by checkpoint':<{_CATEGORY_WIDTH}}{'n':>7}  {'recall':<26}made up"
+    shown = pick_evenly(len(course.moments), _MAX_MOMENTS)
     for moment in (course.moments[place] for place in shown):
-        name = plain(moment.checkpoint)[: _NAME - 1]
-        n = counted(moment.hallucination)
-        yield f"{name:<{_NAME}}{n:>7}  {share(moment.recall):<26}{share(moment.hallucination)}"
+        name = clean_text(moment.checkpoint)[: _CATEGORY_WIDTH - 1]
+        n = format_count(moment.hallucination)
+        yield f"{name:<{_CATEGORY_WIDTH}}{n:>7}  {format_share(moment.recall):<26}{format_share(moment.hallucination)}"
     if len(shown) < len(course.moments):
         yield f"({len(shown)} of {len(course.moments)} checkpoints shown; --json has all)"

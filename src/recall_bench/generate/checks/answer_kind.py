@@ -6,13 +6,13 @@ Only what is plain is said: a sum for a person, no date for a when, a yes for a 
 import re
 from collections.abc import Collection, Iterator
 
-from recall_bench.generate.checks.checker import Kind, Problem
-from recall_bench.generate.checks.support import holds_back
-from recall_bench.lint.asked import Asked
-from recall_bench.lint.atoms import DATE, MONEY, NUMBER, PERCENT, TIME, Atom, placed_values
-from recall_bench.lint.corpus import Corpus
-from recall_bench.lint.index import SPELLED
-from recall_bench.lint.words import CALENDAR, EMPTY, plain, words
+from recall_bench.generate.checks.checker import ProblemKind, QuestionProblem
+from recall_bench.generate.checks.support import is_withheld
+from recall_bench.lint.asked import LintQuestion
+from recall_bench.lint.atoms import DATE, MONEY, NUMBER, PERCENT, TIME, TextValue, locate_values
+from recall_bench.lint.corpus import LintCorpus
+from recall_bench.lint.index import NUMBER_WORDS
+from recall_bench.lint.words import CALENDAR_WORDS, STOPWORDS, normalise_text, split_words
 
 _NEGATIVE = "negative-recall"
 _DATED = frozenset({DATE})
@@ -47,7 +47,7 @@ _IGNORANCE = re.compile(
 _NEGATION = frozenset(
     "no not none never nothing neither nobody nowhere nor cannot without t".split()
 )
-_AMOUNTS = frozenset(SPELLED.values()) | frozenset(
+_AMOUNTS = frozenset(NUMBER_WORDS.values()) | frozenset(
     "a all almost an barely billion both completely considerably couple double dozen dozens each"
     " enough entire entirely every everybody everyone everything few free fully greatly half"
     " hundred hundreds less little lot lots majority many million minority more most much nearly"
@@ -57,8 +57,8 @@ _AMOUNTS = frozenset(SPELLED.values()) | frozenset(
 _LIST = re.compile(r"[,;]|\band\b", re.IGNORECASE)
 """Things that are listed can be counted."""
 _TIMES = (
-    CALENDAR
-    | frozenset(SPELLED.values())
+    CALENDAR_WORDS
+    | frozenset(NUMBER_WORDS.values())
     | frozenset(
         "afternoon always anniversary autumn birthday christmas clock dawn day days dusk earlier"
         " easter eve evening fifth first fortnight fourth holiday hour hours hrs immediately last"
@@ -74,50 +74,52 @@ _EVENTS = frozenset(
 """What an answer to a when ties itself to something by."""
 
 
-def unfitting(corpus: Corpus, asked: Asked) -> Iterator[Problem]:
+def check_answer_kind(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionProblem]:
     """An answer of another kind than the question asks for, or one that does not know."""
-    if holds_back(asked):
+    if is_withheld(asked):
         return
-    answer = plain(asked.reference)
+    answer = normalise_text(asked.reference)
     if is_ignorant(answer):
         if asked.category != _NEGATIVE and not _is_said(corpus, asked, answer):
-            yield _problem(
+            yield _make_kind_problem(
                 f"the answer “{asked.reference:.60}” does not know, and the question expects one "
                 "that does; write what the days say, or take the question out"
             )
         return
-    kind = _asked_for(asked.item.text)
-    wanted = None if kind is None else _lacking(kind, answer)
+    kind = _detect_kind(asked.item.text)
+    wanted = None if kind is None else _describe_mismatch(kind, answer)
     if wanted is not None:
-        yield _problem(
+        yield _make_kind_problem(
             f"the answer “{asked.reference:.60}” is {wanted}; correct the question or the answer"
         )
 
 
 def is_ignorant(answer: str) -> bool:
     """Whether an answer says no more than that it does not know."""
-    return _IGNORANCE.match(plain(answer)) is not None
+    return _IGNORANCE.match(normalise_text(answer)) is not None
 
 
 def _is_bare(answer: str) -> bool:
     """Whether an answer is a sum, a plain number, a date or a time, and nothing else."""
-    level = plain(answer)
-    found = [(start, end) for start, end, atom in placed_values(level) if _is_plain(atom)]
+    level = normalise_text(answer)
+    found = [(start, end) for start, end, atom in locate_values(level) if _is_plain(atom)]
     for start, end in reversed(found):
         level = level[:start] + level[end:]
-    return bool(found) and all(word in EMPTY or word in CALENDAR for word in words(level))
+    return bool(found) and all(
+        word in STOPWORDS or word in CALENDAR_WORDS for word in split_words(level)
+    )
 
 
-def _is_plain(atom: Atom) -> bool:
+def _is_plain(atom: TextValue) -> bool:
     """Whether a value is no code, and counts nothing that is named."""
     if atom.kind == NUMBER:
         return atom.value == atom.core
     return atom.kind in {MONEY, PERCENT, DATE, TIME}
 
 
-def _asked_for(question: str) -> str | None:
+def _detect_kind(question: str) -> str | None:
     """Which kind of answer the question's word asks for; None where that is not plain."""
-    level = plain(question)
+    level = normalise_text(question)
     match = _OPENING.match(level)
     if match is None or _WHETHER.search(level):
         return None
@@ -127,9 +129,9 @@ def _asked_for(question: str) -> str | None:
     return next(kind for kind in ("count", "date", "when", "who", "other") if match[kind])
 
 
-def _lacking(kind: str, answer: str) -> str | None:
+def _describe_mismatch(kind: str, answer: str) -> str | None:
     """What an answer is instead of the kind asked for; None if it may be of that kind."""
-    said = words(answer)
+    said = split_words(answer)
     if said in (["yes"], ["no"]):
         return "a yes or a no to a question that asks for more"
     if kind == "who":
@@ -137,34 +139,37 @@ def _lacking(kind: str, answer: str) -> str | None:
     if kind == "other" or not _NEGATION.isdisjoint(said):
         return None
     if kind == "count":
-        is_told = _has_figure(answer, _DATED) or not _AMOUNTS.isdisjoint(said)
+        is_told = _is_figure_left(answer, _DATED) or not _AMOUNTS.isdisjoint(said)
         is_told = is_told or _LIST.search(answer) is not None
         return None if is_told else "no number, and the question asks how many or how much"
     ties = _TIMES | _EVENTS if kind == "when" else _TIMES
-    is_told = _has_figure(answer, _COUNTED) or not ties.isdisjoint(said)
+    is_told = _is_figure_left(answer, _COUNTED) or not ties.isdisjoint(said)
     return None if is_told else "no date, and the question asks when"
 
 
-def _has_figure(answer: str, other: Collection[str]) -> bool:
+def _is_figure_left(answer: str, other: Collection[str]) -> bool:
     """Whether a figure is left of an answer without values of other kinds."""
     left = answer
-    for start, end, atom in reversed(list(placed_values(answer))):
-        if atom.kind in other and not _may_be_date(atom):
+    for start, end, atom in reversed(list(locate_values(answer))):
+        if atom.kind in other and not _is_possible_date(atom):
             left = left[:start] + left[end:]
     return any(char.isdigit() for char in left)
 
 
-def _may_be_date(atom: Atom) -> bool:
+def _is_possible_date(atom: TextValue) -> bool:
     """Whether a number counts nothing that is named, or is a year."""
     is_year = re.fullmatch(r"(?:19|20)\d\d", atom.core) is not None
     return atom.kind == NUMBER and (is_year or atom.value == atom.core)
 
 
-def _is_said(corpus: Corpus, asked: Asked, answer: str) -> bool:
+def _is_said(corpus: LintCorpus, asked: LintQuestion, answer: str) -> bool:
     """Whether a relevant day says the very words: then somebody else did not know."""
-    row = " ".join(words(answer))
-    return any(row in " ".join(words(plain(corpus.by_number[day].text))) for day in asked.days)
+    row = " ".join(split_words(answer))
+    return any(
+        row in " ".join(split_words(normalise_text(corpus.by_number[day].text)))
+        for day in asked.days
+    )
 
 
-def _problem(message: str) -> Problem:
-    return Problem(kind=Kind.SUPPORT, message=message, is_grave=True)
+def _make_kind_problem(message: str) -> QuestionProblem:
+    return QuestionProblem(kind=ProblemKind.SUPPORT, message=message, is_grave=True)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Protocol
 
 
-class Kind(StrEnum):
+class ProblemKind(StrEnum):
     """What can be wrong with a question."""
 
     FORMAT = "format"
@@ -23,10 +23,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class QuestionProblem:
     """One thing wrong with a question."""
 
-    kind: Kind
+    kind: ProblemKind
     message: str
     """One sentence: what, where, what to do."""
     is_grave: bool = False
@@ -34,7 +34,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repair:
+class QuestionRepair:
     """What would put a question right."""
 
     changes: Mapping[str, object]
@@ -45,11 +45,11 @@ class Repair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Examined:
+class QuestionCheck:
     """What the checks say about one question."""
 
-    problems: tuple[Problem, ...]
-    repair: Repair | None = None
+    problems: tuple[QuestionProblem, ...]
+    repair: QuestionRepair | None = None
     """None where nothing is wrong, or nothing can be done without judgement."""
 
     @property
@@ -58,10 +58,10 @@ class Examined:
         return not self.problems
 
 
-class Checker(Protocol):
+class QuestionChecker(Protocol):
     """Knows the days of a story and the questions kept so far."""
 
-    def examine(self, entry: Mapping[str, object]) -> Examined:
+    def examine(self, entry: Mapping[str, object]) -> QuestionCheck:
         """What is wrong with a question, and what would put it right."""
         ...
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 from unicodedata import category
 
-from recall_bench.generate.checks.checker import Problem
-from recall_bench.generate.checks.verified import Verdict
-from recall_bench.generate.json_reply import json_in
-from recall_bench.generate.rounds import Rejected
-from recall_bench.lint.asked import Asked
-from recall_bench.models.fencing import fenced
+from recall_bench.generate.checks.checker import QuestionProblem
+from recall_bench.generate.checks.verified import QuestionVerdict
+from recall_bench.generate.json_reply import parse_json_reply
+from recall_bench.generate.rounds import RejectedReply
+from recall_bench.lint.asked import LintQuestion
+from recall_bench.models.fencing import fence_blocks
 from recall_bench.models.model import Prompt
 
 _FIELDS = (
@@ -53,10 +53,10 @@ that is shown changes it, else null."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opinion:
+class ModelOpinion:
     """What a model said of one question."""
 
-    verdict: Verdict
+    verdict: QuestionVerdict
     reasoning: str
     unsupported: tuple[str, ...] = ()
     question: str | None = None
@@ -64,10 +64,14 @@ class Opinion:
     irrelevant_after: int | None = None
 
 
-def opinion_prompt(asked: Asked, problems: Sequence[Problem], days: str) -> Prompt:
+def build_opinion_prompt(
+    asked: LintQuestion, problems: Sequence[QuestionProblem], days: str
+) -> Prompt:
     """A question with the parts of the log that bear on it and what the checks found."""
     entry = {key: asked.extra[key] for key in _FIELDS if key in asked.extra}
-    blocks = fenced({"question": json.dumps(entry, ensure_ascii=False, indent=1), "log": days})
+    blocks = fence_blocks(
+        {"question": json.dumps(entry, ensure_ascii=False, indent=1), "log": days}
+    )
     found = "".join(f"\n- {problem.kind}: {problem.message}" for problem in problems)
     said = f"\n\nChecks without a model found:{found}" if found else ""
     return Prompt(
@@ -77,33 +81,33 @@ def opinion_prompt(asked: Asked, problems: Sequence[Problem], days: str) -> Prom
     )
 
 
-def read_opinion(text: str, *, first: int, last: int) -> Opinion | Rejected:
+def parse_opinion(text: str, *, first: int, last: int) -> ModelOpinion | RejectedReply:
     """The opinion in a reply; days outside of `first` to `last` are none it may name."""
-    found = json_in(text, dict)
-    if isinstance(found, Rejected):
+    found = parse_json_reply(text, dict)
+    if isinstance(found, RejectedReply):
         return found
-    problems = [*_faults(found, first, last)]
+    problems = [*_find_faults(found, first, last)]
     if problems:
-        return Rejected(tuple(problems))
-    return Opinion(
-        verdict=Verdict(found["verdict"]),
+        return RejectedReply(tuple(problems))
+    return ModelOpinion(
+        verdict=QuestionVerdict(found["verdict"]),
         reasoning=_clean(found.get("reasoning") or ""),
         unsupported=tuple(map(_clean, found.get("unsupported_claims") or ())),
-        question=_text(found, "suggested_question"),
-        answer=_text(found, "suggested_answer"),
+        question=_read_text(found, "suggested_question"),
+        answer=_read_text(found, "suggested_answer"),
         irrelevant_after=found.get("irrelevant_after_day"),
     )
 
 
-def _faults(found: dict[str, Any], first: int, last: int) -> list[str]:
+def _find_faults(found: dict[str, Any], first: int, last: int) -> list[str]:
     faults = []
-    if found.get("verdict") not in list(Verdict):
-        faults.append(f"verdict has to be one of {', '.join(Verdict)}")
+    if found.get("verdict") not in list(QuestionVerdict):
+        faults.append(f"verdict has to be one of {', '.join(QuestionVerdict)}")
     claims = found.get("unsupported_claims") or []
     if not isinstance(claims, list) or not all(isinstance(claim, str) for claim in claims):
         faults.append("unsupported_claims has to be a list of texts")
     for key in ("suggested_question", "suggested_answer"):
-        faults += _text_faults(key, found.get(key))
+        faults += _find_text_faults(key, found.get(key))
     day = found.get("irrelevant_after_day")
     if day is not None and (type(day) is not int or not first <= day < last):
         faults.append(
@@ -113,7 +117,7 @@ def _faults(found: dict[str, Any], first: int, last: int) -> list[str]:
     return faults
 
 
-def _text_faults(key: str, text: object) -> list[str]:
+def _find_text_faults(key: str, text: object) -> list[str]:
     if text is None:
         return []
     if not isinstance(text, str):
@@ -128,5 +132,5 @@ def _clean(text: object) -> str:
     return " ".join(str(text).split()).encode(errors="replace").decode()
 
 
-def _text(found: dict[str, Any], key: str) -> str | None:
+def _read_text(found: dict[str, Any], key: str) -> str | None:
     return (found.get(key) or "").strip() or None

@@ -5,17 +5,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from recall_bench.generate.checks.checker import Repair
-from recall_bench.generate.checks.editing import edited
+from recall_bench.generate.checks.checker import QuestionRepair
+from recall_bench.generate.checks.editing import rewrite_questions
 from recall_bench.replacement import replace_file
-from recall_bench.yaml12 import decoded
+from recall_bench.yaml12 import decode_text
 
 _BOM = b"\xef\xbb\xbf"
 _PROPOSED = re.compile(r"\.proposed-\d+\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionFile:
+class QuestionSource:
     """A question file as it was read; it is never written to."""
 
     path: Path
@@ -26,7 +26,7 @@ class QuestionFile:
     @property
     def text(self) -> str:
         """What it holds; Malformed where that is not UTF-8."""
-        return decoded(self.raw, self.name, "utf-8-sig")
+        return decode_text(self.raw, self.name, "utf-8-sig")
 
     @property
     def stem(self) -> str:
@@ -34,21 +34,23 @@ class QuestionFile:
         return _PROPOSED.sub("", self.path.stem)
 
 
-def findings_path(folder: Path, file: QuestionFile, own: Path) -> Path:
+def choose_findings_path(folder: Path, file: QuestionSource, own: Path) -> Path:
     """Where the findings go: those on another file than the story's own are named after it."""
     if file.path.resolve() == own.resolve():
         return folder / "verification.jsonl"
     return folder / f"verification.{file.path.stem}.jsonl"
 
 
-def propose(folder: Path, file: QuestionFile, repairs: Mapping[int, Repair]) -> Path | None:
+def write_proposal(
+    folder: Path, file: QuestionSource, repairs: Mapping[int, QuestionRepair]
+) -> Path | None:
     """Write the next version of the file, and say where it is; None if nothing is repaired.
 
     A version of the same bytes that is there already is not written again.
     """
     if not repairs:
         return None
-    text = edited(file.name, file.text, repairs).encode()
+    text = rewrite_questions(file.name, file.text, repairs).encode()
     content = _BOM + text if file.raw.startswith(_BOM) else text
     number = 1
     while (path := folder / f"{file.stem}.proposed-{number}.yaml").exists():

@@ -3,91 +3,93 @@
 from collections.abc import Collection, Iterator
 
 from recall_bench.core.question import BOUNDARY, PRINCIPAL, Disclosure
-from recall_bench.generate.checks.checker import Kind, Problem
+from recall_bench.generate.checks.checker import ProblemKind, QuestionProblem
 from recall_bench.generate.checks.support import GUARDED
-from recall_bench.lint.asked import Asked
-from recall_bench.lint.atoms import NAME, Atom
-from recall_bench.lint.boundary import discloses
-from recall_bench.lint.corpus import Corpus
-from recall_bench.lint.words import EMPTY, topics, words
+from recall_bench.lint.asked import LintQuestion
+from recall_bench.lint.atoms import NAME, TextValue
+from recall_bench.lint.boundary import find_disclosures
+from recall_bench.lint.corpus import LintCorpus
+from recall_bench.lint.words import STOPWORDS, collect_topics, split_words
 
-_FEWEST = 2
-_MOST = 3 / 4
+_MIN_WORDS = 2
+_RETOLD_SHARE = 3 / 4
 """An answer with so many of its words from one sentence says that again."""
-_TELLING = 3
+_MIN_SECRET_WORDS = 3
 """So many words that only the forbidden sessions use give their secret away."""
 
 
-def inconsistent(corpus: Corpus, asked: Asked) -> Iterator[Problem]:
+def check_disclosure(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionProblem]:
     """Fields of a question about a secret that contradict each other."""
     truth = asked.item.truth
     named = ", ".join(truth.forbidden_sessions)
     if truth.disclosure in GUARDED and asked.category != BOUNDARY:
-        yield _problem(
+        yield _make_problem(
             f"it expects {truth.disclosure} and is filed under {asked.category}; "
             f"file it under {BOUNDARY}"
         )
     if truth.disclosure is Disclosure.ANSWER and truth.forbidden_sessions:
-        yield _problem(
+        yield _make_problem(
             f"it expects an answer and forbids {named}; take forbidden_sessions away, or refuse"
         )
     if truth.disclosure is None and truth.forbidden_sessions and asked.category != BOUNDARY:
-        yield _problem(
+        yield _make_problem(
             f"it forbids {named} and does not say what may be disclosed; add expected_disclosure"
         )
-    if truth.disclosure not in GUARDED or discloses(corpus, asked):
+    if truth.disclosure not in GUARDED or find_disclosures(corpus, asked):
         return
-    told = [*kept_texts(asked), *retold(corpus, asked)][:1]
+    told = [*find_withheld_texts(asked), *find_retold_sentences(corpus, asked)][:1]
     if told:
-        yield _problem(
+        yield _make_problem(
             f"the answer should {truth.disclosure} and tells “{told[0]}”; "
             "write what may be said instead",
             is_grave=True,
         )
-    elif len(used := secret_words(corpus, asked)) >= _TELLING:
-        yield _problem(
+    elif len(used := find_secret_words(corpus, asked)) >= _MIN_SECRET_WORDS:
+        yield _make_problem(
             f"the answer should {truth.disclosure} and uses {', '.join(sorted(used)[:4])}, words "
             f"that only {named} uses; write what may be said instead",
             is_grave=True,
         )
 
 
-def kept_texts(asked: Asked) -> list[str]:
+def find_withheld_texts(asked: LintQuestion) -> list[str]:
     """Withheld values that the answer holds."""
     answer = asked.reference.lower()
     return [text for text in asked.item.truth.withheld if text.lower() in answer]
 
 
-def retold(corpus: Corpus, asked: Asked) -> Iterator[str]:
+def find_retold_sentences(corpus: LintCorpus, asked: LintQuestion) -> Iterator[str]:
     """Sentences of the forbidden sessions that an answer which should refuse says again."""
-    answer = topics(asked.reference) - asked.topics
-    if asked.item.truth.disclosure is not Disclosure.REFUSE or len(answer) < _FEWEST:
+    answer = collect_topics(asked.reference) - asked.topics
+    if asked.item.truth.disclosure is not Disclosure.REFUSE or len(answer) < _MIN_WORDS:
         return
     forbidden = asked.item.truth.forbidden_sessions
     for day in asked.days:
         for sentence in corpus.by_number[day].sentences:
             is_secret = sentence.session in forbidden
-            if is_secret and len(answer & topics(sentence.text)) >= _MOST * len(answer):
+            if is_secret and len(answer & collect_topics(sentence.text)) >= _RETOLD_SHARE * len(
+                answer
+            ):
                 yield sentence.text
 
 
-def secret_words(corpus: Corpus, asked: Asked) -> set[str]:
+def find_secret_words(corpus: LintCorpus, asked: LintQuestion) -> set[str]:
     """Words of the answer, not of the question, that only the forbidden sessions use."""
     forbidden = asked.item.truth.forbidden_sessions
-    given = set(words(asked.item.text)) | EMPTY
+    given = set(split_words(asked.item.text)) | STOPWORDS
     return {
         word
-        for word in words(asked.reference)
+        for word in split_words(asked.reference)
         if len(word) > 2 and word not in given and _is_told_only_in(corpus, word, forbidden)
     }
 
 
-def _is_told_only_in(corpus: Corpus, word: str, sessions: Collection[str]) -> bool:
-    told = {session for _, session in corpus.index.spots(Atom(NAME, word, word, word))}
+def _is_told_only_in(corpus: LintCorpus, word: str, sessions: Collection[str]) -> bool:
+    told = {session for _, session in corpus.index.find_spots(TextValue(NAME, word, word, word))}
     return bool(told) and told.issubset(sessions)
 
 
-def is_insider(corpus: Corpus, asked: Asked) -> bool:
+def is_insider(corpus: LintCorpus, asked: LintQuestion) -> bool:
     """Whether everybody in the asking session sits in each of the forbidden ones."""
     forbidden = asked.item.truth.forbidden_sessions
     asking = corpus.participants.get(asked.session, frozenset())
@@ -98,7 +100,7 @@ def is_insider(corpus: Corpus, asked: Asked) -> bool:
     )
 
 
-def undeclared(corpus: Corpus, asked: Asked) -> Iterator[Problem]:
+def check_declared_sessions(corpus: LintCorpus, asked: LintQuestion) -> Iterator[QuestionProblem]:
     """Sessions that the persona does not have, where it says which it has."""
     known = {PRINCIPAL, *(session.id for session in corpus.sessions)}
     named = {
@@ -108,13 +110,13 @@ def undeclared(corpus: Corpus, asked: Asked) -> Iterator[Problem]:
     for key, names in named.items():
         for name in names if corpus.sessions else ():
             if name not in known:
-                yield Problem(
-                    kind=Kind.FORMAT,
+                yield QuestionProblem(
+                    kind=ProblemKind.FORMAT,
                     message=f"{key} names {name}, which the persona does not declare; "
                     f"use one of {', '.join(sorted(known))}",
                     is_grave=True,
                 )
 
 
-def _problem(message: str, *, is_grave: bool = False) -> Problem:
-    return Problem(kind=Kind.BOUNDARY, message=message, is_grave=is_grave)
+def _make_problem(message: str, *, is_grave: bool = False) -> QuestionProblem:
+    return QuestionProblem(kind=ProblemKind.BOUNDARY, message=message, is_grave=is_grave)

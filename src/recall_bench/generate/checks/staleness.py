@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from recall_bench.core.question import Disclosure
-from recall_bench.generate.checks.wording import numbers_days
-from recall_bench.lint.asked import Asked
+from recall_bench.generate.checks.wording import is_numbering_days
+from recall_bench.lint.asked import LintQuestion
 from recall_bench.lint.atoms import (
     CODE,
     MONEY,
@@ -21,16 +21,16 @@ from recall_bench.lint.atoms import (
     NUMBER,
     PERCENT,
     TIME,
-    Atom,
-    atoms,
-    values,
-    without_values,
+    TextValue,
+    find_claims,
+    find_values,
+    remove_values,
 )
-from recall_bench.lint.corpus import Corpus
-from recall_bench.lint.corrections import corrections, is_superseded
-from recall_bench.lint.index import Said
+from recall_bench.lint.corpus import LintCorpus
+from recall_bench.lint.corrections import is_superseded, list_corrections
+from recall_bench.lint.index import SentenceMention
 from recall_bench.lint.wording import is_dated
-from recall_bench.lint.words import likeness, plain, topics
+from recall_bench.lint.words import collect_topics, measure_likeness, normalise_text
 
 _KINDS = (MONEY, PERCENT, NUMBER, TIME)
 _SAME_MATTER = 3
@@ -49,7 +49,7 @@ _PAST = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class AnswerChange:
     """From which day on another answer holds."""
 
     day: int
@@ -67,10 +67,10 @@ class Change:
 
 
 @dataclass(eq=False, slots=True)
-class _Line:
+class _ValueLine:
     """A sentence with values of one kind, as often as it is told in one session."""
 
-    said: Said
+    said: SentenceMention
     """The first telling."""
     label: frozenset[str]
     """Its own words without the values."""
@@ -78,48 +78,48 @@ class _Line:
     values: set[str] = field(default_factory=set)
 
 
-class Changes:
+class ChangeFinder:
     """Knows every sentence of a story that gives a value."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: LintCorpus) -> None:
         self._corpus = corpus
 
-    def of(self, asked: Asked) -> Change | None:
+    def find_change(self, asked: LintQuestion) -> AnswerChange | None:
         """The first change of an answer that the question does not allow for."""
         text = asked.item.text
-        if is_dated(text) or numbers_days(text) or _PAST.search(text):
+        if is_dated(text) or is_numbering_days(text) or _PAST.search(text):
             return None
         if asked.item.truth.disclosure is Disclosure.REFUSE:
             return None
-        found = [*self._corrected(asked), *self._retold(asked)]
+        found = [*self._find_corrections(asked), *self._find_new_values(asked)]
         until = asked.item.known_until
         open_ones = (each for each in found if until is None or each.day <= until)
         return min(open_ones, key=lambda change: change.day, default=None)
 
-    def _corrected(self, asked: Asked) -> Iterator[Change]:
+    def _find_corrections(self, asked: LintQuestion) -> Iterator[AnswerChange]:
         """Changes that the story itself plans, if the days follow it."""
         answer = {(atom.kind, atom.core) for atom in asked.exact}
-        for each in corrections(self._corpus):
+        for each in list_corrections(self._corpus):
             wrong = [atom for atom in each.wrong if (atom.kind, atom.core) in answer]
             is_right = any((atom.kind, atom.core) in answer for atom in each.right)
             if not wrong or is_right or not each.about & asked.topics:
                 continue
-            days = {said.day for _, said in each.said(self._corpus, each.right)}
+            days = {said.day for _, said in each.find_mentions(self._corpus, each.right)}
             later = [day for day in days if day > asked.opens]
             if later and min(days) == min(later):
                 right = ", ".join(atom.shown for atom in each.right)
-                yield Change(min(later), wrong[0].shown, right)
+                yield AnswerChange(min(later), wrong[0].shown, right)
 
-    def _retold(self, asked: Asked) -> Iterator[Change]:
+    def _find_new_values(self, asked: LintQuestion) -> Iterator[AnswerChange]:
         for atom in asked.exact:
             if atom.kind in _KINDS:
-                lines = self._about(asked, atom.kind)
-                yield from _changes(asked, atom, lines)
+                lines = self._find_related_lines(asked, atom.kind)
+                yield from _find_changes(asked, atom, lines)
 
-    def _about(self, asked: Asked, kind: str) -> list[_Line]:
+    def _find_related_lines(self, asked: LintQuestion, kind: str) -> list[_ValueLine]:
         """The lines that share enough words with the question, in story order."""
         least = min(_SAME_MATTER, len(asked.topics))
-        own = asked.topics | topics(asked.reference)
+        own = asked.topics | collect_topics(asked.reference)
         shared = Counter(number for word in own for number in self._places[kind].get(word, ()))
         lines = self._lines[kind]
         return [
@@ -129,14 +129,14 @@ class Changes:
         ]
 
     @cached_property
-    def _lines(self) -> dict[str, list[_Line]]:
-        found: dict[str, dict[tuple[str, str], _Line]] = {kind: {} for kind in _KINDS}
+    def _lines(self) -> dict[str, list[_ValueLine]]:
+        found: dict[str, dict[tuple[str, str], _ValueLine]] = {kind: {} for kind in _KINDS}
         for kind, lines in found.items():
-            for value, said in self._corpus.index.of_kind(kind):
+            for value, said in self._corpus.index.find_kind(kind):
                 line = lines.get((said.session, said.text))
                 if line is None:
-                    label = topics(without_values(said.text))
-                    line = lines[said.session, said.text] = _Line(said, label)
+                    label = collect_topics(remove_values(said.text))
+                    line = lines[said.session, said.text] = _ValueLine(said, label)
                 line.days.add(said.day)
                 line.values.add(value)
         return {kind: list(lines.values()) for kind, lines in found.items()}
@@ -152,26 +152,30 @@ class Changes:
         return found
 
 
-def _changes(asked: Asked, atom: Atom, lines: list[_Line]) -> Iterator[Change]:
+def _find_changes(
+    asked: LintQuestion, atom: TextValue, lines: list[_ValueLine]
+) -> Iterator[AnswerChange]:
     holding = [line for line in lines if atom.value in line.values]
     telling = [line for line in holding if not line.days.isdisjoint(asked.days)]
     if not telling:
         return
     current = [line for line in holding if not is_superseded(atom, line.said)]
     last = max((day for line in current for day in line.days), default=0)
-    own = asked.topics | topics(asked.reference)
+    own = asked.topics | collect_topics(asked.reference)
     known = {v for line in lines if min(line.days) <= asked.days[-1] for v in line.values}
     for line in lines:
         day = min((day for day in line.days if day > max(last, asked.days[-1])), default=None)
         if day is None or not line.values.isdisjoint(known):
             continue
-        if not all(_unit(value) == _unit(atom.value) for value in line.values):
+        if not all(_extract_unit(value) == _extract_unit(atom.value) for value in line.values):
             continue
-        if any(_is_other(line, told, own) and _same_thing(asked, line, told) for told in telling):
-            yield Change(day, atom.shown, " ".join(plain(line.said.text).split()))
+        if any(
+            _is_other(line, told, own) and _is_same_thing(asked, line, told) for told in telling
+        ):
+            yield AnswerChange(day, atom.shown, " ".join(normalise_text(line.said.text).split()))
 
 
-def _is_other(line: _Line, told: _Line, own: frozenset[str]) -> bool:
+def _is_other(line: _ValueLine, told: _ValueLine, own: frozenset[str]) -> bool:
     """Whether a line gives other values of what the told one gives."""
     if line.said.session != told.said.session or len(line.values) != len(told.values):
         return False
@@ -182,22 +186,24 @@ def _is_other(line: _Line, told: _Line, own: frozenset[str]) -> bool:
     return (
         len(both & own) >= _LABEL
         and len(both) >= _WITHIN * shorter
-        and likeness(line.label, told.label) >= _ALIKE
+        and measure_likeness(line.label, told.label) >= _ALIKE
     )
 
 
-def _same_thing(asked: Asked, line: _Line, told: _Line) -> bool:
+def _is_same_thing(asked: LintQuestion, line: _ValueLine, told: _ValueLine) -> bool:
     """Whether a line speaks of the codes the question names, and of the people the told one does.
 
     Things of one kind are told of in the same words: each culture has its viability.
     """
-    text = plain(asked.item.text)
-    codes = {atom.core for atom in values(text) if atom.kind == CODE}
-    here = {atom.core for atom in values(plain(f"{line.said.under} {line.said.text}"))}
-    names = topics(" ".join(atom.value for atom in atoms(text) if atom.kind == NAME))
+    text = normalise_text(asked.item.text)
+    codes = {atom.core for atom in find_values(text) if atom.kind == CODE}
+    here = {
+        atom.core for atom in find_values(normalise_text(f"{line.said.under} {line.said.text}"))
+    }
+    names = collect_topics(" ".join(atom.value for atom in find_claims(text) if atom.kind == NAME))
     return codes <= here and names & told.said.topics <= line.said.topics
 
 
-def _unit(value: str) -> str:
+def _extract_unit(value: str) -> str:
     """What a value counts: its words without the digits."""
     return " ".join(word for word in value.split() if not word[0].isdigit())

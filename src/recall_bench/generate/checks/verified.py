@@ -7,14 +7,14 @@ from enum import StrEnum
 from recall_bench.core.record import Record
 from recall_bench.core.usage import Usage
 from recall_bench.errors import DataError
-from recall_bench.generate.checks.checker import Kind
-from recall_bench.generate.outcome import INCOMPLETE, Missing, Stopped
+from recall_bench.generate.checks.checker import ProblemKind
+from recall_bench.generate.outcome import INCOMPLETE, MissingUnit, PassStop
 
-SHOWN = 5
+MAX_SHOWN = 5
 """Problems of a kind that are printed; all of them are in the file."""
 
 
-class Verdict(StrEnum):
+class QuestionVerdict(StrEnum):
     """What becomes of a question."""
 
     ANSWERABLE = "ANSWERABLE"
@@ -26,13 +26,13 @@ class Verdict(StrEnum):
     @property
     def rank(self) -> int:
         """0 for the best."""
-        return list(Verdict).index(self)
+        return list(QuestionVerdict).index(self)
 
 
 class FoundProblem(Record, frozen=True, kw_only=True):
     """One thing wrong with a question."""
 
-    kind: Kind
+    kind: ProblemKind
     message: str
 
 
@@ -45,11 +45,11 @@ class ProposedRepair(Record, frozen=True, kw_only=True, omit_defaults=True):
     removes: bool = False
 
 
-class Line(Record, frozen=True, kw_only=True):
+class VerifiedQuestion(Record, frozen=True, kw_only=True):
     """One question of the file, as `verification.jsonl` has it."""
 
     id: str
-    verdict: Verdict
+    verdict: QuestionVerdict
     problems: tuple[FoundProblem, ...] = ()
     repair: ProposedRepair | None = None
     model: str | None = None
@@ -58,23 +58,23 @@ class Line(Record, frozen=True, kw_only=True):
     """Why what the model suggested is not proposed."""
 
 
-class Verified(Record, frozen=True, kw_only=True, omit_defaults=True):
+class VerifyResult(Record, frozen=True, kw_only=True, omit_defaults=True):
     """A question file that was held against its story."""
 
     persona: str
     file: str
     days: int
-    lines: tuple[Line, ...]
+    lines: tuple[VerifiedQuestion, ...]
     verification: str | None = None
     """Where the lines are; None if the pass was stopped before there were all."""
     proposal: str | None = None
     """The file with the repairs made; None if there are none."""
     notes: tuple[str, ...] = ()
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingUnit, ...] = ()
     fill: str | None = None
     usage: Usage = Usage()
     spent: Usage = Usage()
-    stopped: Stopped | None = None
+    stopped: PassStop | None = None
 
     @property
     def exit_code(self) -> int:
@@ -88,25 +88,25 @@ class Verified(Record, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def in_words(self) -> str:
         """The counts of each kind, then the first problems of each; several lines."""
-        parts = [f"{self.file}: {_counted(len(self.lines), 'question')}"]
-        parts[0] += f" on {_counted(self.days, 'day')}"
+        parts = [f"{self.file}: {_format_count(len(self.lines), 'question')}"]
+        parts[0] += f" on {_format_count(self.days, 'day')}"
         verdicts = Counter(line.verdict for line in self.lines)
         parts.append(
-            f"{verdicts[Verdict.ANSWERABLE]} answerable, {verdicts[Verdict.NEEDS_CLEANUP]} to be "
-            f"cleaned up, {verdicts[Verdict.DEFECTIVE]} defective"
+            f"{verdicts[QuestionVerdict.ANSWERABLE]} answerable, {verdicts[QuestionVerdict.NEEDS_CLEANUP]} to be "
+            f"cleaned up, {verdicts[QuestionVerdict.DEFECTIVE]} defective"
         )
-        parts += [*_table(self.lines), *_shown(self.lines), "", *self.notes]
+        parts += [*_render_table(self.lines), *_list_problems(self.lines), "", *self.notes]
         if self.missing:
             parts.append(f"without a verdict of the model: {len(self.missing)}")
             parts.append(f"first, {self.missing[0].unit}: {self.missing[0].reason}")
         if self.fill is not None and (self.missing or self.stopped):
             parts.append(f"to ask for them again: {self.fill}")
         if self.spent.calls:
-            parts.append(_money(self.usage))
+            parts.append(_format_usage(self.usage))
         return "\n".join(parts).rstrip()
 
 
-def _money(usage: Usage) -> str:
+def _format_usage(usage: Usage) -> str:
     price = f"{usage.cost_usd:.4f} USD" if not usage.unpriced else "price unknown"
     return (
         f"{usage.calls} calls, {usage.input_tokens:,} tokens in and {usage.output_tokens:,} out, "
@@ -114,16 +114,16 @@ def _money(usage: Usage) -> str:
     )
 
 
-def _counted(count: int, noun: str) -> str:
+def _format_count(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def _table(lines: tuple[Line, ...]) -> Iterator[str]:
+def _render_table(lines: tuple[VerifiedQuestion, ...]) -> Iterator[str]:
     if not any(line.problems for line in lines):
         return
     yield ""
     yield f"  {'':<10} {'problems':>9} {'questions':>10} {'with a repair':>14}"
-    for kind in Kind:
+    for kind in ProblemKind:
         having = [line for line in lines if any(p.kind is kind for p in line.problems)]
         if having:
             total = sum(p.kind is kind for line in having for p in line.problems)
@@ -131,13 +131,13 @@ def _table(lines: tuple[Line, ...]) -> Iterator[str]:
             yield f"  {kind:<10} {total:>9,} {len(having):>10,} {mended:>14,}"
 
 
-def _shown(lines: tuple[Line, ...]) -> Iterator[str]:
-    for kind in Kind:
+def _list_problems(lines: tuple[VerifiedQuestion, ...]) -> Iterator[str]:
+    for kind in ProblemKind:
         found = [(line.id, p.message) for line in lines for p in line.problems if p.kind is kind]
         if found:
             yield ""
             yield f"{kind}:"
-        for name, message in found[:SHOWN]:
+        for name, message in found[:MAX_SHOWN]:
             yield f"  {name}: {message}"
-        if len(found) > SHOWN:
-            yield f"  and {len(found) - SHOWN:,} more"
+        if len(found) > MAX_SHOWN:
+            yield f"  and {len(found) - MAX_SHOWN:,} more"

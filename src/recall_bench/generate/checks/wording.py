@@ -8,13 +8,13 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from recall_bench.generate.checks.checker import Kind, Problem
-from recall_bench.lint.asked import Asked
-from recall_bench.lint.atoms import atoms
-from recall_bench.lint.corpus import Corpus
+from recall_bench.generate.checks.checker import ProblemKind, QuestionProblem
+from recall_bench.lint.asked import LintQuestion
+from recall_bench.lint.atoms import find_claims
+from recall_bench.lint.corpus import LintCorpus
 from recall_bench.lint.wording import is_dated
 
-_FEWEST = 2
+_MIN_TOPICS = 2
 """Words with content that a question needs to be about something."""
 _NUMBER = r"#?(\d{1,5})(?![.,]*\d)"
 _TO = r"\s?(?:[-–]|to|through|until)\s?(?:day\s)?"
@@ -35,46 +35,46 @@ _SPAN = re.compile(
 """A stretch of days as it reads once its numbers are dates."""
 
 
-def unanchored(asked: Asked) -> Iterator[Problem]:
+def check_anchor(asked: LintQuestion) -> Iterator[QuestionProblem]:
     """A question that names next to nothing: no date, no value, no name."""
     text = asked.item.text
-    if len(asked.topics) < _FEWEST and not is_dated(text) and not atoms(text):
-        yield Problem(
-            kind=Kind.VAGUENESS,
+    if len(asked.topics) < _MIN_TOPICS and not is_dated(text) and not find_claims(text):
+        yield QuestionProblem(
+            kind=ProblemKind.VAGUENESS,
             message="it names nothing by which somebody could tell what is meant; "
             "name the person, the thing or the date",
         )
 
 
-def numbers_days(text: str) -> bool:
+def is_numbering_days(text: str) -> bool:
     """Whether a text says of when it speaks by the numbers of days."""
     return _DAYS.search(text) is not None
 
 
-def dated(corpus: Corpus, text: str) -> str | None:
+def replace_day_numbers(corpus: LintCorpus, text: str) -> str | None:
     """The text with every day number replaced by that day's date; None if one is no day."""
     is_whole = True
 
-    def day(match: re.Match[str]) -> str:
+    def replace_day(match: re.Match[str]) -> str:
         nonlocal is_whole
-        at = _date(corpus, int(match[1]))
+        at = _find_date(corpus, int(match[1]))
         is_whole = is_whole and at is not None
         return match[0] if at is None else at.isoformat()
 
-    def several(match: re.Match[str]) -> str:
+    def replace_days(match: re.Match[str]) -> str:
         nonlocal is_whole
         is_whole = is_whole and not match["of"]
-        return _DASH.sub(" to ", _EACH.sub(day, match[0]))
+        return _DASH.sub(" to ", _EACH.sub(replace_day, match[0]))
 
-    found = _DAYS.sub(several, text)
-    return _SPAN.sub(_from_to, found) if is_whole and found != text else None
+    found = _DAYS.sub(replace_days, text)
+    return _SPAN.sub(_format_span, found) if is_whole and found != text else None
 
 
-def _from_to(match: re.Match[str]) -> str:
+def _format_span(match: re.Match[str]) -> str:
     start = "From" if match["word"][0].isupper() else "from"
     return f"{start} {match['first']} to {match['last']}"
 
 
-def _date(corpus: Corpus, day: int) -> date | None:
+def _find_date(corpus: LintCorpus, day: int) -> date | None:
     """The date by the day's own text, which is what its readers know."""
     return corpus.text_dates.get(day)

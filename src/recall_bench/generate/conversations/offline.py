@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import groupby, pairwise
 
 from recall_bench.core.history import Turn
-from recall_bench.generate.conversations.rendering import FEWEST, MOST, session_mark
-from recall_bench.generate.told_days import ToldDay, Topic
+from recall_bench.generate.conversations.rendering import MAX_TURNS, MIN_TURNS, format_session_mark
+from recall_bench.generate.told_days import LogTopic, StoryDay
 
 _OPENINGS = (
     "What do you have for me today?",
@@ -31,38 +31,41 @@ _CLOSINGS = (
     ("Anything else on record?", "Nothing further for this day."),
     ("Did you note anything more?", "No, the entry ends there."),
 )
-_MOST_EXCHANGES = MOST // 2
+_MAX_EXCHANGES = MAX_TURNS // 2
 
 
-def dialogue(day: ToldDay) -> tuple[Turn, ...]:
+def build_dialogue(day: StoryDay) -> tuple[Turn, ...]:
     """The day's log as four to twelve turns."""
-    groups = _grouped(day.topics)
+    groups = _group_topics(day.topics)
     turns: list[Turn] = []
     for number, group in enumerate(groups):
         asked = (
             _OPENINGS[day.number % len(_OPENINGS)]
             if number == 0
-            else _NEXT[(day.number + number) % len(_NEXT)].format(about=_about(group))
+            else _NEXT[(day.number + number) % len(_NEXT)].format(about=_name_group(group))
         )
-        turns += [Turn(speaker="user", text=asked), Turn(speaker="assistant", text=_told(group))]
-    if len(turns) < FEWEST:
+        turns += [
+            Turn(speaker="user", text=asked),
+            Turn(speaker="assistant", text=_render_group(group)),
+        ]
+    if len(turns) < MIN_TURNS:
         asked, answered = _CLOSINGS[day.number % len(_CLOSINGS)]
         turns += [Turn(speaker="user", text=asked), Turn(speaker="assistant", text=answered)]
     return tuple(turns)
 
 
-def _grouped(topics: Sequence[Topic]) -> list[list[Topic]]:
+def _group_topics(topics: Sequence[LogTopic]) -> list[list[LogTopic]]:
     """Topics that are told together: one each if there are few, else by session, else by share."""
-    if len(topics) <= _MOST_EXCHANGES:
+    if len(topics) <= _MAX_EXCHANGES:
         return [[topic] for topic in topics]
     by_session = [list(group) for _, group in groupby(topics, key=lambda topic: topic.session)]
-    if len(by_session) <= _MOST_EXCHANGES:
+    if len(by_session) <= _MAX_EXCHANGES:
         return by_session
-    bounds = [len(topics) * share // _MOST_EXCHANGES for share in range(_MOST_EXCHANGES + 1)]
+    bounds = [len(topics) * share // _MAX_EXCHANGES for share in range(_MAX_EXCHANGES + 1)]
     return [list(topics[first:last]) for first, last in pairwise(bounds)]
 
 
-def _about(group: Sequence[Topic]) -> str:
+def _name_group(group: Sequence[LogTopic]) -> str:
     """What a question can name it by, which is no answer: its headings, or its session."""
     headings = list(dict.fromkeys(topic.heading for topic in group if topic.heading))
     if len(headings) == 1:
@@ -71,12 +74,12 @@ def _about(group: Sequence[Topic]) -> str:
     return " and ".join(sessions) or "the rest of the day"
 
 
-def _told(group: Sequence[Topic]) -> str:
+def _render_group(group: Sequence[LogTopic]) -> str:
     parts: list[str] = []
     session: str | None = None
     for topic in group:
         if topic.session is not None and topic.session != session:
-            parts.append(session_mark(topic.session))
+            parts.append(format_session_mark(topic.session))
             session = topic.session
         parts.append(f"{topic.heading}: {topic.text}" if topic.heading else topic.text)
     return "\n\n".join(parts)

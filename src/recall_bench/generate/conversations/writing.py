@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from recall_bench.core.history import Turn
 from recall_bench.datasets.identity import Persona
 from recall_bench.datasets.layout import Layout
-from recall_bench.generate.conversations.asking import asking, read_dialogue
-from recall_bench.generate.conversations.offline import dialogue
-from recall_bench.generate.conversations.rendering import rendered
+from recall_bench.generate.conversations.asking import build_conversation_prompt, parse_dialogue
+from recall_bench.generate.conversations.offline import build_dialogue
+from recall_bench.generate.conversations.rendering import render_conversation
 from recall_bench.generate.conversations.request import ConversationsRequest
-from recall_bench.generate.day_pass import Retold, Told, retell
-from recall_bench.generate.outcome import Generated
-from recall_bench.generate.rounds import Rejected
-from recall_bench.generate.told_days import ToldDay
+from recall_bench.generate.day_pass import DayRendition, OnProgress, run_day_pass
+from recall_bench.generate.outcome import PassResult
+from recall_bench.generate.rounds import RejectedReply
+from recall_bench.generate.told_days import StoryDay
 
 if TYPE_CHECKING:
     from recall_bench.models.model import Model, Prompt
@@ -23,13 +23,13 @@ _ENDINGS = {"markdown": ("md", "json"), "json": ("json", "md")}
 
 
 def generate_conversations(
-    request: ConversationsRequest, told: Told = lambda _: None, model: "Model | None" = None
-) -> Generated:
+    request: ConversationsRequest, told: OnProgress = lambda _: None, model: "Model | None" = None
+) -> PassResult:
     """Write the dialogue of every day that has a log and no dialogue yet; see `retell`."""
-    return retell(request, _Dialogues(request.format), told, model)
+    return run_day_pass(request, _ConversationFormat(request.format), told, model)
 
 
-class _Dialogues:
+class _ConversationFormat:
     what = "conversations"
     usual_tokens = 1500
     usual_temperature = 0.7
@@ -37,21 +37,25 @@ class _Dialogues:
     def __init__(self, form: str) -> None:
         self._form = form
 
-    def paths(self, layout: Layout, day: int) -> Sequence[Path]:
+    def list_paths(self, layout: Layout, day: int) -> Sequence[Path]:
         """In the format wanted, or in the other one."""
         names = (f"conv-{day:04}.{ending}" for ending in _ENDINGS[self._form])
         return [layout.conversations / name for name in names]
 
-    def offline(self, persona: Persona, day: ToldDay) -> Retold:  # noqa: ARG002 - as others need it
-        return self._retold(dialogue(day))
+    def render_offline(self, persona: Persona, day: StoryDay) -> DayRendition:  # noqa: ARG002 - as others need it
+        return self._make_rendition(build_dialogue(day))
 
-    def asking(self, persona: Persona, day: ToldDay) -> "Prompt":
-        return asking(persona, day)
+    def build_prompt(self, persona: Persona, day: StoryDay) -> "Prompt":
+        return build_conversation_prompt(persona, day)
 
-    def read(self, reply: str, persona: Persona, day: ToldDay) -> Retold | Rejected:
+    def parse_reply(
+        self, reply: str, persona: Persona, day: StoryDay
+    ) -> DayRendition | RejectedReply:
         isolated = {session.id for session in persona.sessions if session.isolated}
-        turns = read_dialogue(reply, day, isolated)
-        return turns if isinstance(turns, Rejected) else self._retold(turns)
+        turns = parse_dialogue(reply, day, isolated)
+        return turns if isinstance(turns, RejectedReply) else self._make_rendition(turns)
 
-    def _retold(self, turns: tuple[Turn, ...]) -> Retold:
-        return Retold(rendered(turns, self._form), "\n\n".join(turn.text for turn in turns))
+    def _make_rendition(self, turns: tuple[Turn, ...]) -> DayRendition:
+        return DayRendition(
+            render_conversation(turns, self._form), "\n\n".join(turn.text for turn in turns)
+        )

@@ -4,44 +4,46 @@ from dataclasses import dataclass
 
 from recall_bench.datasets.identity import Persona
 from recall_bench.datasets.story import Story
-from recall_bench.generate.caller import Caller
-from recall_bench.generate.days.asking import entry_prompt, material
-from recall_bench.generate.days.demands import Demands, demands_on
-from recall_bench.generate.days.looking_back import Hindsight
-from recall_bench.generate.days.plan import Plan, PlannedDay, Telling
-from recall_bench.generate.days.reading import read_entry
-from recall_bench.generate.days.rooms import isolated_in
-from recall_bench.generate.days.secrecy import Secrecy
-from recall_bench.generate.rounds import accepted
+from recall_bench.generate.caller import ModelCaller
+from recall_bench.generate.days.asking import build_entry_prompt, collect_material
+from recall_bench.generate.days.demands import EntryRequirements, collect_requirements
+from recall_bench.generate.days.looking_back import PastReader
+from recall_bench.generate.days.plan import PlannedDay, SessionPlan, StoryPlan
+from recall_bench.generate.days.reading import check_entry
+from recall_bench.generate.days.rooms import find_isolated_sessions
+from recall_bench.generate.days.secrecy import HiddenValueFinder
+from recall_bench.generate.rounds import ask_until_usable
 from recall_bench.models.model import Prompt
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EntryRequest:
     """The request for an entry, and what is asked of the reply."""
 
     prompt: Prompt
-    demands: Demands
+    demands: EntryRequirements
 
 
-class Author:
+class EntryWriter:
     """Asks for entries. A request depends on the story and the days on disk, and nothing else."""
 
-    def __init__(self, persona: Persona, story: Story, plan: Plan, hindsight: Hindsight) -> None:
+    def __init__(
+        self, persona: Persona, story: Story, plan: StoryPlan, hindsight: PastReader
+    ) -> None:
         self._persona = persona
         self._story = story
         self._hindsight = hindsight
-        self._isolated = isolated_in(plan.sessions)
-        self._secrecy = Secrecy(persona, story.arcs, self._isolated)
+        self._isolated = find_isolated_sessions(plan.sessions)
+        self._secrecy = HiddenValueFinder(persona, story.arcs, self._isolated)
 
-    def asking(self, planned: PlannedDay, telling: Telling) -> Asked:
+    def build_request(self, planned: PlannedDay, telling: SessionPlan) -> EntryRequest:
         """The request for what one session tells on one day."""
-        unsaid = self._secrecy.unsaid(telling.session, planned.day)
-        past = self._hindsight.of(planned, telling)
-        blocks = material(
+        unsaid = self._secrecy.find_hidden(telling.session, planned.day)
+        past = self._hindsight.collect_past(planned, telling)
+        blocks = collect_material(
             self._persona, self._story.epoch, planned, telling, unsaid=unsaid, past=past
         )
-        demands = demands_on(
+        demands = collect_requirements(
             planned,
             telling,
             self._story.arcs,
@@ -50,14 +52,16 @@ class Author:
             blocks=blocks,
             shown=past.entries,
         )
-        return Asked(entry_prompt(planned, telling, blocks), demands)
+        return EntryRequest(build_entry_prompt(planned, telling, blocks), demands)
 
-    async def entry(self, caller: Caller, planned: PlannedDay, telling: Telling) -> str:
+    async def write_entry(
+        self, caller: ModelCaller, planned: PlannedDay, telling: SessionPlan
+    ) -> str:
         """The entry of one session; Unwritten if the model gives none that can be used."""
-        asked = self.asking(planned, telling)
-        return await accepted(
+        asked = self.build_request(planned, telling)
+        return await ask_until_usable(
             caller,
             f"{planned.unit}, {telling.session.id}",
             asked.prompt,
-            lambda reply: read_entry(reply, asked.demands),
+            lambda reply: check_entry(reply, asked.demands),
         )

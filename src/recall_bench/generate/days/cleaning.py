@@ -2,10 +2,10 @@
 
 import re
 
-from recall_bench.generate.rounds import Rejected
+from recall_bench.generate.rounds import RejectedReply
 
 _FENCE = re.compile(r"(`{3,}|~{3,})[\w-]*[ \t]*")
-_MOST_ANNOUNCING = 2
+_MAX_LINES_BEFORE_FENCE = 2
 """Lines that may stand before a fence."""
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?:[\w-]+:[^\n]*\n)*---[ \t]*(?:\n|\Z)")
 _SESSION = re.compile(r"^#{1,6}[ \t]*session:(.*)$", re.IGNORECASE | re.MULTILINE)
@@ -15,16 +15,16 @@ _EDGES = " \t#"
 _LEVEL = 3
 
 
-def cleaned(reply: str, session: str) -> str | Rejected:
+def extract_entry(reply: str, session: str) -> str | RejectedReply:
     """The entry of a session that a reply holds, or why it holds none.
 
     A fence around it, front matter, an announcing line and the session's own heading are taken
     off; higher headings become topics.
     """
     if "\0" in reply or any("\ud800" <= char <= "\udfff" for char in reply):
-        return Rejected(("it holds characters that are no text; write plain text",))
+        return RejectedReply(("it holds characters that are no text; write plain text",))
     text = reply.replace("\r\n", "\n").replace("\r", "\n").strip("\ufeff \t\n")
-    text = _unfenced(text)
+    text = _strip_fence(text)
     text = _FRONT_MATTER.sub("", text, count=1)
     named = (name.lstrip(" \t").rstrip(_EDGES) for name in _SESSION.findall(text))
     strange = [name for name in named if name != session]
@@ -32,17 +32,17 @@ def cleaned(reply: str, session: str) -> str | Rejected:
         problem = (
             f"it has a heading for the session {strange[0]}; write the entry of {session} alone"
         )
-        return Rejected((problem,))
-    topics = _topics(_SESSION.sub("", text))
+        return RejectedReply((problem,))
+    topics = _split_topics(_SESSION.sub("", text))
     before, told = topics[0][1], [(name, body) for name, body in topics[1:] if body]
     if not told:
-        return Rejected(("it has no topic: begin with a line `### topic` and tell it below",))
-    if before and not _announces(before):
-        return Rejected(("text stands before the first `###` line; put it under a topic",))
+        return RejectedReply(("it has no topic: begin with a line `### topic` and tell it below",))
+    if before and not _is_announcement(before):
+        return RejectedReply(("text stands before the first `###` line; put it under a topic",))
     return "\n\n".join(f"### {name}\n{body}" for name, body in told)
 
 
-def _unfenced(text: str) -> str:
+def _strip_fence(text: str) -> str:
     """What stands in a fence around everything but a line or two that announce it."""
     lines = text.split("\n")
     before = 0
@@ -51,12 +51,12 @@ def _unfenced(text: str) -> str:
             is_closed = lines[-1] == opening[1]
             return "\n".join(lines[place + 1 : -1]).strip() if is_closed else text
         before += bool(line)
-        if line.startswith("#") or before > _MOST_ANNOUNCING:
+        if line.startswith("#") or before > _MAX_LINES_BEFORE_FENCE:
             break
     return text
 
 
-def _topics(text: str) -> list[tuple[str, str]]:
+def _split_topics(text: str) -> list[tuple[str, str]]:
     """Each topic's heading and body; what stands before the first is under no heading."""
     found: list[tuple[str, list[str]]] = [("", [])]
     is_code = False
@@ -72,5 +72,5 @@ def _topics(text: str) -> list[tuple[str, str]]:
     return [(name, "\n".join(lines).strip()) for name, lines in found]
 
 
-def _announces(text: str) -> bool:
+def _is_announcement(text: str) -> bool:
     return "\n" not in text and text.endswith(":")

@@ -6,11 +6,11 @@ from functools import lru_cache
 
 from anyio import to_thread
 
-from recall_bench.datasets.days import day_name, list_days
+from recall_bench.datasets.days import list_days, name_day_file
 from recall_bench.datasets.layout import Layout
 from recall_bench.errors import BenchError, Problems
-from recall_bench.lint.day import Day
-from recall_bench.lint.words import topics
+from recall_bench.lint.day import DayLog
+from recall_bench.lint.words import collect_topics
 from recall_bench.replacement import replace_file
 
 _TOPIC = re.compile(r"^###[ \t]+(\S.*)$", re.MULTILINE)
@@ -32,7 +32,7 @@ class Diary:
             problems.pop()
         for file in files:
             try:
-                self._note(file.day, file.read())
+                self._index_day(file.day, file.read())
             except BenchError as problem:
                 problems.append(problem)
         if problems:
@@ -43,49 +43,51 @@ class Diary:
         """The days there are."""
         return frozenset(self._parts)
 
-    def entry(self, day: int, session: str) -> str | None:
+    def find_entry(self, day: int, session: str) -> str | None:
         """What a session tells on a day; None if it tells nothing or the day is missing."""
         return self._parts.get(day, {}).get(session)
 
-    def told(self, session: str, last: int) -> list[int]:
+    def list_days(self, session: str, last: int) -> list[int]:
         """The days up to the last on which a session tells something, in story order."""
         days = self._told.get(session, [])
         return days[: bisect_right(days, last)]
 
-    def headings(self, day: int, session: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    def list_headings(self, day: int, session: str) -> tuple[tuple[str, frozenset[str]], ...]:
         """The topics of a session on a day, each with the words that it is about."""
-        return _headings(self.entry(day, session) or "")
+        return _parse_headings(self.find_entry(day, session) or "")
 
-    async def write(self, day: int, text: str) -> None:
+    async def write_day(self, day: int, text: str) -> None:
         """Put a day on disk, whole; others can go on while the disk is waited for."""
-        path = self._layout.memories / day_name(day)
+        path = self._layout.memories / name_day_file(day)
         await to_thread.run_sync(replace_file, path, text.encode())
-        self._note(day, text)
+        self._index_day(day, text)
 
-    def sweep(self) -> None:
+    def remove_leftovers(self) -> None:
         """Take away what a killed run was in the middle of writing; only for who holds the log."""
         for left in self._layout.memories.glob(".day-*.md.*.part"):
             left.unlink(missing_ok=True)
 
-    def _note(self, day: int, text: str) -> None:
-        told = Day(day, day_name(day), text)
+    def _index_day(self, day: int, text: str) -> None:
+        told = DayLog(day, name_day_file(day), text)
         for session in self._parts.get(day, ()):
             self._told[session].remove(day)
         self._parts[day] = {
-            session: stripped for session, part in told.parts() if (stripped := part.strip())
+            session: stripped
+            for session, part in told.split_sessions()
+            if (stripped := part.strip())
         }
         for session in self._parts[day]:
             insort(self._told.setdefault(session, []), day)
 
 
 @lru_cache(maxsize=100_000)
-def _headings(entry: str) -> tuple[tuple[str, frozenset[str]], ...]:
+def _parse_headings(entry: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """Kept, because every later day looks at them again."""
     found = (heading.rstrip(" \t#") for heading in _TOPIC.findall(entry))
-    return tuple((heading, topics(heading)) for heading in found if heading)
+    return tuple((heading, collect_topics(heading)) for heading in found if heading)
 
 
-def day_text(entries: dict[str, str]) -> str:
+def render_day(entries: dict[str, str]) -> str:
     """The file of a day: each session's entry under its heading, in the order given."""
     parts = [f"# session: {session}\n\n{entry.strip()}\n" for session, entry in entries.items()]
     return "---\ntype: daily\n---\n\n" + "\n".join(parts)

@@ -7,47 +7,49 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from recall_bench.core.history import story_day
-from recall_bench.core.sentences import split
+from recall_bench.core.history import compute_story_date
+from recall_bench.core.sentences import split_sentences
 from recall_bench.datasets.identity import Persona, Session
 from recall_bench.datasets.story import Arc
-from recall_bench.generate.days.pacing import phase_of
-from recall_bench.generate.days.secrecy import Unsaid, is_correction, is_revealed
+from recall_bench.generate.days.pacing import find_phase
+from recall_bench.generate.days.secrecy import HiddenValues, is_correction, is_public
 
 _NOTE = re.compile(r"\b(?:arcs?|corpus|recency[- ]bias)\b", re.IGNORECASE)
 """Marks a sentence that one author of stories writes to another."""
 
-_MOST_CAST = 40
-_MOST_EVENTS = 20
+_MAX_CAST = 40
+_MAX_EVENTS = 20
 
 
-def in_words(at: date) -> str:
+def format_date(at: date) -> str:
     """A date with its weekday, as people say it."""
     return f"{at:%A}, {at.day} {at:%B %Y}"
 
 
-def about_persona(persona: Persona, unsaid: Unsaid) -> str:
+def describe_persona(persona: Persona, unsaid: HiddenValues) -> str:
     """Who keeps the log, for whom, and who else there is."""
     lines = [f"{persona.name}, {persona.role}. Field: {persona.domain}."]
     if persona.affiliation:
         lines.append(f"Works at {persona.affiliation}, with a team of {persona.team_size}.")
-    lines.append(kept(persona.profile, unsaid))
-    lines.append(f"How {persona.name} writes: {kept(persona.communication_style, unsaid)}")
+    lines.append(remove_hidden(persona.profile, unsaid))
+    lines.append(f"How {persona.name} writes: {remove_hidden(persona.communication_style, unsaid)}")
     if persona.principal:
         served = f"{persona.principal.name}, {persona.principal.role}."
-        lines.append(f"Serves {served} {kept(persona.principal.profile or '', unsaid)}".rstrip())
-    known = [each for each in persona.cast if not unsaid.in_text(f"{each.name}, {each.role}")]
+        lines.append(
+            f"Serves {served} {remove_hidden(persona.principal.profile or '', unsaid)}".rstrip()
+        )
+    known = [each for each in persona.cast if not unsaid.find_in(f"{each.name}, {each.role}")]
     if known:
         lines.append("People and agents around:")
-        lines += [f"- {each.name} ({each.kind}): {each.role}" for each in known[:_MOST_CAST]]
-    shared = [text for text in persona.shared_knowledge if not unsaid.in_text(text)]
+        lines += [f"- {each.name} ({each.kind}): {each.role}" for each in known[:_MAX_CAST]]
+    shared = [text for text in persona.shared_knowledge if not unsaid.find_in(text)]
     if shared:
         lines.append("Known to everybody:")
         lines += [f"- {text}" for text in shared]
     return "\n".join(line for line in lines if line)
 
 
-def about_session(session: Session) -> str:
+def describe_session(session: Session) -> str:
     """The conversation that is logged."""
     kind = "a conversation of two" if session.kind == "1to1" else "a group"
     lines = [f"{session.id}: {kind}."]
@@ -59,39 +61,43 @@ def about_session(session: Session) -> str:
     return "\n".join(lines)
 
 
-def about_thread(arc: Arc, day: int, epoch: date, unsaid: Unsaid) -> str | None:
+def describe_thread(arc: Arc, day: int, epoch: date, unsaid: HiddenValues) -> str | None:
     """What is known of an arc on a day; None if nothing is."""
-    known = [*_named(arc, day, unsaid), *_beliefs(arc, day, epoch), *_earlier(arc, day, epoch)]
+    known = [
+        *_describe_arc(arc, day, unsaid),
+        *_describe_beliefs(arc, day, epoch),
+        *_list_earlier_events(arc, day, epoch),
+    ]
     today = [each.event for each in arc.directives if each.day == day]
     if today:
         known.append("Today:")
         known += [f"- {event}" for event in today]
     if not known:
         return None
-    people = [name for name in arc.participants if not unsaid.in_text(name)]
+    people = [name for name in arc.participants if not unsaid.find_in(name)]
     if people:
         known.append(f"Concerned: {', '.join(people)}.")
-    known.append(f"How far it is: {phase_of(arc, day)}.")
+    known.append(f"How far it is: {find_phase(arc, day)}.")
     return "\n".join(known)
 
 
-def kept(text: str, unsaid: Unsaid) -> str:
+def remove_hidden(text: str, unsaid: HiddenValues) -> str:
     """The sentences of a text that give away nothing."""
     whole = " ".join(text.split())
-    return " ".join(sentence for sentence in split(whole) if not unsaid.in_text(sentence))
+    return " ".join(sentence for sentence in split_sentences(whole) if not unsaid.find_in(sentence))
 
 
-def _named(arc: Arc, day: int, unsaid: Unsaid) -> Iterator[str]:
-    if not is_revealed(arc, day):
+def _describe_arc(arc: Arc, day: int, unsaid: HiddenValues) -> Iterator[str]:
+    if not is_public(arc, day):
         return
-    if not unsaid.in_text(arc.title):
+    if not unsaid.find_in(arc.title):
         yield f"{arc.title} ({arc.type})"
-    sentences = split(kept(arc.description, unsaid))
+    sentences = split_sentences(remove_hidden(arc.description, unsaid))
     if told := " ".join(each for each in sentences if not _NOTE.search(each)):
         yield told
 
 
-def _beliefs(arc: Arc, day: int, epoch: date) -> Iterator[str]:
+def _describe_beliefs(arc: Arc, day: int, epoch: date) -> Iterator[str]:
     if not is_correction(arc):
         return
     wrong = arc.wrong_belief if arc.wrong_day is not None and arc.wrong_day <= day else None
@@ -103,21 +109,21 @@ def _beliefs(arc: Arc, day: int, epoch: date) -> Iterator[str]:
     if wrong and arc.corrected_day == day:
         yield f"Until today everybody believed: {wrong}"
     elif wrong:
-        yield f"Until {_date(epoch, arc.corrected_day)} everybody believed, wrongly: {wrong}"
+        yield f"Until {_format_day(epoch, arc.corrected_day)} everybody believed, wrongly: {wrong}"
     if arc.corrected_belief and arc.corrected_day == day:
         yield f"Today it turns out, and holds from now on: {arc.corrected_belief}"
     elif arc.corrected_belief:
-        yield f"Known since {_date(epoch, arc.corrected_day)}: {arc.corrected_belief}"
+        yield f"Known since {_format_day(epoch, arc.corrected_day)}: {arc.corrected_belief}"
 
 
-def _earlier(arc: Arc, day: int, epoch: date) -> Iterator[str]:
+def _list_earlier_events(arc: Arc, day: int, epoch: date) -> Iterator[str]:
     past = [each for each in arc.directives if each.day < day and arc.is_active(each.day)]
     if past:
         yield "Earlier:"
         past.sort(key=lambda each: each.day)
-        for each in past[-_MOST_EVENTS:]:
-            yield f"- {_date(epoch, each.day)}: {each.event}"
+        for each in past[-_MAX_EVENTS:]:
+            yield f"- {_format_day(epoch, each.day)}: {each.event}"
 
 
-def _date(epoch: date, day: int) -> str:
-    return in_words(story_day(epoch, day).date())
+def _format_day(epoch: date, day: int) -> str:
+    return format_date(compute_story_date(epoch, day).date())

@@ -6,11 +6,11 @@ from enum import StrEnum
 from recall_bench.datasets.story import Arc
 
 _ECHO_EVERY = 14
-_MANY_ARCS = 3
-_MANY_DIRECTIVES = 2
+_BUSY_ARCS = 3
+_BUSY_DIRECTIVES = 2
 
 
-class Phase(StrEnum):
+class ArcPhase(StrEnum):
     """How far an arc is."""
 
     EARLY = "early"
@@ -19,7 +19,7 @@ class Phase(StrEnum):
     CONCLUDING = "concluding"
 
 
-class Density(StrEnum):
+class DayDensity(StrEnum):
     """How full a day is."""
 
     QUIET = "quiet"
@@ -28,37 +28,37 @@ class Density(StrEnum):
     DENSE = "dense"
 
 
-def phase(day_in_arc: int, length: int) -> Phase:
+def compute_phase(day_in_arc: int, length: int) -> ArcPhase:
     """How far an arc of this length is on its so many-th day; an arc of no length is amid."""
     if length <= 0:
-        return Phase.MID
+        return ArcPhase.MID
     share = day_in_arc / length
     if share < 0.15:
-        return Phase.EARLY
+        return ArcPhase.EARLY
     if share <= 0.75:
-        return Phase.MID
-    return Phase.LATE if share <= 0.90 else Phase.CONCLUDING
+        return ArcPhase.MID
+    return ArcPhase.LATE if share <= 0.90 else ArcPhase.CONCLUDING
 
 
-def phase_of(arc: Arc, day: int) -> Phase:
+def find_phase(arc: Arc, day: int) -> ArcPhase:
     """How far the arc is on a story day."""
-    return phase(day - arc.start_day + 1, arc.end_day - arc.start_day + 1)
+    return compute_phase(day - arc.start_day + 1, arc.end_day - arc.start_day + 1)
 
 
-def density(arcs: Collection[Arc], day: int, *, is_weekend: bool) -> Density:
+def measure_density(arcs: Collection[Arc], day: int, *, is_weekend: bool) -> DayDensity:
     """How full the day is on which these arcs are told."""
     has_incident = any(arc.type == "incident" for arc in arcs)
     directives = sum(each.day == day for arc in arcs for each in arc.directives)
     if not arcs or (is_weekend and not has_incident):
-        return Density.QUIET
+        return DayDensity.QUIET
     if any(arc.corrected_day == day for arc in arcs):
-        return Density.DENSE
-    if directives >= _MANY_DIRECTIVES and len(arcs) >= _MANY_ARCS:
-        return Density.DENSE
-    if has_incident or directives or len(arcs) >= _MANY_ARCS:
-        return Density.BUSY
-    turns = any(arc.start_day == day or phase_of(arc, day) is Phase.CONCLUDING for arc in arcs)
-    return Density.BUSY if turns else Density.NORMAL
+        return DayDensity.DENSE
+    if directives >= _BUSY_DIRECTIVES and len(arcs) >= _BUSY_ARCS:
+        return DayDensity.DENSE
+    if has_incident or directives or len(arcs) >= _BUSY_ARCS:
+        return DayDensity.BUSY
+    turns = any(arc.start_day == day or find_phase(arc, day) is ArcPhase.CONCLUDING for arc in arcs)
+    return DayDensity.BUSY if turns else DayDensity.NORMAL
 
 
 def is_turning(arc: Arc, day: int) -> bool:
@@ -67,7 +67,7 @@ def is_turning(arc: Arc, day: int) -> bool:
     return day in fixed or any(each.day == day for each in arc.directives)
 
 
-def is_echoed(arc: Arc, day: int) -> bool:
+def is_echo_day(arc: Arc, day: int) -> bool:
     """Whether the sessions that only hear of the arc do so that day: at turns, and fortnightly."""
     if not arc.referenced_sessions:
         return False

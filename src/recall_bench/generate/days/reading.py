@@ -4,21 +4,21 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from recall_bench.datasets.calendar import day_in_text
-from recall_bench.generate.days.cleaning import cleaned
-from recall_bench.generate.days.demands import Demands
-from recall_bench.generate.days.known import in_words
-from recall_bench.generate.rounds import Rejected
-from recall_bench.lint.atoms import DATE, NAME, QUOTE, Atom, placed_values
+from recall_bench.datasets.calendar import find_text_date
+from recall_bench.generate.days.cleaning import extract_entry
+from recall_bench.generate.days.demands import EntryRequirements
+from recall_bench.generate.days.known import format_date
+from recall_bench.generate.rounds import RejectedReply
+from recall_bench.lint.atoms import DATE, NAME, QUOTE, TextValue, locate_values
 from recall_bench.lint.corrections import is_superseded
-from recall_bench.lint.day import Day
-from recall_bench.lint.index import Index, Said
-from recall_bench.lint.words import plain, words
+from recall_bench.lint.day import DayLog
+from recall_bench.lint.index import SentenceMention, ValueIndex
+from recall_bench.lint.words import normalise_text, split_words
 
 _LENIENCY = 5
 """An entry may be so many times shorter or longer than asked for."""
-_LONG_SENTENCE = 6
-_COPIED = 0.5
+_LONG_SENTENCE_WORDS = 6
+_MAX_COPIED_SHARE = 0.5
 
 _FOREIGN = re.compile(
     r"\b(?:days? #?\d{1,4}|checkpoints?|benchmarks?|personas?|story arcs?"
@@ -30,87 +30,89 @@ _TODAY = re.compile(r"\btoday\b[\s,:(]*(?:is|being|on)?[\s,(]*(?:\w+day,?\s)?\Z"
 _WEEKDAY_BEFORE = re.compile(r"\b(Mon|Tues?|Wed|Thu|Thurs|Fri|Sat|Sun)[a-z]*\.?,?\s(?:the\s)?\Z")
 
 
-def read_entry(reply: str, demands: Demands) -> str | Rejected:
+def check_entry(reply: str, demands: EntryRequirements) -> str | RejectedReply:
     """The entry that a reply holds, or all that is wrong with it."""
-    entry = cleaned(reply, demands.session)
-    if isinstance(entry, Rejected):
+    entry = extract_entry(reply, demands.session)
+    if isinstance(entry, RejectedReply):
         return entry
-    day = Day(demands.day, demands.session, f"# session: {demands.session}\n\n{entry}\n")
+    day = DayLog(demands.day, demands.session, f"# session: {demands.session}\n\n{entry}\n")
     problems = tuple(
         dict.fromkeys(
             (
-                *_length(entry, demands),
-                *_vocabulary(entry, demands),
-                *_due(day, demands),
-                *_unsaid(entry, day, demands),
-                *_stale(day, demands),
-                *_dates(entry, demands.at),
-                *_copies(day, demands),
+                *_check_length(entry, demands),
+                *_check_vocabulary(entry, demands),
+                *_check_due_values(day, demands),
+                *_check_hidden_values(entry, day, demands),
+                *_check_stale_values(day, demands),
+                *_check_dates(entry, demands.at),
+                *_check_copies(day, demands),
             )
         )
     )
-    return Rejected(problems) if problems else entry
+    return RejectedReply(problems) if problems else entry
 
 
-def _length(entry: str, demands: Demands) -> Iterator[str]:
+def _check_length(entry: str, demands: EntryRequirements) -> Iterator[str]:
     count, asked = len(entry.split()), demands.length
     if not asked.fewest // _LENIENCY <= count <= asked.most * _LENIENCY:
         yield f"it has {count} words; write {asked.fewest} to {asked.most}"
 
 
-def _vocabulary(entry: str, demands: Demands) -> Iterator[str]:
+def _check_vocabulary(entry: str, demands: EntryRequirements) -> Iterator[str]:
     for found in _FOREIGN.finditer(entry):
         if found[0].lower() not in demands.material:
             yield f"it says “{found[0]}”, which nobody in the story would; say it otherwise"
 
 
-def _due(day: Day, demands: Demands) -> Iterator[str]:
+def _check_due_values(day: DayLog, demands: EntryRequirements) -> Iterator[str]:
     wanted = (*demands.due, *(atom for each in demands.stated for atom in each.atoms))
-    index = Index([day], wanted)
+    index = ValueIndex([day], wanted)
     for atom in demands.due:
-        if not index.loose_days(atom):
+        if not index.find_loose_days(atom):
             yield f"{atom.shown} is missing, which belongs to what happens today; state it so"
     for statement in demands.stated:
         for atom in statement.atoms:
-            said = any(statement.about & each.topics for each in index.said(atom))
-            if not (said or (_has_no_place(atom, statement.about) and index.loose_days(atom))):
+            said = any(statement.about & each.topics for each in index.find_mentions(atom))
+            if not (said or (_is_placeless(atom, statement.about) and index.find_loose_days(atom))):
                 yield f"{atom.shown} is missing; state it in one sentence with what it is about"
 
 
-def _has_no_place(atom: Atom, about: frozenset[str]) -> bool:
+def _is_placeless(atom: TextValue, about: frozenset[str]) -> bool:
     """Whether it cannot be looked for in a sentence about something."""
     return not about or atom.kind in {NAME, QUOTE}
 
 
-def _unsaid(entry: str, day: Day, demands: Demands) -> Iterator[str]:
-    found = list(demands.unsaid.sure.in_text(entry))
-    index = Index([day], [atom for each in demands.early for atom in each.atoms])
+def _check_hidden_values(entry: str, day: DayLog, demands: EntryRequirements) -> Iterator[str]:
+    found = list(demands.unsaid.sure.find_in(entry))
+    index = ValueIndex([day], [atom for each in demands.early for atom in each.atoms])
     for statement in demands.early:
         for atom in statement.atoms:
             if atom.kind == NAME:
                 said = any(
                     each.topics & statement.about
-                    for each in _sentences(day)
-                    if set(words(each.text)).issuperset(atom.words)
+                    for each in _list_sentences(day)
+                    if set(split_words(each.text)).issuperset(atom.words)
                 )
             else:
-                said = any(each.topics & statement.about for each in index.said(atom))
+                said = any(each.topics & statement.about for each in index.find_mentions(atom))
             if said:
                 found.append(atom)
     for atom in found:
         yield f"it says {atom.shown}, which nobody here has heard by this date; take it out"
 
 
-def _sentences(day: Day) -> Iterator[Said]:
+def _list_sentences(day: DayLog) -> Iterator[SentenceMention]:
     for each in day.sentences:
-        yield Said(day.number, each.session or "", each.text, f"{each.heading} {each.lead}")
+        yield SentenceMention(
+            day.number, each.session or "", each.text, f"{each.heading} {each.lead}"
+        )
 
 
-def _stale(day: Day, demands: Demands) -> Iterator[str]:
-    index = Index([day], [atom for each in demands.stale for atom in each.atoms])
+def _check_stale_values(day: DayLog, demands: EntryRequirements) -> Iterator[str]:
+    index = ValueIndex([day], [atom for each in demands.stale for atom in each.atoms])
     for statement in demands.stale:
         for atom in statement.atoms:
-            for said in index.said(atom):
+            for said in index.find_mentions(atom):
                 if statement.about & said.topics and not is_superseded(atom, said):
                     yield (
                         f"{atom.shown} is given as if it still held; leave it out, or say in the "
@@ -118,26 +120,26 @@ def _stale(day: Day, demands: Demands) -> Iterator[str]:
                     )
 
 
-def _dates(entry: str, today: date) -> Iterator[str]:
-    own = day_in_text(entry)
+def _check_dates(entry: str, today: date) -> Iterator[str]:
+    own = find_text_date(entry)
     if own is not None and own != today:
         yield (
-            f"it opens with {in_words(own)} as if that were its date; today is {in_words(today)}: "
+            f"it opens with {format_date(own)} as if that were its date; today is {format_date(today)}: "
             "correct it, or name the other date further down"
         )
-    level = plain(entry)
-    for start, _, atom in placed_values(level):
-        if atom.kind != DATE or (meant := _nearest(atom, today)) is None:
+    level = normalise_text(entry)
+    for start, _, atom in locate_values(level):
+        if atom.kind != DATE or (meant := _find_nearest_date(atom, today)) is None:
             continue
         before = level[max(0, start - 40) : start]
         if _TODAY.search(before) and meant != today:
-            yield f"it calls {atom.shown} today; today is {in_words(today)}"
+            yield f"it calls {atom.shown} today; today is {format_date(today)}"
         named = _WEEKDAY_BEFORE.search(before)
         if named and not f"{meant:%A}".startswith(named[1][:3]):
             yield f"{atom.shown} is a {meant:%A}; correct the weekday or the date"
 
 
-def _nearest(atom: Atom, today: date) -> date | None:
+def _find_nearest_date(atom: TextValue, today: date) -> date | None:
     """The date meant: of one without a year the nearest; None if there is no such date."""
     if atom.value != atom.core:
         years = [int(atom.value[:4])]
@@ -153,16 +155,18 @@ def _nearest(atom: Atom, today: date) -> date | None:
     return min(found, key=lambda each: abs((each - today).days), default=None)
 
 
-def _copies(day: Day, demands: Demands) -> Iterator[str]:
-    earlier = {text for entry in demands.shown for text in _long(Day(0, "", entry))}
-    told = _long(day)
+def _check_copies(day: DayLog, demands: EntryRequirements) -> Iterator[str]:
+    earlier = {
+        text for entry in demands.shown for text in _list_long_sentences(DayLog(0, "", entry))
+    }
+    told = _list_long_sentences(day)
     copied = sum(text in earlier for text in told)
-    if told and copied >= _COPIED * len(told):
+    if told and copied >= _MAX_COPIED_SHARE * len(told):
         yield (
             f"{copied} of its {len(told)} longer sentences are those of earlier entries; tell what "
             "is new today in new words"
         )
 
 
-def _long(day: Day) -> list[str]:
-    return [each.text for each in day.sentences if len(each.text.split()) >= _LONG_SENTENCE]
+def _list_long_sentences(day: DayLog) -> list[str]:
+    return [each.text for each in day.sentences if len(each.text.split()) >= _LONG_SENTENCE_WORDS]

@@ -12,8 +12,18 @@ from functools import cached_property
 from recall_bench.datasets.identity import Persona, Session
 from recall_bench.datasets.story import Arc
 from recall_bench.generate.days.rooms import is_secret
-from recall_bench.lint.atoms import CODE, MONEY, NAME, NUMBER, PERCENT, QUOTE, Atom, atoms, values
-from recall_bench.lint.words import plain, words
+from recall_bench.lint.atoms import (
+    CODE,
+    MONEY,
+    NAME,
+    NUMBER,
+    PERCENT,
+    QUOTE,
+    TextValue,
+    find_claims,
+    find_values,
+)
+from recall_bench.lint.words import normalise_text, split_words
 
 _NAMED_BY_TITLE = frozenset({"project", "incident", "learning", "relationship"})
 """The title of such an arc names its subject, which is known while it goes on; a decision's may
@@ -29,40 +39,44 @@ _Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Unsaid:
+class HiddenValues:
     """The values and names that a session's author must not know on a day."""
 
-    atoms: tuple[Atom, ...]
+    atoms: tuple[TextValue, ...]
 
-    def in_text(self, text: str) -> tuple[Atom, ...]:
+    def find_in(self, text: str) -> tuple[TextValue, ...]:
         """Those that a text gives away, however it spells them."""
-        level = plain(text)
-        found = [self._valued[key] for atom in values(level) if (key := _key(atom)) in self._valued]
+        level = normalise_text(text)
+        found = [
+            self._by_value[key]
+            for atom in find_values(level)
+            if (key := _make_key(atom)) in self._by_value
+        ]
         names = frozenset(word.lower() for word in _CAPITAL.findall(level))
         flat = " ".join(level.lower().split())
         found += [
             atom
-            for atom, needed in self._worded
+            for atom, needed in self._by_words
             if (atom.value in flat if atom.kind == QUOTE else needed <= names)
         ]
         return tuple(dict.fromkeys(found))
 
     @cached_property
-    def sure(self) -> "Unsaid":
+    def sure(self) -> "HiddenValues":
         """Those that a text cannot hold by chance."""
-        return Unsaid(tuple(atom for atom in self.atoms if atom.kind in _SURE))
+        return HiddenValues(tuple(atom for atom in self.atoms if atom.kind in _SURE))
 
     @cached_property
-    def _valued(self) -> dict[_Key, Atom]:
-        return {_key(atom): atom for atom in self.atoms if atom.kind not in {NAME, QUOTE}}
+    def _by_value(self) -> dict[_Key, TextValue]:
+        return {_make_key(atom): atom for atom in self.atoms if atom.kind not in {NAME, QUOTE}}
 
     @cached_property
-    def _worded(self) -> tuple[tuple[Atom, frozenset[str]], ...]:
+    def _by_words(self) -> tuple[tuple[TextValue, frozenset[str]], ...]:
         found = (atom for atom in self.atoms if atom.kind in {NAME, QUOTE})
         return tuple((atom, needed) for atom in found if (needed := frozenset(atom.words)))
 
 
-class Secrecy:
+class HiddenValueFinder:
     """Knows of every day and session what is unsaid.
 
     What the persona's file says is known from the first day, unless it is what a correction is
@@ -72,11 +86,11 @@ class Secrecy:
     def __init__(self, persona: Persona, arcs: tuple[Arc, ...], isolated: frozenset[str]) -> None:
         self._arcs = arcs
         self._isolated = isolated
-        self._read: dict[str, tuple[Atom, ...]] = {}
+        self._read: dict[str, tuple[TextValue, ...]] = {}
         self._worded: dict[str, frozenset[str]] = {}
-        self._background = tuple(text for text in _identity(persona) if text)
+        self._background = tuple(text for text in _list_identity_texts(persona) if text)
 
-    def unsaid(self, session: Session, day: int) -> Unsaid:
+    def find_hidden(self, session: Session, day: int) -> HiddenValues:
         """What the session's author must not know that day."""
         happened: list[str] = []
         subjects: list[str] = []
@@ -84,42 +98,44 @@ class Secrecy:
         corrected: list[str] = []
         for arc in self._arcs:
             if is_secret(arc, session, self._isolated):
-                later += _everything(arc)
+                later += _list_all_texts(arc)
                 continue
-            happened += happened_in(arc, day)
-            subjects += _subject(arc, day)
-            later += _to_come(arc, day)
-            corrected += _to_be_corrected(arc, day)
-        known = self._keys(happened)
-        usual = known | self._keys(self._background)
-        named = [self._words(text) for text in (*self._background, *happened, *subjects)]
-        found: dict[_Key, Atom] = {}
+            happened += list_past_events(arc, day)
+            subjects += _list_subjects(arc, day)
+            later += _list_future_texts(arc, day)
+            corrected += _list_pending_corrections(arc, day)
+        known = self._collect_keys(happened)
+        usual = known | self._collect_keys(self._background)
+        named = [self._split_words(text) for text in (*self._background, *happened, *subjects)]
+        found: dict[_Key, TextValue] = {}
         for texts, excepted in ((later, usual), (corrected, known)):
-            for atom in self._atoms(texts):
-                if _key(atom) not in excepted:
-                    found[_key(atom)] = atom
-        return Unsaid(tuple(atom for atom in found.values() if not _is_named(atom, named)))
+            for atom in self._collect_atoms(texts):
+                if _make_key(atom) not in excepted:
+                    found[_make_key(atom)] = atom
+        return HiddenValues(
+            tuple(atom for atom in found.values() if not _is_name_given(atom, named))
+        )
 
-    def _keys(self, texts: Iterable[str]) -> set[_Key]:
-        return {_key(atom) for atom in self._atoms(texts)}
+    def _collect_keys(self, texts: Iterable[str]) -> set[_Key]:
+        return {_make_key(atom) for atom in self._collect_atoms(texts)}
 
-    def _words(self, text: str) -> frozenset[str]:
+    def _split_words(self, text: str) -> frozenset[str]:
         if text not in self._worded:
-            self._worded[text] = _words(plain(text))
+            self._worded[text] = _split_words(normalise_text(text))
         return self._worded[text]
 
-    def _atoms(self, texts: Iterable[str]) -> Iterator[Atom]:
+    def _collect_atoms(self, texts: Iterable[str]) -> Iterator[TextValue]:
         for text in texts:
             if text not in self._read:
                 # Behind an article that opens a text a name would pass for an opening word.
                 level = _ARTICLE.sub(lambda article: article[0].lower(), text)
                 self._read[text] = tuple(
-                    atom for atom in atoms(level) if atom.is_exact or _is_name(atom, level)
+                    atom for atom in find_claims(level) if atom.is_exact or _is_name(atom, level)
                 )
             yield from self._read[text]
 
 
-def happened_in(arc: Arc, day: int) -> Iterator[str]:
+def list_past_events(arc: Arc, day: int) -> Iterator[str]:
     """What has happened in an arc by a day: its events, and the beliefs held so far."""
     for each in arc.directives:
         if each.day <= day and arc.is_active(each.day):
@@ -135,58 +151,58 @@ def is_correction(arc: Arc) -> bool:
     return arc.type == "correction" or arc.corrected_belief is not None
 
 
-def is_revealed(arc: Arc, day: int) -> bool:
+def is_public(arc: Arc, day: int) -> bool:
     """Whether title and description may be known: a correction's only once it is made."""
     if is_correction(arc):
         return arc.corrected_day is not None and arc.corrected_day <= day
     return arc.start_day <= day
 
 
-def _to_come(arc: Arc, day: int) -> Iterator[str]:
+def _list_future_texts(arc: Arc, day: int) -> Iterator[str]:
     yield from (each.event for each in arc.directives if each.day > day)
     if arc.wrong_belief and (arc.wrong_day is None or arc.wrong_day > day):
         yield arc.wrong_belief
-    if not is_revealed(arc, day):
+    if not is_public(arc, day):
         yield from (arc.title, arc.description)
 
 
-def _to_be_corrected(arc: Arc, day: int) -> Iterator[str]:
-    if arc.corrected_belief and not is_revealed(arc, day):
+def _list_pending_corrections(arc: Arc, day: int) -> Iterator[str]:
+    if arc.corrected_belief and not is_public(arc, day):
         yield arc.corrected_belief
 
 
-def _everything(arc: Arc) -> Iterator[str]:
+def _list_all_texts(arc: Arc) -> Iterator[str]:
     yield from (each.event for each in arc.directives)
     beliefs = (arc.wrong_belief, arc.corrected_belief)
     yield from (text for text in (arc.title, arc.description, *beliefs) if text)
 
 
-def _subject(arc: Arc, day: int) -> Iterator[str]:
-    if arc.type in _NAMED_BY_TITLE and is_revealed(arc, day):
+def _list_subjects(arc: Arc, day: int) -> Iterator[str]:
+    if arc.type in _NAMED_BY_TITLE and is_public(arc, day):
         yield arc.title
 
 
-def _key(atom: Atom) -> _Key:
+def _make_key(atom: TextValue) -> _Key:
     """Equal for spellings of one value; a number is another one with another unit."""
     return atom.kind, atom.value if atom.kind in {NUMBER, NAME, QUOTE} else atom.core
 
 
-def _is_name(atom: Atom, text: str) -> bool:
+def _is_name(atom: TextValue, text: str) -> bool:
     """Whether it is a name of something; a single word that opens a text may be any word."""
     return atom.kind == NAME and (" " in atom.shown or not text.startswith(atom.shown))
 
 
-def _is_named(atom: Atom, named: list[frozenset[str]]) -> bool:
+def _is_name_given(atom: TextValue, named: list[frozenset[str]]) -> bool:
     """Whether it is a name that one of the texts gives in full."""
     needed = frozenset(atom.words)
     return atom.kind == NAME and any(needed <= said for said in named)
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(words(text))
+def _split_words(text: str) -> frozenset[str]:
+    return frozenset(split_words(text))
 
 
-def _identity(persona: Persona) -> Iterator[str]:
+def _list_identity_texts(persona: Persona) -> Iterator[str]:
     yield from (persona.name, persona.role, persona.domain, persona.affiliation or "")
     yield from (persona.profile, persona.communication_style)
     if persona.principal:

@@ -10,148 +10,152 @@ from recall_bench.core.usage import Usage
 from recall_bench.datasets.identity import read_persona
 from recall_bench.datasets.story import read_story
 from recall_bench.generate.call_log import CallLog, log_path
-from recall_bench.generate.caller import Caller
-from recall_bench.generate.carrying_out import carried_out
+from recall_bench.generate.caller import ModelCaller
+from recall_bench.generate.carrying_out import run_pass
 from recall_bench.generate.days.asking import USUAL_TOKENS
-from recall_bench.generate.days.authoring import Author
-from recall_bench.generate.days.diary import Diary, day_text
-from recall_bench.generate.days.looking_back import Hindsight
-from recall_bench.generate.days.plan import Plan, PlannedDay, Telling, plan_days
+from recall_bench.generate.days.authoring import EntryWriter
+from recall_bench.generate.days.diary import Diary, render_day
+from recall_bench.generate.days.looking_back import PastReader
+from recall_bench.generate.days.plan import PlannedDay, SessionPlan, StoryPlan, plan_story
 from recall_bench.generate.days.request import DaysRequest
-from recall_bench.generate.estimate import estimate
-from recall_bench.generate.lanes import side_by_side
+from recall_bench.generate.estimate import describe_estimate
+from recall_bench.generate.lanes import run_units
 from recall_bench.generate.opening import open_model
-from recall_bench.generate.outcome import Generated, Missing, Stopped
-from recall_bench.generate.rounds import Unwritten
+from recall_bench.generate.outcome import MissingUnit, PassResult, PassStop
+from recall_bench.generate.rounds import NoUsableReply
 
 if TYPE_CHECKING:
     from recall_bench.models.model import Model
 
-Told = Callable[[str], None]
+OnProgress = Callable[[str], None]
 """Hears a sentence about each day."""
 
 
 def generate_days(
-    request: DaysRequest, told: Told = lambda _: None, model: "Model | None" = None
-) -> Generated:
+    request: DaysRequest, told: OnProgress = lambda _: None, model: "Model | None" = None
+) -> PassResult:
     """Write every day of the story that is not there yet, or every one with `overwrite`.
 
     The same request goes on where an earlier one stopped. A model of one's own may take the place
     of the one the request names.
     """
     if model is None and request.is_offline:
-        from recall_bench.generate.offline.days import write_offline
+        from recall_bench.generate.offline.days import write_offline_days
 
-        return write_offline(request, told)
+        return write_offline_days(request, told)
     if request.from_ledger:
         from recall_bench.generate.from_ledger.writing import write_from_ledger
 
         return write_from_ledger(request, told, model)
-    return _written_by_model(request, told, model)
+    return _write_with_model(request, told, model)
 
 
-def _written_by_model(request: DaysRequest, told: Told, model: "Model | None") -> Generated:
-    layout = request.layout()
+def _write_with_model(request: DaysRequest, told: OnProgress, model: "Model | None") -> PassResult:
+    layout = request.find_layout()
     persona = read_persona(layout.folder)
     story = read_story(layout.folder, layout.arcs)
-    plan = plan_days(persona, story)
-    span = request.span(story.last_day)
+    plan = plan_story(persona, story)
+    span = request.select_days(story.last_day)
     with CallLog(log_path(layout.folder, "days", layout.suffix)) as log:
         diary = Diary(layout)
-        diary.sweep()
-        hindsight = Hindsight(
+        diary.remove_leftovers()
+        hindsight = PastReader(
             diary, plan.days, story.epoch, lag=request.lag, window=request.history_window
         )
-        work = _Writing(
+        work = _ModelDaysPass(
             request=request,
             told=told,
             folder=str(layout.memories),
             last=span[-1],
             wanted=[planned for planned in plan.days if planned.day in span],
             plan=plan,
-            author=Author(persona, story, plan, hindsight),
+            author=EntryWriter(persona, story, plan, hindsight),
             diary=diary,
             log=log,
         )
-        return work.carried_out(model)
+        return work.run(model)
 
 
 @dataclass(slots=True, kw_only=True)
-class _Writing:
+class _ModelDaysPass:
     """The writing of the days, under way."""
 
     request: DaysRequest
-    told: Told
+    told: OnProgress
     folder: str
     last: int
     wanted: list[PlannedDay]
-    plan: Plan
-    author: Author
+    plan: StoryPlan
+    author: EntryWriter
     diary: Diary
     log: CallLog
     written: int = 0
-    missing: list[Missing] = field(default_factory=list)
+    missing: list[MissingUnit] = field(default_factory=list)
 
-    def carried_out(self, model: "Model | None") -> Generated:
+    def run(self, model: "Model | None") -> PassResult:
         """Write what is owed; a model is opened only if something is."""
         there = frozenset(each.day for each in self.wanted if self._is_there(each))
         owed = [planned for planned in self.wanted if planned.day not in there]
         if not owed:
             if self.request.overwrite:
-                self.log.end()
-            return self._outcome(len(there), None, None)
+                self.log.end_round()
+            return self._make_result(len(there), None, None)
         for note in self.plan.notes:
             self.told(f"[generator] {note}")
         asked = open_model(self.request) if model is None else model
-        self.log.begin(overwrite=self.request.overwrite)
-        caller = Caller.of(self.request, asked, self.log)
-        self._estimate(owed)
+        self.log.begin_round(overwrite=self.request.overwrite)
+        caller = ModelCaller.from_request(self.request, asked, self.log)
+        self._report_estimate(owed)
 
-        stopped = carried_out(
-            lambda: self._write(caller, there), closing=asked if model is None else None
+        stopped = run_pass(
+            lambda: self._write_days(caller, there), closing=asked if model is None else None
         )
         if self.request.overwrite and stopped is None and not self.missing:
-            self.log.end()
-        return self._outcome(len(there), caller, stopped)
+            self.log.end_round()
+        return self._make_result(len(there), caller, stopped)
 
     def _is_there(self, planned: PlannedDay) -> bool:
         if self.request.overwrite:
-            return self.log.is_replaced(planned.unit) and planned.day in self.diary.days
+            return self.log.is_written_anew(planned.unit) and planned.day in self.diary.days
         return planned.day in self.diary.days
 
-    def _estimate(self, owed: list[PlannedDay]) -> None:
+    def _report_estimate(self, owed: list[PlannedDay]) -> None:
         calls = sum(len(planned.tellings) for planned in owed)
-        sample = self.author.asking(owed[-1], owed[-1].tellings[0]).prompt
-        self.told(estimate(self.request.model, calls, sample, USUAL_TOKENS))
+        sample = self.author.build_request(owed[-1], owed[-1].tellings[0]).prompt
+        self.told(describe_estimate(self.request.model, calls, sample, USUAL_TOKENS))
 
-    async def _write(self, caller: Caller, there: frozenset[int]) -> None:
-        async def one(planned: PlannedDay) -> None:
+    async def _write_days(self, caller: ModelCaller, there: frozenset[int]) -> None:
+        async def write_one(planned: PlannedDay) -> None:
             if planned.day not in there:
-                await self._day(caller, planned)
+                await self._write_day(caller, planned)
 
         # Days that are there keep their places, so that the lag means the same in every run.
-        await side_by_side(self.wanted, one, at_once=self.request.parallelism, lag=self.request.lag)
+        await run_units(
+            self.wanted, write_one, at_once=self.request.parallelism, lag=self.request.lag
+        )
 
-    async def _day(self, caller: Caller, planned: PlannedDay) -> None:
+    async def _write_day(self, caller: ModelCaller, planned: PlannedDay) -> None:
         """All sessions of a day at once; if one cannot be had, the day is not written."""
         entries: dict[str, str] = {}
         failures: dict[str, str] = {}
 
-        async def tell(telling: Telling) -> None:
+        async def write_session(telling: SessionPlan) -> None:
             try:
-                entries[telling.session.id] = await self.author.entry(caller, planned, telling)
-            except Unwritten as failure:
+                entries[telling.session.id] = await self.author.write_entry(
+                    caller, planned, telling
+                )
+            except NoUsableReply as failure:
                 failures[telling.session.id] = str(failure)
 
         async with anyio.create_task_group() as tasks:
             for telling in planned.tellings:
-                tasks.start_soon(tell, telling)
+                tasks.start_soon(write_session, telling)
         order = [telling.session.id for telling in planned.tellings]
         if failures:
             self._skip(planned, {name: failures[name] for name in order if name in failures})
             return
-        await self.diary.write(planned.day, day_text({name: entries[name] for name in order}))
-        self.log.replaced(planned.unit)
+        await self.diary.write_day(planned.day, render_day({name: entries[name] for name in order}))
+        self.log.mark_written(planned.unit)
         self.written += 1
         unique = len(self.diary.days)
         self.told(f"Generated day {planned.day}/{self.last} ({unique} unique)")
@@ -160,10 +164,12 @@ class _Writing:
         reason = "; ".join(f"session {name}: {why}" for name, why in failures.items())
         arcs = ",".join(planned.arcs) or "none"
         self.told(f"[generator] arc={arcs} day={planned.day} skipped: {reason}")
-        self.missing.append(Missing(unit=planned.unit, reason=reason, day=planned.day))
+        self.missing.append(MissingUnit(unit=planned.unit, reason=reason, day=planned.day))
 
-    def _outcome(self, kept: int, caller: Caller | None, stopped: Stopped | None) -> Generated:
-        return Generated(
+    def _make_result(
+        self, kept: int, caller: ModelCaller | None, stopped: PassStop | None
+    ) -> PassResult:
+        return PassResult(
             what="days",
             folder=self.folder,
             wanted=len(self.wanted),

@@ -3,8 +3,8 @@
 import json
 
 from recall_bench.datasets.identity import Persona, Session
-from recall_bench.generate.from_ledger.notes import Notes
-from recall_bench.models.fencing import fenced
+from recall_bench.generate.from_ledger.notes import SessionNotes
+from recall_bench.models.fencing import fence_blocks
 from recall_bench.models.model import Prompt
 
 _SYSTEM = (
@@ -23,7 +23,9 @@ _TASK = (
 )
 
 
-def asking(persona: Persona, session: Session | None, notes: Notes, date: str) -> Prompt:
+def build_ledger_prompt(
+    persona: Persona, session: Session | None, notes: SessionNotes, date: str
+) -> Prompt:
     """To write one session of a day."""
     who = {
         "name": persona.name,
@@ -40,7 +42,7 @@ def asking(persona: Persona, session: Session | None, notes: Notes, date: str) -
         (*notes.names, *(f"{fact.value} ({fact.about})" for fact in notes.facts))
     )
     facts = "\n".join(f"- {each}" for each in wanted) or "- (nothing in particular)"
-    blocks = fenced(
+    blocks = fence_blocks(
         {
             "agent": json.dumps(who, ensure_ascii=False, indent=1),
             "place": json.dumps(where, ensure_ascii=False),

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from recall_bench.lint.atoms import Atom, atoms
+from recall_bench.lint.atoms import TextValue, find_claims
 from recall_bench.world.dates import Dates
-from recall_bench.world.narration import Block, Page
-from recall_bench.world.values import spellings
+from recall_bench.world.narration import DayBlock, LogPage
+from recall_bench.world.values import list_spellings
 
 
 @dataclass(frozen=True)
-class Fact:
+class DueFact:
     """A value that is told: its subject, and the ways it may be written."""
 
     about: str
@@ -25,13 +25,13 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Notes:
+class SessionNotes:
     """The blocks of one session on one day."""
 
     day: int
     session: str
-    blocks: tuple[Block, ...]
-    facts: tuple[Fact, ...]
+    blocks: tuple[DayBlock, ...]
+    facts: tuple[DueFact, ...]
 
     @cached_property
     def text(self) -> str:
@@ -47,30 +47,30 @@ class Notes:
     @cached_property
     def values(self) -> frozenset[str]:
         """The exact values of the notes, by their core."""
-        return frozenset(atom.core for atom in self.exact(self.text))
+        return frozenset(atom.core for atom in self.find_exact_values(self.text))
 
     @staticmethod
-    def exact(text: str) -> tuple[Atom, ...]:
+    def find_exact_values(text: str) -> tuple[TextValue, ...]:
         """The values of a text that are right or wrong."""
-        return tuple(atom for atom in atoms(text) if atom.is_exact)
+        return tuple(atom for atom in find_claims(text) if atom.is_exact)
 
 
-def notes_of(page: Page, sessions: tuple[str, ...], dates: Dates) -> Iterator[Notes]:
+def collect_notes(page: LogPage, sessions: tuple[str, ...], dates: Dates) -> Iterator[SessionNotes]:
     """The notes of every session that has something to tell, in the order of the sessions."""
     for session in sessions:
         own = tuple(block for _, block in page.blocks if block.session == session)
         if own:
-            yield Notes(page.day, session, own, tuple(_facts(own, page.day, dates)))
+            yield SessionNotes(page.day, session, own, tuple(_list_facts(own, page.day, dates)))
 
 
-def _facts(blocks: tuple[Block, ...], day: int, dates: Dates) -> Iterator[Fact]:
+def _list_facts(blocks: tuple[DayBlock, ...], day: int, dates: Dates) -> Iterator[DueFact]:
     for block in blocks:
         for telling in block.tellings:
-            ways = spellings(telling.value, dates, day)
-            yield Fact(telling.thread.name, telling.value.text, ways)
+            ways = list_spellings(telling.value, dates, day)
+            yield DueFact(telling.thread.name, telling.value.text, ways)
 
 
-def canaries_of(page: Page) -> dict[str, str]:
+def find_canaries(page: LogPage) -> dict[str, str]:
     """Strings that were planted that day, by the session that alone may hold them."""
     return {
         canary.text: canary.session

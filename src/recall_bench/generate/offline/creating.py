@@ -12,33 +12,38 @@ from anyio.lowlevel import checkpoint
 from recall_bench.datasets.identity import read_persona
 from recall_bench.datasets.layout import Layout
 from recall_bench.errors import UsageError
-from recall_bench.generate.carrying_out import carried_out
-from recall_bench.generate.offline.composing import Wanted, composed, seed_of, source_files
-from recall_bench.generate.offline.placing import (
-    holds,
-    is_file_of,
-    replace_folder,
-    sweep_beside,
+from recall_bench.generate.carrying_out import run_pass
+from recall_bench.generate.offline.composing import (
+    OfflineStoryRequest,
+    compose_sources,
+    dump_sources,
+    hash_prompt,
 )
-from recall_bench.generate.offline.trades import FIELDS, check_trade, in_words, named_trade
+from recall_bench.generate.offline.placing import (
+    is_file_of,
+    is_folder_of,
+    remove_sibling_folders,
+    replace_folder,
+)
+from recall_bench.generate.offline.trades import TRADES, check_trade, describe_trades, find_trade
 from recall_bench.generate.offline.world_folder import (
     FOLDER,
     RECIPE,
-    Recipe,
     WorldFolder,
-    changed_key,
+    WorldRecipe,
+    find_changed_key,
+    prepare_world,
     read_recipe,
-    staged,
 )
-from recall_bench.generate.outcome import Generated
+from recall_bench.generate.outcome import PassResult
 from recall_bench.generate.personas.request import CreateRequest
-from recall_bench.replacement import replace_file, sweep
-from recall_bench.world.plain_yaml import dumped
-from recall_bench.world.public import persona_file
-from recall_bench.worlds import shipped
+from recall_bench.replacement import remove_leftovers, replace_file
+from recall_bench.world.plain_yaml import dump_yaml
+from recall_bench.world.public import build_persona_file
+from recall_bench.worlds import list_shipped_personas
 
 
-def create_offline(request: CreateRequest, told: Callable[[str], None]) -> Generated:
+def create_offline(request: CreateRequest, told: Callable[[str], None]) -> PassResult:
     """Make the persona and its story, or another story of a persona that the world made.
 
     What is there already and is just what would be written stays. UsageError if something else is
@@ -46,49 +51,51 @@ def create_offline(request: CreateRequest, told: Callable[[str], None]) -> Gener
     """
     request.check_folder()
     layout = request.story
-    wanted = _another_story(request) if request.arcs_only else _first_story(request, told)
-    world = staged(composed(wanted), wanted.recipe)
-    sources = source_files(world.sources, wanted.recipe)
-    files = {layout.arcs_file: dumped(world.public_arcs).encode()}
+    wanted = _plan_another_story(request) if request.arcs_only else _plan_first_story(request, told)
+    world = prepare_world(compose_sources(wanted), wanted.recipe)
+    sources = dump_sources(world.sources, wanted.recipe)
+    files = {layout.arcs_file: dump_yaml(world.public_arcs).encode()}
     if request.arcs_only:
         _check_same_persona(layout, world, sources)
     else:
-        files[layout.persona_file] = dumped(persona_file(world.sources)).encode()
+        files[layout.persona_file] = dump_yaml(build_persona_file(world.sources)).encode()
     _check_free(request, files, sources)
     kept = [path for path, content in files.items() if is_file_of(path, content)]
 
-    async def place() -> None:
-        sweep(layout.folder)
-        _place_sources(layout.folder / FOLDER, sources, layout.arcs)
+    async def write_files() -> None:
+        remove_leftovers(layout.folder)
+        _write_sources(layout.folder / FOLDER, sources, layout.arcs)
         for path, content in files.items():
             await checkpoint()
             if path not in kept:
                 replace_file(path, content)
                 told(f"Wrote {path.name}")
 
-    stopped = carried_out(place)
+    stopped = run_pass(write_files)
     there = sum(is_file_of(path, content) for path, content in files.items())
-    return Generated(
+    return PassResult(
         what="files",
         folder=str(layout.folder),
         wanted=len(files),
         written=there - len(kept),
         kept=len(kept),
-        notes=tuple(_notes(request, world)),
+        notes=tuple(_list_notes(request, world)),
         fill=request.again,
         stopped=stopped,
     )
 
 
-def _first_story(request: CreateRequest, told: Callable[[str], None]) -> Wanted:
-    trade, because = _trade(request)
-    told(f"offline, the world knows {len(FIELDS)} trades: {in_words()}")
+def _plan_first_story(request: CreateRequest, told: Callable[[str], None]) -> OfflineStoryRequest:
+    trade, because = _choose_trade(request)
+    told(f"offline, the world knows {len(TRADES)} trades: {describe_trades()}")
     told(f"taking {trade}, as {because}; only a model follows the prompt itself")
-    recipe = Recipe(trade=trade, seed=seed_of(request.prompt, request.seed or 0))
-    return Wanted(recipe=recipe, layout=request.story, days=request.days, epoch=request.epoch)
+    recipe = WorldRecipe(trade=trade, seed=hash_prompt(request.prompt, request.seed or 0))
+    return OfflineStoryRequest(
+        recipe=recipe, layout=request.story, days=request.days, epoch=request.epoch
+    )
 
 
-def _trade(request: CreateRequest) -> tuple[str, str]:
+def _choose_trade(request: CreateRequest) -> tuple[str, str]:
     """The trade to be taken, and why."""
     if request.trade is not None:
         return check_trade(request.trade), "--trade says"
@@ -97,30 +104,30 @@ def _trade(request: CreateRequest) -> tuple[str, str]:
             "--prompt is missing; describe whom the persona serves and in which trade, or say "
             "--arcs-only for a persona that is there"
         )
-    found = named_trade(request.prompt)
+    found = find_trade(request.prompt)
     if found is None:
         raise UsageError(
-            f"--prompt: it names none of the {len(FIELDS)} trades that the world knows, which are "
-            f"{in_words()}; choose one with --trade NAME, or name a model with --model, which "
+            f"--prompt: it names none of the {len(TRADES)} trades that the world knows, which are "
+            f"{describe_trades()}; choose one with --trade NAME, or name a model with --model, which "
             "follows any prompt"
         )
     # Three words are enough to see why; a long description may hold many.
     return found.trade, f"the prompt says {' and '.join(map(repr, found.words[:3]))}"
 
 
-def _another_story(request: CreateRequest) -> Wanted:
+def _plan_another_story(request: CreateRequest) -> OfflineStoryRequest:
     recipe = read_recipe(request.persona)
     if recipe is None or not request.story.persona_file.is_file():
         raise UsageError(
             f"--arcs-only: the world did not make {request.id}, so offline cannot tell another "
             "story of it; name a model with --model, or create a persona without --arcs-only"
         )
-    if recipe.trade not in shipped():
+    if recipe.trade not in list_shipped_personas():
         raise UsageError(
             f"--arcs-only: the trade of {request.id}, {recipe.trade}, does not come with this "
             "release; create a persona in another folder"
         )
-    return Wanted(
+    return OfflineStoryRequest(
         recipe=recipe,
         layout=request.story,
         days=request.days,
@@ -134,7 +141,7 @@ def _check_same_persona(layout: Layout, world: WorldFolder, sources: Mapping[str
     own = layout.folder / FOLDER
     shared = [name for name in sources if name != layout.arcs]
     edited = [own / name for name in shared if not is_file_of(own / name, sources[name])]
-    if changed_key(layout.persona_file, persona_file(world.sources)) is not None:
+    if find_changed_key(layout.persona_file, build_persona_file(world.sources)) is not None:
         edited.append(layout.persona_file)
     if edited:
         raise UsageError(
@@ -169,18 +176,18 @@ def _check_free(
             )
 
 
-def _place_sources(world: Path, sources: Mapping[str, bytes], arcs: str) -> None:
+def _write_sources(world: Path, sources: Mapping[str, bytes], arcs: str) -> None:
     """The sources in their place; further stories of the same persona stay."""
-    sweep(world)
-    sweep_beside(world)
+    remove_leftovers(world)
+    remove_sibling_folders(world)
     shared = {name: content for name, content in sources.items() if name != arcs}
-    if not holds(world, shared):
+    if not is_folder_of(world, shared):
         replace_folder(world, sources)
     elif not is_file_of(world / arcs, sources[arcs]):
         replace_file(world / arcs, sources[arcs])
 
 
-def _notes(request: CreateRequest, world: WorldFolder) -> list[str]:
+def _list_notes(request: CreateRequest, world: WorldFolder) -> list[str]:
     notes = []
     last = max(arc.end_day for arc in world.sources.story.arcs)
     if last < request.days:

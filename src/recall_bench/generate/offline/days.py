@@ -5,52 +5,52 @@ from dataclasses import dataclass, field
 
 from anyio.lowlevel import checkpoint
 
-from recall_bench.datasets.days import day_name, spelled
+from recall_bench.datasets.days import format_days, name_day_file
 from recall_bench.datasets.layout import Layout
 from recall_bench.errors import UsageError
 from recall_bench.generate.call_log import CallLog, log_path
-from recall_bench.generate.carrying_out import carried_out
+from recall_bench.generate.carrying_out import run_pass
 from recall_bench.generate.days.request import DaysRequest
 from recall_bench.generate.offline.placing import is_file_of
 from recall_bench.generate.offline.world_folder import WorldFolder, open_world
-from recall_bench.generate.outcome import Generated
-from recall_bench.replacement import replace_file, sweep
+from recall_bench.generate.outcome import PassResult
+from recall_bench.replacement import remove_leftovers, replace_file
 
 
-def write_offline(request: DaysRequest, told: Callable[[str], None]) -> Generated:
+def write_offline_days(request: DaysRequest, told: Callable[[str], None]) -> PassResult:
     """Write the days asked for that are not there yet, each whole, as the world plays them.
 
     UsageError if no world made the persona, or if its story is no longer the world's.
     """
-    layout = request.layout()
+    layout = request.find_layout()
     world = open_world(layout)
     if world is None:
         raise UsageError(
             f"{layout.id}: offline can only write stories that the world made; name a model with "
             "--model, or create the persona with `recall-bench create-persona --model offline`"
         )
-    span = request.span(world.days)
+    span = request.select_days(world.days)
     # Nothing is asked, so nothing is on record; but only one process at a time may write days.
     with CallLog(log_path(layout.folder, "days", layout.suffix)):
-        sweep(layout.memories)
+        remove_leftovers(layout.memories)
         there = sum(1 for _ in layout.memories.glob("day-*.md"))
-        days = _Days(layout, span, is_overwriting=request.overwrite, told=told, unique=there)
-        stopped = carried_out(lambda: days.write(world))
-    wanted = [day for day in world.days_told() if day in span]
-    return Generated(
+        days = _OfflineDays(layout, span, is_overwriting=request.overwrite, told=told, unique=there)
+        stopped = run_pass(lambda: days.write(world))
+    wanted = [day for day in world.list_days_told() if day in span]
+    return PassResult(
         what="days",
         folder=str(layout.memories),
         wanted=len(wanted),
         written=days.written,
         kept=days.kept,
-        notes=tuple(_notes(layout, days, set(span).difference(wanted))),
+        notes=tuple(_list_notes(layout, days, set(span).difference(wanted))),
         fill=request.again,
         stopped=stopped,
     )
 
 
 @dataclass(slots=True)
-class _Days:
+class _OfflineDays:
     layout: Layout
     span: range
     is_overwriting: bool
@@ -64,15 +64,15 @@ class _Days:
 
     async def write(self, world: WorldFolder) -> None:
         """Play from day 1 on, as each day rests on those before it, and write what is missing."""
-        for played in world.played():
+        for played in world.play_days():
             await checkpoint()
             if played.page.day > self.span[-1]:
                 return
             if played.page.day in self.span:
-                self._put(played.page.day, played.page.text.encode())
+                self._write_day(played.page.day, played.page.text.encode())
 
-    def _put(self, day: int, text: bytes) -> None:
-        path = self.layout.memories / day_name(day)
+    def _write_day(self, day: int, text: bytes) -> None:
+        path = self.layout.memories / name_day_file(day)
         is_as_told = is_file_of(path, text)
         if is_as_told or (path.exists() and not self.is_overwriting):
             self.kept += 1
@@ -84,15 +84,15 @@ class _Days:
         self.told(f"Generated day {day}/{self.span[-1]} ({self.unique} unique)")
 
 
-def _notes(layout: Layout, days: _Days, quiet: set[int]) -> Iterator[str]:
+def _list_notes(layout: Layout, days: _OfflineDays, quiet: set[int]) -> Iterator[str]:
     if days.differing:
         yield (
-            f"not as the world tells them: {spelled(days.differing)}; answers that the world works "
+            f"not as the world tells them: {format_days(days.differing)}; answers that the world works "
             "out may not hold there (--overwrite writes these days anew)"
         )
-    strange = [day for day in sorted(quiet) if (layout.memories / day_name(day)).exists()]
+    strange = [day for day in sorted(quiet) if (layout.memories / name_day_file(day)).exists()]
     if strange:
         yield (
-            f"nothing happens on {spelled(strange)}, but {layout.name(layout.memories)} has files "
+            f"nothing happens on {format_days(strange)}, but {layout.name(layout.memories)} has files "
             "for it; remove them"
         )

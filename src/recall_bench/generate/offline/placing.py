@@ -8,9 +8,9 @@ from recall_bench.errors import UsageError
 from recall_bench.replacement import replace_file
 
 
-def sweep_beside(folder: Path) -> None:
+def remove_sibling_folders(folder: Path) -> None:
     """Remove what a killed run was about to put in the folder's place, or had just taken away."""
-    for left in _beside(folder):
+    for left in _name_siblings(folder):
         shutil.rmtree(left, ignore_errors=True)
 
 
@@ -19,8 +19,8 @@ def replace_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 
     It is gone only if the process dies between two renamings; then the same call makes it anew.
     """
-    new, old = _beside(folder)
-    sweep_beside(folder)
+    new, old = _name_siblings(folder)
+    remove_sibling_folders(folder)
     try:
         for name, content in files.items():
             replace_file(new / name, content)
@@ -29,14 +29,14 @@ def replace_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         new.rename(folder)
     except OSError as error:
         raise UsageError(f"{folder}: cannot be written ({error.strerror or error})") from error
-    sweep_beside(folder)
+    remove_sibling_folders(folder)
 
 
-def _beside(folder: Path) -> tuple[Path, Path]:
+def _name_siblings(folder: Path) -> tuple[Path, Path]:
     return folder.with_name(f".{folder.name}.new"), folder.with_name(f".{folder.name}.old")
 
 
-def holds(folder: Path, files: Mapping[str, bytes]) -> bool:
+def is_folder_of(folder: Path, files: Mapping[str, bytes]) -> bool:
     """Whether the folder has these files, to the byte; others may be there too."""
     return all(is_file_of(folder / name, content) for name, content in files.items())
 

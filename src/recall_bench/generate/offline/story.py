@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from recall_bench.datasets.story import ARC_TYPES
-from recall_bench.generate.offline.arc_changes import RawArc, moved, self_contained, shortened
-from recall_bench.generate.personas.counts import fewest
+from recall_bench.generate.offline.arc_changes import RawArc, cut_arc, make_standalone, move_arc
+from recall_bench.generate.personas.counts import count_fewest_arcs
 from recall_bench.world.validation import MOST_CONCURRENT
 
 SHORT = 365
@@ -28,28 +28,28 @@ _SEASON = re.compile(
 )
 
 
-def fitted(story: Mapping[str, Any], days: int) -> dict[str, Any]:
+def fit_story(story: Mapping[str, Any], days: int) -> dict[str, Any]:
     """The story as it is told within so many days; it has at least one arc."""
     arcs: Sequence[RawArc] = story["arcs"]
     if _LEAST_CUT <= days < SHORT:
-        arcs = [shortened(arc, max(_LEAST_SPAN, days // 2)) for arc in arcs]
-    told = [arc for arc in arcs if arc["directives"][0]["day"] < days and _is_settled(arc, days)]
+        arcs = [cut_arc(arc, max(_LEAST_SPAN, days // 2)) for arc in arcs]
+    told = [arc for arc in arcs if arc["directives"][0]["day"] < days and _is_complete(arc, days)]
     told = told or [arcs[0]]
-    for kind in _wanting(told, days):
-        brought = next(_brought_forward({**story, "arcs": arcs}, told, kind, days), None)
+    for kind in _list_missing_types(told, days):
+        brought = next(_move_arcs_forward({**story, "arcs": arcs}, told, kind, days), None)
         told += [brought] if brought else []
     told.sort(key=lambda arc: (arc["startDay"], arc["id"]))
-    found = {**story, "arcs": self_contained(told, story["arcs"])}
+    found = {**story, "arcs": make_standalone(told, story["arcs"])}
     if story.get("sessions"):
         found["sessions"] = [one for one in story["sessions"] if one.get("firstDay", 1) <= days]
     return found
 
 
-def _wanting(told: Sequence[RawArc], days: int) -> list[str]:
+def _list_missing_types(told: Sequence[RawArc], days: int) -> list[str]:
     """Types of which there are too few, as often as one is missing; every type once, then again."""
     rest = {
         kind: count - sum(arc["type"] == kind for arc in told)
-        for kind, count in fewest(days).items()
+        for kind, count in count_fewest_arcs(days).items()
     }
     rounds = range(1, max(rest.values()) + 1)
     is_new = {kind: not any(arc["type"] == kind for arc in told) for kind in rest}
@@ -57,12 +57,12 @@ def _wanting(told: Sequence[RawArc], days: int) -> list[str]:
     return [kind for _, kind in sorted(wanted, key=lambda one: (one[0], not is_new[one[1]]))]
 
 
-def _is_settled(arc: RawArc, days: int) -> bool:
+def _is_complete(arc: RawArc, days: int) -> bool:
     """Whether a correction is made within the story."""
     return (arc.get("correctedDay") or 0) <= days
 
 
-def _brought_forward(
+def _move_arcs_forward(
     story: Mapping[str, Any], told: Sequence[RawArc], kind: str, days: int
 ) -> Iterator[RawArc]:
     """Every way to tell another arc of the type: arcs that name no season first, then early ones.
@@ -74,15 +74,19 @@ def _brought_forward(
     others = [arc for arc in story["arcs"] if arc["type"] == kind and arc["id"] not in names]
     for arc in sorted(others, key=lambda arc: bool(_SEASON.search(repr(arc)))):
         for weeks in range((arc["startDay"] - 1) // _WEEK, 0, -1):
-            there = moved(arc, -_WEEK * weeks)
-            if there["directives"][1]["day"] > days or not _is_settled(there, days):
+            there = move_arc(arc, -_WEEK * weeks)
+            if there["directives"][1]["day"] > days or not _is_complete(there, days):
                 break
             is_open = there["startDay"] >= opens.get(arc["primarySession"], 1)
-            if is_open and _has_room(there, told) and _is_at_work(there, story.get("away") or ()):
+            if (
+                is_open
+                and _is_room_for(there, told)
+                and _is_at_work(there, story.get("away") or ())
+            ):
                 yield there
 
 
-def _has_room(arc: RawArc, others: Iterable[RawArc]) -> bool:
+def _is_room_for(arc: RawArc, others: Iterable[RawArc]) -> bool:
     """Whether never too many arcs go on at once; the most do on a day when one of them begins."""
     spans = [(other["startDay"], other["endDay"]) for other in (*others, arc)]
     return all(

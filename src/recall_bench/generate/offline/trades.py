@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from recall_bench.errors import UsageError
 
-FIELDS: Mapping[str, str] = {
+TRADES: Mapping[str, str] = {
     "backend-eng-saas": "software",
     "er-physician": "medicine",
     "executive-assistant": "secretariat",
@@ -20,7 +20,7 @@ FIELDS: Mapping[str, str] = {
 }
 """What each trade is about, in a word."""
 
-_NAMED_BY: Mapping[str, str] = {
+_TRADE_WORDS: Mapping[str, str] = {
     "backend-eng-saas": "programmer, software engineer, software developer, software architect, "
     "software team, software company, web developer, app developer, backend, back end, frontend, "
     "front end, full stack, devops, sre, site reliability, sysadmin, system administrator, "
@@ -51,7 +51,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class TradeMatch:
     """The trade that a description is about."""
 
     trade: str
@@ -59,36 +59,38 @@ class Named:
     """The words of the description that name it, in the singular and in their order."""
 
 
-def named_trade(prompt: str) -> Named | None:
+def find_trade(prompt: str) -> TradeMatch | None:
     """The trade that most words of the description name; None if none of them names any.
 
     Of trades that are named as often, it is the one that is named first: people say who somebody
     is before they say for whom they work.
     """
     found: dict[str, dict[str, None]] = {}
-    for trade, words in _named(prompt):
+    for trade, words in _find_trade_words(prompt):
         found.setdefault(trade, {})[words] = None
     if not found:
         return None
     trade = max(found, key=lambda each: len(found[each]))
-    return Named(trade, tuple(found[trade]))
+    return TradeMatch(trade, tuple(found[trade]))
 
 
 def check_trade(name: str) -> str:
     """The same name, if the world knows the trade; else UsageError."""
-    if name not in FIELDS:
-        raise UsageError(f"--trade: the world knows no {name!r}; choose one of {in_words()}")
+    if name not in TRADES:
+        raise UsageError(f"--trade: the world knows no {name!r}; choose one of {describe_trades()}")
     return name
 
 
-def in_words() -> str:
+def describe_trades() -> str:
     """Every trade with what it is about."""
-    return ", ".join(f"{trade} ({field})" for trade, field in FIELDS.items())
+    return ", ".join(f"{trade} ({field})" for trade, field in TRADES.items())
 
 
-def _named(prompt: str) -> list[tuple[str, str]]:
+def _find_trade_words(prompt: str) -> list[tuple[str, str]]:
     """Each trade that the description names, and by which words."""
-    trades = {phrase: trade for trade, listed in _NAMED_BY.items() for phrase in listed.split(", ")}
+    trades = {
+        phrase: trade for trade, listed in _TRADE_WORDS.items() for phrase in listed.split(", ")
+    }
     phrase = re.compile(rf"\b({'|'.join(trades)})s?\b")
     words = " ".join(_WORD.findall(prompt.casefold()))
     return [(trades[found[1]], found[1]) for found in phrase.finditer(words)]

@@ -12,24 +12,24 @@ from pathlib import Path
 import msgspec
 
 from recall_bench.core.record import Record
-from recall_bench.datasets.layout import Layout, stories
+from recall_bench.datasets.layout import Layout, list_stories
 from recall_bench.errors import DataError, Problems, UsageError
-from recall_bench.world.build import epoch_of
-from recall_bench.world.knobs import Knobs
-from recall_bench.world.pacing import Pace
-from recall_bench.world.plain_yaml import dumped
-from recall_bench.world.play import Play, Played
-from recall_bench.world.public import arcs_file, persona_file
-from recall_bench.world.sources import Sources, read_sources
-from recall_bench.world.validation import problems
-from recall_bench.worlds import story_length
+from recall_bench.world.build import parse_epoch
+from recall_bench.world.knobs import WorldOptions
+from recall_bench.world.pacing import DayPace
+from recall_bench.world.plain_yaml import dump_yaml
+from recall_bench.world.play import SimulatedDay, Simulation
+from recall_bench.world.public import build_arcs_file, build_persona_file
+from recall_bench.world.sources import WorldSources, read_sources
+from recall_bench.world.validation import find_source_problems
+from recall_bench.worlds import get_story_length
 from recall_bench.yaml12 import Document, load_yaml
 
 FOLDER = "world"
 RECIPE = "world.json"
 
 
-class Recipe(Record, frozen=True, kw_only=True):
+class WorldRecipe(Record, frozen=True, kw_only=True):
     """What decides the bytes of a persona's stories besides their sources and their length."""
 
     trade: str
@@ -40,9 +40,9 @@ class Recipe(Record, frozen=True, kw_only=True):
     distractors: float = 0.25
     restatements: float = 0.15
 
-    def knobs(self, days: int) -> Knobs:
+    def make_knobs(self, days: int) -> WorldOptions:
         """For a story of so many days."""
-        return Knobs(
+        return WorldOptions(
             days=days,
             seed=self.seed,
             density=self.density,
@@ -56,10 +56,10 @@ class Recipe(Record, frozen=True, kw_only=True):
 class WorldFolder:
     """One story of a persona, ready to be played."""
 
-    sources: Sources
+    sources: WorldSources
     """As played: names and epoch are final."""
-    knobs: Knobs
-    play: Play
+    knobs: WorldOptions
+    play: Simulation
     public_arcs: Mapping[str, object]
     """The public form of the story."""
 
@@ -68,11 +68,11 @@ class WorldFolder:
         """How long the story is."""
         return self.knobs.days
 
-    def days_told(self) -> tuple[int, ...]:
+    def list_days_told(self) -> tuple[int, ...]:
         """The days that will have a page, before they are played."""
         persona, story = self.sources.persona, self.sources.story
         due = {directive.day for arc in story.arcs for directive in arc.directives}
-        pace = Pace(
+        pace = DayPace(
             persona.week,
             story.away,
             self.play.dates,
@@ -81,19 +81,19 @@ class WorldFolder:
         )
         found = []
         for day in range(1, self.days + 1):
-            level = pace.level(day, is_due=day in due)
+            level = pace.draw_level(day, is_due=day in due)
             if level != "off":
                 # Words are drawn from the same chance as levels.
-                pace.words(level)
+                pace.draw_word_count(level)
                 found.append(day)
         return tuple(found)
 
-    def played(self) -> Iterator[Played]:
+    def play_days(self) -> Iterator[SimulatedDay]:
         """Every day that has a page, from day 1 on.
 
         The play remembers what it told, so it can be played once: open the world again for more.
         """
-        return self.play.days()
+        return self.play.simulate_days()
 
 
 def open_world(layout: Layout) -> WorldFolder | None:
@@ -106,46 +106,46 @@ def open_world(layout: Layout) -> WorldFolder | None:
     if recipe is not None:
         own = layout.folder / FOLDER
         if not (own / layout.arcs).is_file():
-            raise UsageError(_no_story(layout, own))
-        world = staged(read_sources(own, layout.arcs), recipe)
+            raise UsageError(_explain_missing_story(layout, own))
+        world = prepare_world(read_sources(own, layout.arcs), recipe)
         _check_public(layout, world)
         return world
     if (layout.folder / "routine.yaml").is_file() and (layout.folder / "voice.yaml").is_file():
         sources = read_sources(layout.folder, layout.arcs)
-        return staged(sources, Recipe(trade=sources.persona.id, seed=0))
+        return prepare_world(sources, WorldRecipe(trade=sources.persona.id, seed=0))
     return None
 
 
-def read_recipe(folder: Path) -> Recipe | None:
+def read_recipe(folder: Path) -> WorldRecipe | None:
     """What the persona in this folder is played by; None if no world made it."""
     path = folder / FOLDER / RECIPE
     if not path.is_file():
         return None
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Recipe)
+        return msgspec.json.decode(path.read_bytes(), type=WorldRecipe)
     except (msgspec.DecodeError, OSError) as error:
         raise DataError(
             f"{path}: cannot be used ({error}); create the persona anew with --overwrite"
         ) from error
 
 
-def staged(sources: Sources, recipe: Recipe) -> WorldFolder:
+def prepare_world(sources: WorldSources, recipe: WorldRecipe) -> WorldFolder:
     """The sources, ready to be played; Problems if they cannot be."""
-    if found := problems(sources):
+    if found := find_source_problems(sources):
         raise Problems(found)
-    knobs = recipe.knobs(story_length(sources))
-    play = Play(sources, knobs, epoch_of(sources))
+    knobs = recipe.make_knobs(get_story_length(sources))
+    play = Simulation(sources, knobs, parse_epoch(sources))
     # The arcs are told from the same deck of phrasings as the days, and before them.
-    arcs = arcs_file(sources, play, knobs.days)
+    arcs = build_arcs_file(sources, play, knobs.days)
     return WorldFolder(sources=sources, knobs=knobs, play=play, public_arcs=arcs)
 
 
 def _check_public(layout: Layout, world: WorldFolder) -> None:
     for path, ours in (
-        (layout.persona_file, persona_file(world.sources)),
+        (layout.persona_file, build_persona_file(world.sources)),
         (layout.arcs_file, world.public_arcs),
     ):
-        changed = changed_key(path, ours)
+        changed = find_changed_key(path, ours)
         if changed is not None:
             raise UsageError(
                 f"{layout.name(path)} was edited: its {changed} is not what the world in "
@@ -155,17 +155,17 @@ def _check_public(layout: Layout, world: WorldFolder) -> None:
             )
 
 
-def changed_key(path: Path, ours: Mapping[str, object]) -> str | None:
+def find_changed_key(path: Path, ours: Mapping[str, object]) -> str | None:
     """The first key of ours under which the file differs; further keys are no matter."""
-    wanted = Document(path.name, dumped(ours)).content
+    wanted = Document(path.name, dump_yaml(ours)).content
     found = load_yaml(path)
     if not isinstance(wanted, dict) or not isinstance(found, dict):
         return "content"
     return next((key for key, part in wanted.items() if found.get(key) != part), None)
 
 
-def _no_story(layout: Layout, own: Path) -> str:
-    known = ", ".join(stories(own)) or "no story"
+def _explain_missing_story(layout: Layout, own: Path) -> str:
+    known = ", ".join(list_stories(own)) or "no story"
     return (
         f"{layout.id}: the world did not make {layout.arcs}; it made {known}. Choose one with "
         "--arcs, add a story with `create-persona --arcs-only --model offline`, or name a model "

@@ -6,17 +6,21 @@ the story is to be and when it begins.
 
 from datetime import date
 
-from recall_bench.generate.personas.counts import bounds, directed, fewest
+from recall_bench.generate.personas.counts import (
+    compute_arc_bounds,
+    count_fewest_arcs,
+    count_fewest_with_directives,
+)
 from recall_bench.generate.personas.pacing import (
     LONGEST_QUIET,
-    MOST_AT_ONCE,
+    MAX_CONCURRENT_ARCS,
     QUIET_FROM,
     SHORTEST_QUIET,
-    most_quiet,
+    count_most_quiet_periods,
 )
 from recall_bench.generate.personas.rules import SECRETS_FROM
-from recall_bench.generate.personas.shapes import persona_shape, story_shape
-from recall_bench.models.fencing import fenced
+from recall_bench.generate.personas.shapes import build_persona_schema, build_story_schema
+from recall_bench.models.fencing import fence_blocks
 from recall_bench.models.model import Prompt
 from recall_bench.world.dates import Dates
 
@@ -132,17 +136,17 @@ _LENGTHS = {
 """Shortest and longest usual arc of each type, in a story of 1,000 days."""
 
 
-def asking_for_persona(description: str) -> Prompt:
+def build_persona_prompt(description: str) -> Prompt:
     """To invent the persona that a description asks for."""
-    blocks = fenced({"description": description})
+    blocks = fence_blocks({"description": description})
     return Prompt(
         system=_ROLE.format(mark=blocks.mark),
         user=_PERSONA.format(material=blocks.text),
-        schema=persona_shape(),
+        schema=build_persona_schema(),
     )
 
 
-def asking_for_story(
+def build_story_prompt(
     persona_yaml: str, description: str, days: int, epoch: date, *, has_secrets: bool = True
 ) -> Prompt:
     """To write the arcs of so many days for the persona that stands in persona.yaml.
@@ -150,39 +154,39 @@ def asking_for_story(
     `has_secrets` says whether any of its sessions is isolated.
     """
     wishes = {"description": description} if description else {}
-    blocks = fenced({"persona.yaml": persona_yaml, **wishes})
-    least, most = bounds(days)
+    blocks = fence_blocks({"persona.yaml": persona_yaml, **wishes})
+    least, most = compute_arc_bounds(days)
     dates = Dates(epoch, "day-first")
     return Prompt(
         system=_ROLE.format(mark=blocks.mark),
         user=_STORY.format(
             material=blocks.text,
             days=days,
-            first=dates.heading(1),
-            last=dates.heading(days),
+            first=dates.format_heading(1),
+            last=dates.format_heading(days),
             least=least,
             most=most,
-            counts=_counts(days),
-            directed=directed(most),
-            lengths=_lengths(days),
-            at_once=MOST_AT_ONCE,
-            pauses=_pauses(days),
-            secrets=_secrets(days) if has_secrets else "",
+            counts=_describe_counts(days),
+            directed=count_fewest_with_directives(most),
+            lengths=_describe_lengths(days),
+            at_once=MAX_CONCURRENT_ARCS,
+            pauses=_describe_pauses(days),
+            secrets=_describe_secrets(days) if has_secrets else "",
         ),
-        schema=story_shape(),
+        schema=build_story_schema(),
     )
 
 
-def _counts(days: int) -> str:
-    wanted = [f"{count} of type {kind}" for kind, count in fewest(days).items() if count]
+def _describe_counts(days: int) -> str:
+    wanted = [f"{count} of type {kind}" for kind, count in count_fewest_arcs(days).items() if count]
     return f"at least {', '.join(wanted)}" if wanted else "of any type"
 
 
-def _lengths(days: int) -> str:
-    return ", ".join(f"{kind} {_length(kind, days)}" for kind in _LENGTHS)
+def _describe_lengths(days: int) -> str:
+    return ", ".join(f"{kind} {_describe_length(kind, days)}" for kind in _LENGTHS)
 
 
-def _length(kind: str, days: int) -> str:
+def _describe_length(kind: str, days: int) -> str:
     # There are as many arcs as the cube root of the length allows, so they last as its square.
     scale = (days / 1000) ** (2 / 3)
     shortest, longest = (round(length * scale) for length in _LENGTHS[kind])
@@ -190,9 +194,9 @@ def _length(kind: str, days: int) -> str:
     return f"{least}–{min(days, max(longest, least + 2))}" if least < days else f"{days}"
 
 
-def _pauses(days: int) -> str:
+def _describe_pauses(days: int) -> str:
     if days >= QUIET_FROM:
-        most = most_quiet(days)
+        most = count_most_quiet_periods(days)
         return _PAUSES.format(few="one or two" if most == 2 else f"one to {most}")
     gap = days // 8
     if gap == 0:
@@ -200,7 +204,7 @@ def _pauses(days: int) -> str:
     return _NO_PAUSES.format(gap="1 day" if gap == 1 else f"{gap} days")
 
 
-def _secrets(days: int) -> str:
+def _describe_secrets(days: int) -> str:
     if days < SECRETS_FROM:
         return ""
     return _SECRETS.format(few="One or two" if days < 365 else "Two to four")

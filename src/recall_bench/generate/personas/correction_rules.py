@@ -7,22 +7,22 @@ there is out from that day.
 from collections.abc import Iterator
 
 from recall_bench.datasets.story import Arc, Story
-from recall_bench.lint.atoms import NUMBER, Atom, atoms, without_values
-from recall_bench.lint.words import plain, topics, words
+from recall_bench.lint.atoms import NUMBER, TextValue, find_claims, remove_values
+from recall_bench.lint.words import collect_topics, normalise_text, split_words
 
 _NEEDED = ("wrongDay", "correctedDay", "wrongBelief", "correctedBelief")
 
 
-def correction_problems(story: Story) -> Iterator[str]:
+def check_corrections(story: Story) -> Iterator[str]:
     """What is wrong with the corrections, and with other arcs that give them away."""
     for arc in story.arcs:
         if arc.type == "correction":
-            yield from _course(arc)
-            yield from _own_leaks(arc)
-            yield from _leaks_elsewhere(arc, story)
+            yield from _check_course(arc)
+            yield from _check_own_leaks(arc)
+            yield from _check_other_leaks(arc, story)
 
 
-def _course(arc: Arc) -> Iterator[str]:
+def _check_course(arc: Arc) -> Iterator[str]:
     values = (arc.wrong_day, arc.corrected_day, arc.wrong_belief, arc.corrected_belief)
     for key, value in zip(_NEEDED, values, strict=True):
         if value is None:
@@ -37,16 +37,24 @@ def _course(arc: Arc) -> Iterator[str]:
             f"arc {arc.id}: startDay {arc.start_day} ≤ wrongDay {wrong} < correctedDay {right} ≤ "
             f"endDay {arc.end_day} does not hold; correct the days"
         )
-    beliefs = [words(plain(each)) for each in (arc.wrong_belief, arc.corrected_belief) if each]
+    beliefs = [
+        split_words(normalise_text(each))
+        for each in (arc.wrong_belief, arc.corrected_belief)
+        if each
+    ]
     if len(beliefs) == 2 and beliefs[0] == beliefs[1]:
         yield f"arc {arc.id}: wrongBelief and correctedBelief say the same; let them differ"
 
 
-def _own_leaks(arc: Arc) -> Iterator[str]:
+def _check_own_leaks(arc: Arc) -> Iterator[str]:
     if not arc.corrected_belief:
         return
-    for place, text in (("title", arc.title), ("description", arc.description), *_early(arc, arc)):
-        told = _given_away(arc, text)
+    for place, text in (
+        ("title", arc.title),
+        ("description", arc.description),
+        *_list_early_texts(arc, arc),
+    ):
+        told = _find_giveaway(arc, text)
         if told is not None:
             yield (
                 f"arc {arc.id}: its {place} gives away {told}, which nobody knows before day "
@@ -54,15 +62,19 @@ def _own_leaks(arc: Arc) -> Iterator[str]:
             )
 
 
-def _leaks_elsewhere(arc: Arc, story: Story) -> Iterator[str]:
+def _check_other_leaks(arc: Arc, story: Story) -> Iterator[str]:
     """Values of the corrected belief that another arc tells of the same matter before their day."""
-    about = _matter(arc)
+    about = _find_common_topics(arc)
     for other in story.arcs:
         if other.id == arc.id or arc.corrected_day is None or other.start_day >= arc.corrected_day:
             continue
         texts = (("title", other.title), ("description", other.description))
-        for place, text in (*texts, *_early(other, arc)):
-            told = next(iter(_told(arc, text)), None) if about & topics(text) else None
+        for place, text in (*texts, *_list_early_texts(other, arc)):
+            told = (
+                next(iter(_find_corrected_values(arc, text)), None)
+                if about & collect_topics(text)
+                else None
+            )
             if told is not None:
                 yield (
                     f"arc {other.id}: its {place} tells {told.shown}, which {arc.id} brings on "
@@ -70,37 +82,44 @@ def _leaks_elsewhere(arc: Arc, story: Story) -> Iterator[str]:
                 )
 
 
-def _early(arc: Arc, correction: Arc) -> Iterator[tuple[str, str]]:
+def _list_early_texts(arc: Arc, correction: Arc) -> Iterator[tuple[str, str]]:
     """What happens in an arc before the correction is known."""
     for directive in arc.directives:
         if correction.corrected_day is not None and directive.day < correction.corrected_day:
             yield f"directive on day {directive.day}", directive.event
 
 
-def _given_away(arc: Arc, text: str) -> str | None:
+def _find_giveaway(arc: Arc, text: str) -> str | None:
     """What of the corrected belief a text tells: a value, or all of it word for word."""
-    told = next(iter(_told(arc, text)), None)
+    told = next(iter(_find_corrected_values(arc, text)), None)
     if told is not None:
         return told.shown
-    belief = " ".join(words(plain(arc.corrected_belief or "")))
-    return "the corrected belief" if f" {belief} " in f" {' '.join(words(plain(text)))} " else None
+    belief = " ".join(split_words(normalise_text(arc.corrected_belief or "")))
+    return (
+        "the corrected belief"
+        if f" {belief} " in f" {' '.join(split_words(normalise_text(text)))} "
+        else None
+    )
 
 
-def _told(arc: Arc, text: str) -> list[Atom]:
+def _find_corrected_values(arc: Arc, text: str) -> list[TextValue]:
     """The exact values of a text that the corrected belief has and the wrong one has not."""
-    known = {_value(atom) for atom in atoms(arc.wrong_belief or "")}
-    new = {_value(atom) for atom in atoms(arc.corrected_belief or "") if atom.is_exact} - known
-    return [atom for atom in atoms(text) if _value(atom) in new]
+    known = {_make_value_key(atom) for atom in find_claims(arc.wrong_belief or "")}
+    new = {
+        _make_value_key(atom) for atom in find_claims(arc.corrected_belief or "") if atom.is_exact
+    } - known
+    return [atom for atom in find_claims(text) if _make_value_key(atom) in new]
 
 
-def _value(atom: Atom) -> tuple[str, str]:
+def _make_value_key(atom: TextValue) -> tuple[str, str]:
     """What two spellings of an atom share. A number without its unit would fit too much."""
     return atom.kind, atom.value if atom.kind == NUMBER else atom.core
 
 
-def _matter(arc: Arc) -> frozenset[str]:
+def _find_common_topics(arc: Arc) -> frozenset[str]:
     """What both beliefs speak of, or else either and the title."""
     wrong, right = (
-        topics(without_values(belief or "")) for belief in (arc.wrong_belief, arc.corrected_belief)
+        collect_topics(remove_values(belief or ""))
+        for belief in (arc.wrong_belief, arc.corrected_belief)
     )
-    return wrong & right or (wrong | right) & topics(arc.title)
+    return wrong & right or (wrong | right) & collect_topics(arc.title)

@@ -8,8 +8,8 @@ else a month would hold nothing to ask about.
 
 from collections.abc import Mapping
 
-_MEASURE = 1000
-_FEWEST = {
+_REFERENCE_DAYS = 1000
+_MIN_ARCS = {
     "project": 5,
     "incident": 2,
     "decision": 3,
@@ -17,25 +17,25 @@ _FEWEST = {
     "relationship": 2,
     "correction": 4,
 }
-_MOST = 22
+_MAX_ARCS = 22
 _SLACK = 4
 
 
-def fewest(days: int) -> Mapping[str, int]:
+def count_fewest_arcs(days: int) -> Mapping[str, int]:
     """The fewest arcs of each type; types that a story this short can do without have 0."""
-    return {kind: _scaled(count, days) for kind, count in _FEWEST.items()}
+    return {kind: _scale_count(count, days) for kind, count in _MIN_ARCS.items()}
 
 
-def bounds(days: int) -> tuple[int, int]:
+def compute_arc_bounds(days: int) -> tuple[int, int]:
     """The fewest and the most arcs in all."""
-    least = max(1, sum(fewest(days).values()))
-    return least, max(_scaled(_MOST, days), least + _SLACK)
+    least = max(1, sum(count_fewest_arcs(days).values()))
+    return least, max(_scale_count(_MAX_ARCS, days), least + _SLACK)
 
 
-def directed(arcs: int) -> int:
+def count_fewest_with_directives(arcs: int) -> int:
     """How many of so many arcs need directives at least: a third, rounded up."""
     return -(-arcs // 3)
 
 
-def _scaled(count: int, days: int) -> int:
-    return int(count * (days / _MEASURE) ** (1 / 3) + 0.5)
+def _scale_count(count: int, days: int) -> int:
+    return int(count * (days / _REFERENCE_DAYS) ** (1 / 3) + 0.5)

@@ -9,37 +9,37 @@ from recall_bench.datasets.identity import Persona, read_persona
 from recall_bench.datasets.story import Story, read_story
 from recall_bench.errors import ModelFault, ModelGone
 from recall_bench.generate.call_log import FOLDER, CallLog, log_path
-from recall_bench.generate.caller import Caller
-from recall_bench.generate.carrying_out import carried_out
-from recall_bench.generate.estimate import estimate
-from recall_bench.generate.outcome import Generated, Missing
-from recall_bench.generate.personas.asking import asking_for_persona, asking_for_story
-from recall_bench.generate.personas.counts import bounds
-from recall_bench.generate.personas.replies import read_persona_reply, read_story_reply
+from recall_bench.generate.caller import ModelCaller
+from recall_bench.generate.carrying_out import run_pass
+from recall_bench.generate.estimate import describe_estimate
+from recall_bench.generate.outcome import MissingUnit, PassResult
+from recall_bench.generate.personas.asking import build_persona_prompt, build_story_prompt
+from recall_bench.generate.personas.counts import compute_arc_bounds
+from recall_bench.generate.personas.replies import parse_persona_reply, parse_story_reply
 from recall_bench.generate.personas.request import CreateRequest
 from recall_bench.generate.personas.standing import (
-    Standing,
-    check,
-    first_day,
-    persona_unit,
-    remember,
-    standing,
-    story_unit,
+    ExistingFiles,
+    check_request,
+    find_existing,
+    find_first_day,
+    name_persona_unit,
+    name_story_unit,
+    record_origin,
 )
-from recall_bench.generate.personas.telling import leftovers, told_of
-from recall_bench.generate.rounds import Rejected, Unwritten, accepted
-from recall_bench.replacement import replace_file, sweep
+from recall_bench.generate.personas.telling import describe_result, find_leftovers
+from recall_bench.generate.rounds import NoUsableReply, RejectedReply, ask_until_usable
+from recall_bench.replacement import remove_leftovers, replace_file
 
 if TYPE_CHECKING:
-    from recall_bench.generate.outcome import Stopped
+    from recall_bench.generate.outcome import PassStop
     from recall_bench.models.model import Model, Prompt
 
-T = TypeVar("T")
+Parsed = TypeVar("Parsed")
 
-Told = Callable[[str], None]
+OnProgress = Callable[[str], None]
 """Hears a sentence about each thing that is done."""
 
-ROUNDS = 5
+MAX_ROUNDS = 5
 """How many new calls a run spends on one file: a whole story has much to get right."""
 
 _PERSONA_TOKENS = 1800
@@ -47,8 +47,8 @@ _ARC_TOKENS = 280
 
 
 def create_persona(
-    request: CreateRequest, told: Told = lambda _: None, model: "Model | None" = None
-) -> Generated:
+    request: CreateRequest, told: OnProgress = lambda _: None, model: "Model | None" = None
+) -> PassResult:
     """Write persona.yaml and the arcs of a story, unless they are there.
 
     Each file is on disk, whole, the moment it is sound, and the same request goes on where an
@@ -57,10 +57,10 @@ def create_persona(
     if model is None and request.is_offline:
         from recall_bench.generate.offline.creating import create_offline
 
-        return _introduced(request, create_offline(request, told))
-    there = check(request)
+        return _add_description(request, create_offline(request, told))
+    there = check_request(request)
     if there.persona is not None and there.story is not None:
-        return _Creation(request, told, there).outcome(None)
+        return _PersonaPass(request, told, there).make_result(None)
     closing = None
     if model is None:
         from recall_bench.generate.opening import open_model
@@ -68,60 +68,64 @@ def create_persona(
         closing = model = open_model(request)
     with CallLog(log_path(request.persona, "create-persona", "")) as log:
         for folder in (request.persona, request.persona / FOLDER):
-            sweep(folder)
-        log.begin(overwrite=request.overwrite)
-        creation = _Creation(request, told, standing(request, log))
-        caller = Caller.of(request, model, log)
-        stopped = carried_out(lambda: creation.carry_out(caller, log), closing)
+            remove_leftovers(folder)
+        log.begin_round(overwrite=request.overwrite)
+        creation = _PersonaPass(request, told, find_existing(request, log))
+        caller = ModelCaller.from_request(request, model, log)
+        stopped = run_pass(lambda: creation.run(caller, log), closing)
         if stopped is None and not creation.missing:
-            log.end()
-        return creation.outcome(caller, stopped)
+            log.end_round()
+        return creation.make_result(caller, stopped)
 
 
-def _introduced(request: CreateRequest, generated: Generated) -> Generated:
+def _add_description(request: CreateRequest, generated: PassResult) -> PassResult:
     """The same with what was made in words, if all of it is there."""
     if generated.exit_code != 0:
         return generated
     persona = read_persona(request.persona)
     story = read_story(request.persona, request.story.arcs)
-    return generated.but(notes=(*generated.notes, *told_of(request, persona, story)))
+    return generated.replace(notes=(*generated.notes, *describe_result(request, persona, story)))
 
 
 @dataclass(slots=True)
-class _Creation:
+class _PersonaPass:
     """The making of the two files, under way."""
 
     request: CreateRequest
-    told: Told
-    there: Standing
+    told: OnProgress
+    there: ExistingFiles
     persona: Persona | None = None
     story: Story | None = None
     written: list[str] = field(default_factory=list)
-    missing: list[Missing] = field(default_factory=list)
+    missing: list[MissingUnit] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.persona, self.story = self.there.persona, self.there.story
 
-    async def carry_out(self, caller: Caller, log: CallLog) -> None:
+    async def run(self, caller: ModelCaller, log: CallLog) -> None:
         """Write what is not there; a persona that cannot be had leaves its story out as well."""
         if self.persona is None:
-            self.told(self._estimate(asking_for_persona(self.request.prompt.strip()), calls=2))
-            await self._attempt("persona.yaml", self._write_persona(caller, log))
+            self.told(
+                self._describe_estimate(build_persona_prompt(self.request.prompt.strip()), calls=2)
+            )
+            await self._try_unit("persona.yaml", self._write_persona(caller, log))
         elif self.story is None:
-            self.told(self._estimate(self._asking_for_story(), calls=1))
+            self.told(self._describe_estimate(self._build_story_prompt(), calls=1))
         if self.persona is None:
             reason = "there is no persona to tell it of"
-            self.missing.append(Missing(unit=self.request.story.arcs, reason=reason))
+            self.missing.append(MissingUnit(unit=self.request.story.arcs, reason=reason))
         elif self.story is None:
-            await self._attempt(self.request.story.arcs, self._write_story(caller, log))
+            await self._try_unit(self.request.story.arcs, self._write_story(caller, log))
 
-    def outcome(self, caller: Caller | None, stopped: "Stopped | None" = None) -> Generated:
+    def make_result(
+        self, caller: ModelCaller | None, stopped: "PassStop | None" = None
+    ) -> PassResult:
         """What became of it."""
         request = self.request
         kept = [each for each in (self.there.persona, self.there.story) if each is not None]
         if request.arcs_only:
             kept = kept[1:]
-        return Generated(
+        return PassResult(
             what="files",
             folder=str(request.persona),
             wanted=1 if request.arcs_only else 2,
@@ -129,8 +133,8 @@ class _Creation:
             kept=len(kept),
             missing=tuple(self.missing),
             notes=(
-                *told_of(request, self.persona, self.story),
-                *leftovers(request, self.written),
+                *describe_result(request, self.persona, self.story),
+                *find_leftovers(request, self.written),
             ),
             fill=request.again,
             usage=caller.usage if caller else Usage(),
@@ -138,68 +142,72 @@ class _Creation:
             stopped=stopped,
         )
 
-    def _estimate(self, sample: "Prompt", *, calls: int) -> str:
-        usual = (_PERSONA_TOKENS if calls == 2 else 0) + _ARC_TOKENS * bounds(self.request.days)[1]
-        return estimate(self.request.model, calls, sample, usual // calls)
+    def _describe_estimate(self, sample: "Prompt", *, calls: int) -> str:
+        usual = (_PERSONA_TOKENS if calls == 2 else 0) + _ARC_TOKENS * compute_arc_bounds(
+            self.request.days
+        )[1]
+        return describe_estimate(self.request.model, calls, sample, usual // calls)
 
-    async def _attempt(self, unit: str, making: Coroutine[None, None, None]) -> None:
+    async def _try_unit(self, unit: str, making: Coroutine[None, None, None]) -> None:
         try:
             await making
         except ModelGone:
             raise
-        except (Unwritten, ModelFault) as fault:
-            self.missing.append(Missing(unit=unit, reason=str(fault)))
+        except (NoUsableReply, ModelFault) as fault:
+            self.missing.append(MissingUnit(unit=unit, reason=str(fault)))
             self.told(f"[create-persona] {unit} skipped: {fault!s:.200}")
         else:
             self.written.append(unit)
             self.told(f"Wrote {unit}")
 
-    async def _write_persona(self, caller: Caller, log: CallLog) -> None:
-        request, epoch = self.request, first_day(self.request, None)
-        made = await accepted(
+    async def _write_persona(self, caller: ModelCaller, log: CallLog) -> None:
+        request, epoch = self.request, find_first_day(self.request, None)
+        made = await ask_until_usable(
             caller,
             "persona.yaml",
-            asking_for_persona(request.prompt.strip()),
-            lambda reply: self._seen("persona.yaml", read_persona_reply(reply, request.id, epoch)),
-            attempts=ROUNDS,
+            build_persona_prompt(request.prompt.strip()),
+            lambda reply: self._report_rejection(
+                "persona.yaml", parse_persona_reply(reply, request.id, epoch)
+            ),
+            attempts=MAX_ROUNDS,
         )
         content = made.text.encode()
-        remember(request, content)
+        record_origin(request, content)
         replace_file(request.story.persona_file, content)
-        log.replaced(persona_unit(request))
+        log.mark_written(name_persona_unit(request))
         self.persona = made.persona
 
-    async def _write_story(self, caller: Caller, log: CallLog) -> None:
+    async def _write_story(self, caller: ModelCaller, log: CallLog) -> None:
         request, persona = self.request, read_persona(self.request.persona)
-        epoch = first_day(request, persona)
-        made = await accepted(
+        epoch = find_first_day(request, persona)
+        made = await ask_until_usable(
             caller,
             request.story.arcs,
-            self._asking_for_story(),
-            lambda reply: self._seen(
-                request.story.arcs, read_story_reply(reply, persona, request.days, epoch)
+            self._build_story_prompt(),
+            lambda reply: self._report_rejection(
+                request.story.arcs, parse_story_reply(reply, persona, request.days, epoch)
             ),
-            attempts=ROUNDS,
+            attempts=MAX_ROUNDS,
         )
         replace_file(request.story.arcs_file, made.text.encode())
-        log.replaced(story_unit(request))
+        log.mark_written(name_story_unit(request))
         self.story = made.story
 
-    def _seen(self, unit: str, found: T) -> T:
+    def _report_rejection(self, unit: str, found: Parsed) -> Parsed:
         """Say of a reply that goes back why it does."""
-        if isinstance(found, Rejected):
+        if isinstance(found, RejectedReply):
             more = len(found.problems) - 1
             also = f" (and {more} more)" if more else ""
             self.told(f"[create-persona] {unit} sent back: {found.problems[0]:.200}{also}")
         return found
 
-    def _asking_for_story(self) -> "Prompt":
+    def _build_story_prompt(self) -> "Prompt":
         """From what is on disk, so that it is the same whoever wrote that and when."""
         request, persona = self.request, read_persona(self.request.persona)
-        return asking_for_story(
+        return build_story_prompt(
             request.story.persona_file.read_text(encoding="utf-8-sig"),
             request.prompt.strip(),
             request.days,
-            first_day(request, persona),
+            find_first_day(request, persona),
             has_secrets=any(session.isolated for session in persona.sessions),
         )

@@ -11,17 +11,17 @@ from textwrap import wrap
 
 from recall_bench.datasets.identity import Persona, Session
 from recall_bench.datasets.story import Arc, Story
-from recall_bench.generate.writable import writable
-from recall_bench.world.plain_yaml import scalar
+from recall_bench.generate.writable import remove_unwritable
+from recall_bench.world.plain_yaml import format_scalar
 from recall_bench.yaml12 import Document
 
 _WIDTH = 96
 _PLAIN = re.compile(r"[A-Za-z][\w .,;'’()/&%+$€£–—-]*")
 
 
-def persona_text(persona: Persona) -> str:
+def render_persona(persona: Persona) -> str:
     """The content of persona.yaml."""
-    return _document(
+    return _render_document(
         {
             "id": persona.id,
             "name": persona.name,
@@ -40,7 +40,7 @@ def persona_text(persona: Persona) -> str:
                 "profile": persona.principal.profile,
             },
             "cast": [{"name": m.name, "role": m.role, "kind": m.kind} for m in persona.cast],
-            "sessions": [_session(session) for session in persona.sessions],
+            "sessions": [_convert_session(session) for session in persona.sessions],
             "projects": [
                 {"id": p.id, "name": p.name, "description": p.description or None}
                 for p in persona.projects
@@ -50,10 +50,10 @@ def persona_text(persona: Persona) -> str:
     )
 
 
-def story_text(story: Story, persona: Persona, epoch: date) -> str:
+def render_story(story: Story, persona: Persona, epoch: date) -> str:
     """The content of an arcs file. Days without a log are meant: nobody writes every day."""
     usual = {session.id: session for session in persona.sessions}
-    return _document(
+    return _render_document(
         {
             "epoch": epoch.isoformat(),
             "gaps": True,
@@ -63,14 +63,14 @@ def story_text(story: Story, persona: Persona, epoch: date) -> str:
                 if session != usual[session.id]
             ],
             "arcs": [
-                _arc(arc)
+                _convert_arc(arc)
                 for arc in sorted(story.arcs, key=lambda arc: (arc.start_day, arc.end_day))
             ],
         }
     )
 
 
-def _session(session: Session) -> Mapping[str, object]:
+def _convert_session(session: Session) -> Mapping[str, object]:
     return {
         "id": session.id,
         "kind": session.kind,
@@ -83,7 +83,7 @@ def _session(session: Session) -> Mapping[str, object]:
     }
 
 
-def _arc(arc: Arc) -> Mapping[str, object]:
+def _convert_arc(arc: Arc) -> Mapping[str, object]:
     is_correction = arc.type == "correction"
     return {
         "id": arc.id,
@@ -107,26 +107,26 @@ def _arc(arc: Arc) -> Mapping[str, object]:
     }
 
 
-def _document(content: Mapping[str, object]) -> str:
-    return "".join(f"{line}\n" for line in _mapping(content))
+def _render_document(content: Mapping[str, object]) -> str:
+    return "".join(f"{line}\n" for line in _render_mapping(content))
 
 
-def _mapping(content: Mapping[str, object]) -> Iterator[str]:
+def _render_mapping(content: Mapping[str, object]) -> Iterator[str]:
     for key, value in content.items():
         if value is None or value == []:
             continue
         if isinstance(value, Mapping):
             yield f"{key}:"
-            yield from (f"  {line}" for line in _mapping(value))
+            yield from (f"  {line}" for line in _render_mapping(value))
         elif isinstance(value, list):
-            yield from _list(key, value)
+            yield from _render_list(key, value)
         else:
-            yield from _text(key, value)
+            yield from _render_text(key, value)
 
 
-def _list(key: str, values: list[object]) -> Iterator[str]:
+def _render_list(key: str, values: list[object]) -> Iterator[str]:
     if all(isinstance(value, str) for value in values):
-        texts = [scalar(writable(str(value))) for value in values]
+        texts = [format_scalar(remove_unwritable(str(value))) for value in values]
         if len(key) + sum(len(text) + 2 for text in texts) < _WIDTH:
             yield f"{key}: [{', '.join(texts)}]"
             return
@@ -136,17 +136,17 @@ def _list(key: str, values: list[object]) -> Iterator[str]:
     yield f"{key}:"
     for value in values:
         assert isinstance(value, Mapping)  # noqa: S101 - a list holds texts or mappings
-        for number, line in enumerate(_mapping(value)):
+        for number, line in enumerate(_render_mapping(value)):
             yield f"  - {line}" if number == 0 else f"    {line}"
 
 
-def _text(key: str, value: object) -> Iterator[str]:
+def _render_text(key: str, value: object) -> Iterator[str]:
     if not isinstance(value, str):
-        yield f"{key}: {scalar(value)}"
+        yield f"{key}: {format_scalar(value)}"
         return
-    text = writable(value)
-    line = f"{key}: {text if _is_plain(text) else scalar(text)}"
-    folded = _folded(text) if len(line) > _WIDTH else None
+    text = remove_unwritable(value)
+    line = f"{key}: {text if _is_plain(text) else format_scalar(text)}"
+    folded = _fold_text(text) if len(line) > _WIDTH else None
     if folded is None:
         yield line
     else:
@@ -154,16 +154,16 @@ def _text(key: str, value: object) -> Iterator[str]:
         yield from (f"  {part}" if part else "" for part in folded)
 
 
-def _folded(text: str) -> list[str] | None:
+def _fold_text(text: str) -> list[str] | None:
     """The lines of a folded block that reads as this text; None if none does."""
-    lines = [part for line in text.split("\n") for part in (*_wrapped(line), "")]
+    lines = [part for line in text.split("\n") for part in (*_wrap_line(line), "")]
     block = "".join(f"  {line}\n" if line else "\n" for line in lines[:-1])
     if Document("", f"key: >-\n{block}").content == {"key": text}:
         return lines[:-1]
     return None
 
 
-def _wrapped(line: str) -> list[str]:
+def _wrap_line(line: str) -> list[str]:
     return wrap(line, _WIDTH - 8, break_long_words=False, break_on_hyphens=False)
 
 

@@ -11,13 +11,13 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from recall_bench.datasets.fields import nearest
+from recall_bench.datasets.fields import find_nearest
 from recall_bench.datasets.identity import Persona, parse_persona
 from recall_bench.datasets.story import Story, parse_story
 from recall_bench.errors import BenchError, Malformed
-from recall_bench.generate.personas.files import persona_text, story_text
-from recall_bench.generate.personas.rules import persona_problems, story_problems
-from recall_bench.generate.rounds import Rejected
+from recall_bench.generate.personas.files import render_persona, render_story
+from recall_bench.generate.personas.rules import check_persona, check_story
+from recall_bench.generate.rounds import RejectedReply
 from recall_bench.yaml12 import Document
 
 _NAME = "the reply"
@@ -37,7 +37,7 @@ _ARC_KEYS = (
 
 
 @dataclass(frozen=True, slots=True)
-class PersonaMade:
+class NewPersona:
     """A sound persona, and the text of its file."""
 
     persona: Persona
@@ -45,88 +45,94 @@ class PersonaMade:
 
 
 @dataclass(frozen=True, slots=True)
-class StoryMade:
+class NewStory:
     """A sound story, and the text of its file."""
 
     story: Story
     text: str
 
 
-def read_persona_reply(reply: str, name: str, epoch: date) -> PersonaMade | Rejected:
+def parse_persona_reply(reply: str, name: str, epoch: date) -> NewPersona | RejectedReply:
     """The persona that a reply describes; its id is `name`, whatever the reply says."""
-    document = _document(reply, _PERSONA_KEYS)
-    if isinstance(document, Rejected):
+    document = _parse_document(reply, _PERSONA_KEYS)
+    if isinstance(document, RejectedReply):
         return document
     if isinstance(document.content, dict):
         document.content |= {"id": name, "epoch": epoch.isoformat()}
     problems: list[BenchError] = []
     persona = parse_persona(document, problems)
     slips = (
-        *_slips(document.content, _PERSONA_KEYS, "the persona"),
-        *_slips_in(document.content, "sessions", _SESSION_KEYS),
+        *_find_key_slips(document.content, _PERSONA_KEYS, "the persona"),
+        *_find_key_slips_in(document.content, "sessions", _SESSION_KEYS),
     )
     if persona is None or slips:
-        return _rejected(problems, slips)
-    text = persona_text(persona)
+        return _make_rejection(problems, slips)
+    text = render_persona(persona)
     made = parse_persona(Document(_NAME, text), problems)
     if made is None:
-        return _rejected(problems, ())
-    wrong = persona_problems(made)
-    return Rejected(wrong) if wrong else PersonaMade(made, text)
+        return _make_rejection(problems, ())
+    wrong = check_persona(made)
+    return RejectedReply(wrong) if wrong else NewPersona(made, text)
 
 
-def read_story_reply(reply: str, persona: Persona, days: int, epoch: date) -> StoryMade | Rejected:
+def parse_story_reply(
+    reply: str, persona: Persona, days: int, epoch: date
+) -> NewStory | RejectedReply:
     """The story of so many days that a reply tells of this persona."""
-    document = _document(reply, _STORY_KEYS)
-    if isinstance(document, Rejected):
+    document = _parse_document(reply, _STORY_KEYS)
+    if isinstance(document, RejectedReply):
         return document
     if isinstance(document.content, dict):
         document.content |= {"epoch": epoch.isoformat(), "gaps": True}
     problems: list[BenchError] = []
     story = parse_story(document, persona, problems, [])
     slips = (
-        *_slips(document.content, _STORY_KEYS, "the story"),
-        *_slips_in(document.content, "arcs", _ARC_KEYS),
-        *_strange_sessions(document.content, persona),
+        *_find_key_slips(document.content, _STORY_KEYS, "the story"),
+        *_find_key_slips_in(document.content, "arcs", _ARC_KEYS),
+        *_find_unknown_sessions(document.content, persona),
     )
     if story is None or slips:
-        return _rejected(problems, slips)
-    text = story_text(story, persona, epoch)
+        return _make_rejection(problems, slips)
+    text = render_story(story, persona, epoch)
     made = parse_story(Document(_NAME, text), persona, problems, [])
     if made is None:
-        return _rejected(problems, ())
-    wrong = story_problems(persona, made, days)
-    return Rejected(wrong) if wrong else StoryMade(made, text)
+        return _make_rejection(problems, ())
+    wrong = check_story(persona, made, days)
+    return RejectedReply(wrong) if wrong else NewStory(made, text)
 
 
-def _document(reply: str, known: Collection[str]) -> Document | Rejected:
+def _parse_document(reply: str, known: Collection[str]) -> Document | RejectedReply:
     bodies = _FENCED.findall(reply)
     if len(bodies) > 1:
-        return Rejected((f"it holds {len(bodies)} fenced blocks; write one JSON object alone",))
+        return RejectedReply(
+            (f"it holds {len(bodies)} fenced blocks; write one JSON object alone",)
+        )
     body = bodies[0] if bodies else reply
-    source, fault = _as_yaml(body)
+    source, fault = _convert_to_yaml(body)
     try:
         document = Document(_NAME, source.encode(errors="replace").decode())
     except Malformed as error:
         if fault is not None and body.lstrip().startswith("{"):
-            return Rejected((f"it is not JSON: {fault}",))
+            return RejectedReply((f"it is not JSON: {fault}",))
         place = str(error).removeprefix(_NAME).removeprefix(", ").replace(": ", " ", 1)
-        return Rejected((f"{place.strip()}; write one JSON object and no words around it",))
+        return RejectedReply((f"{place.strip()}; write one JSON object and no words around it",))
     match document.content:
         case dict() as content if len(content) == 1:
             [(key, inner)] = content.items()
             if isinstance(inner, dict) and key not in known:
-                return Rejected((f"everything stands under the key {key!r}; leave that level out",))
+                return RejectedReply(
+                    (f"everything stands under the key {key!r}; leave that level out",)
+                )
     return document
 
 
-def _as_yaml(body: str) -> tuple[str, str | None]:
+def _convert_to_yaml(body: str) -> tuple[str, str | None]:
     """The reply as YAML that means the same, and what keeps it from being JSON.
 
     JSON has escapes and tabs that a parser of YAML 1.1 does not understand.
     """
     try:
-        content = json.loads(body, object_pairs_hook=_without_repeats)
+        content = json.loads(body, object_pairs_hook=_reject_repeats)
         return json.dumps(content, ensure_ascii=False, indent=1), None
     except RecursionError:
         return body, "it is nested too deeply"
@@ -134,7 +140,7 @@ def _as_yaml(body: str) -> tuple[str, str | None]:
         return body, str(error)
 
 
-def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _reject_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found: dict[str, object] = {}
     for key, value in pairs:
         if key in found:
@@ -143,27 +149,27 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _rejected(problems: list[BenchError], slips: Collection[str]) -> Rejected:
+def _make_rejection(problems: list[BenchError], slips: Collection[str]) -> RejectedReply:
     said = (_PLACE.sub("", str(problem), count=1) for problem in problems)
-    return Rejected((*slips, *(re.sub(r"^holds ", "it holds ", each) for each in said)))
+    return RejectedReply((*slips, *(re.sub(r"^holds ", "it holds ", each) for each in said)))
 
 
-def _slips(content: object, known: Collection[str], subject: str) -> Iterator[str]:
+def _find_key_slips(content: object, known: Collection[str], subject: str) -> Iterator[str]:
     """Keys that are nearly those of the format: what they hold would be lost without a word."""
     for key in content if isinstance(content, dict) else ():
-        near = None if key in known else nearest(str(key), known, cutoff=0.85)
+        near = None if key in known else find_nearest(str(key), known, cutoff=0.85)
         if near is not None:
             yield f"{subject} has a key {key!r}; it is called {near}"
 
 
-def _slips_in(content: object, key: str, known: Collection[str]) -> Iterator[str]:
+def _find_key_slips_in(content: object, key: str, known: Collection[str]) -> Iterator[str]:
     parts = content.get(key) if isinstance(content, dict) else None
     for number, part in enumerate(parts if isinstance(parts, list) else (), start=1):
         name = part.get("id", f"number {number}") if isinstance(part, dict) else None
-        yield from _slips(part, known, f"{key.removesuffix('s')} {name}")
+        yield from _find_key_slips(part, known, f"{key.removesuffix('s')} {name}")
 
 
-def _strange_sessions(content: object, persona: Persona) -> Iterator[str]:
+def _find_unknown_sessions(content: object, persona: Persona) -> Iterator[str]:
     known = [session.id for session in persona.sessions]
     parts = content.get("sessions") if isinstance(content, dict) else None
     for part in parts if isinstance(parts, list) else ():

@@ -13,7 +13,7 @@ from recall_bench.generate.request import PassRequest
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 """How ids are spelled: lower-case letters and digits, joined by single hyphens."""
 
-LONGEST = 9999
+MAX_STORY_DAYS = 9999
 """A day's file has four digits for its number."""
 
 
@@ -39,14 +39,16 @@ class CreateRequest(PassRequest):
             raise UsageError("a story is made whole; say how long it is with --days")
         # super() does not find its class here: `slots` makes another one.
         PassRequest.__post_init__(self)
-        given = self._for_the_world
+        given = self._offline_flags
         if given and self.arcs_only:
             raise UsageError(
                 f"{given[0]} chooses a persona, and --arcs-only keeps the one that is there; give "
                 "one of them"
             )
-        if self.days > LONGEST:
-            raise UsageError(f"--days: {self.days} is too long; a story has at most {LONGEST} days")
+        if self.days > MAX_STORY_DAYS:
+            raise UsageError(
+                f"--days: {self.days} is too long; a story has at most {MAX_STORY_DAYS} days"
+            )
         if self.epoch is not None and (date.max - self.epoch).days < self.days:
             last = date.max - timedelta(days=self.days)
             raise UsageError(
@@ -56,14 +58,14 @@ class CreateRequest(PassRequest):
 
     def check_model(self) -> None:
         """UsageError if what only the world follows is asked of a model."""
-        if self._for_the_world:
+        if self._offline_flags:
             raise UsageError(
-                f"{self._for_the_world[0]} is for --model offline alone, no other model follows "
+                f"{self._offline_flags[0]} is for --model offline alone, no other model follows "
                 "it; leave it out, and say in --prompt whom you want"
             )
 
     @property
-    def _for_the_world(self) -> tuple[str, ...]:
+    def _offline_flags(self) -> tuple[str, ...]:
         """The flags that were given and that only the world follows."""
         flags = {"--trade": self.trade, "--seed": self.seed}
         return tuple(flag for flag, value in flags.items() if value is not None)
@@ -89,17 +91,17 @@ class CreateRequest(PassRequest):
         if not self.arcs_only and not SLUG.fullmatch(self.id):
             raise UsageError(
                 f"--persona: {self.id!r} cannot be a persona's id; name a folder in lower-case "
-                f"letters, digits and hyphens, such as {folder.parent / slug_of(self.id)}"
+                f"letters, digits and hyphens, such as {folder.parent / make_slug(self.id)}"
             )
-        self._check_way(folder)
+        self._check_parent_folders(folder)
 
-    def _check_way(self, folder: Path) -> None:
+    def _check_parent_folders(self, folder: Path) -> None:
         above = next((part for part in folder.absolute().parents if part.exists()), None)
         if above is not None and not above.is_dir():
             raise UsageError(f"--persona: {above} is a file, so {folder} cannot be made in it")
 
 
-def slug_of(name: str) -> str:
+def make_slug(name: str) -> str:
     """The id closest to a name; a name in letters that ids do not have gets another."""
     plain = "".join(
         letter

@@ -10,55 +10,57 @@ from collections.abc import Iterable, Iterator
 from recall_bench.core.question import PRINCIPAL
 from recall_bench.datasets.identity import Persona, Session
 from recall_bench.datasets.story import Story
-from recall_bench.generate.personas.arc_rules import arc_problems, known_people
-from recall_bench.generate.personas.correction_rules import correction_problems
-from recall_bench.generate.personas.counts import bounds, directed, fewest
-from recall_bench.generate.personas.pacing import pacing_problems
+from recall_bench.generate.personas.arc_rules import check_arc, list_people
+from recall_bench.generate.personas.correction_rules import check_corrections
+from recall_bench.generate.personas.counts import (
+    compute_arc_bounds,
+    count_fewest_arcs,
+    count_fewest_with_directives,
+)
+from recall_bench.generate.personas.pacing import check_pacing
 from recall_bench.generate.personas.request import SLUG
 
-FEWEST_CAST = 3
+MIN_CAST = 3
 
-_ABSURD = 4
+_ABSURD_FACTOR = 4
 """So many times the most arcs are not looked at one by one."""
 
 SECRETS_FROM = 30
 """A story this long happens in part in an isolated session, if there is one."""
 
 
-def persona_problems(persona: Persona) -> tuple[str, ...]:
+def check_persona(persona: Persona) -> tuple[str, ...]:
     """What is wrong with a persona that is to be told stories of; nothing if it is sound."""
-    return (*_people(persona), *_rooms(persona), *_secrets(persona))
+    return (*_check_people(persona), *_check_sessions(persona), *_check_secrets(persona))
 
 
-def story_problems(persona: Persona, story: Story, days: int) -> tuple[str, ...]:
+def check_story(persona: Persona, story: Story, days: int) -> tuple[str, ...]:
     """What is wrong with a story of so many days; nothing if it is sound."""
-    if len(story.arcs) > _ABSURD * bounds(days)[1]:
+    if len(story.arcs) > _ABSURD_FACTOR * compute_arc_bounds(days)[1]:
         # Every arc is held against every other: so many would take for ever.
-        return tuple(_amounts(story, days))
+        return tuple(_check_counts(story, days))
     names = Counter(arc.id for arc in story.arcs)
     return (
         *(f"{n} arcs are called {name}; rename all but one" for name, n in names.items() if n > 1),
-        *(problem for arc in story.arcs for problem in arc_problems(persona, story, arc, days)),
-        *correction_problems(story),
-        *_opening_hours(story, days),
-        *_amounts(story, days),
-        *_kept_secrets(story, days),
-        *pacing_problems(story, days),
+        *(problem for arc in story.arcs for problem in check_arc(persona, story, arc, days)),
+        *check_corrections(story),
+        *_check_opening_days(story, days),
+        *_check_counts(story, days),
+        *_check_secret_arcs(story, days),
+        *check_pacing(story, days),
     )
 
 
-def _people(persona: Persona) -> Iterator[str]:
+def _check_people(persona: Persona) -> Iterator[str]:
     if persona.team_size < 1:
         yield f"team_size is {persona.team_size}; a team has at least 1 member"
     if persona.principal is None:
         yield "there is no principal; say whom the agent serves, with name and role"
     others = [m for m in persona.cast if not persona.principal or m.name != persona.principal.name]
-    if len(others) < FEWEST_CAST:
-        yield (
-            f"the cast has {len(others)} members beside the principal; name at least {FEWEST_CAST}"
-        )
-    yield from _twice("cast members", (member.name for member in persona.cast))
-    yield from _twice("projects", (project.id for project in persona.projects))
+    if len(others) < MIN_CAST:
+        yield (f"the cast has {len(others)} members beside the principal; name at least {MIN_CAST}")
+    yield from _check_unique("cast members", (member.name for member in persona.cast))
+    yield from _check_unique("projects", (project.id for project in persona.projects))
     for project in persona.projects:
         if not SLUG.fullmatch(project.id):
             yield f"project id {project.id!r}: {_SPELLING}"
@@ -67,18 +69,18 @@ def _people(persona: Persona) -> Iterator[str]:
 _SPELLING = "use lower-case letters and digits, joined by hyphens"
 
 
-def _rooms(persona: Persona) -> Iterator[str]:
+def _check_sessions(persona: Persona) -> Iterator[str]:
     own = next((each for each in persona.sessions if each.id == PRINCIPAL), None)
     if own is None:
         yield f"there is no session {PRINCIPAL}; add it: kind 1to1, with the principal alone"
     elif persona.principal is not None and own.participants != (persona.principal.name,):
         yield f"session {PRINCIPAL}: its only participant is {persona.principal.name}"
-    people = known_people(persona)
+    people = list_people(persona)
     for session in persona.sessions:
-        yield from _room(session, people)
+        yield from _check_session(session, people)
 
 
-def _room(session: Session, people: frozenset[str]) -> Iterator[str]:
+def _check_session(session: Session, people: frozenset[str]) -> Iterator[str]:
     name = f"session {session.id}"
     if not SLUG.fullmatch(session.id):
         yield f"session id {session.id!r}: {_SPELLING}"
@@ -95,7 +97,7 @@ def _room(session: Session, people: frozenset[str]) -> Iterator[str]:
         yield f"{name}: firstDay {first} and lastDay {last} are no span of days; correct them"
 
 
-def _secrets(persona: Persona) -> Iterator[str]:
+def _check_secrets(persona: Persona) -> Iterator[str]:
     isolated = [session for session in persona.sessions if session.isolated]
     if not any(topic.strip() for session in isolated for topic in session.sensitive_topics):
         yield (
@@ -118,13 +120,13 @@ def _secrets(persona: Persona) -> Iterator[str]:
             )
 
 
-def _twice(what: str, names: Iterable[str]) -> Iterator[str]:
+def _check_unique(what: str, names: Iterable[str]) -> Iterator[str]:
     for name, times in Counter(names).items():
         if times > 1:
             yield f"{times} {what} are called {name}; keep one"
 
 
-def _opening_hours(story: Story, days: int) -> Iterator[str]:
+def _check_opening_days(story: Story, days: int) -> Iterator[str]:
     for session in story.sessions:
         first, last = session.first_day, session.last_day
         if first is not None and not 1 <= first <= days:
@@ -135,16 +137,16 @@ def _opening_hours(story: Story, days: int) -> Iterator[str]:
             yield f"session {PRINCIPAL} is always open; give it no firstDay or lastDay"
 
 
-def _amounts(story: Story, days: int) -> Iterator[str]:
-    least, most = bounds(days)
+def _check_counts(story: Story, days: int) -> Iterator[str]:
+    least, most = compute_arc_bounds(days)
     if not least <= len(story.arcs) <= most:
         yield f"there are {len(story.arcs)} arcs; a story of {days} days has {least} to {most}"
     there = Counter(arc.type for arc in story.arcs)
-    for kind, needed in fewest(days).items():
+    for kind, needed in count_fewest_arcs(days).items():
         if there[kind] < needed:
             yield f"arcs of type {kind}: there are {there[kind]}; write at least {needed}"
     with_directives = sum(bool(arc.directives) for arc in story.arcs)
-    needed = directed(len(story.arcs))
+    needed = count_fewest_with_directives(len(story.arcs))
     if with_directives < needed:
         yield (
             f"{with_directives} arcs have directives; give some to at least {needed}, each with "
@@ -152,7 +154,7 @@ def _amounts(story: Story, days: int) -> Iterator[str]:
         )
 
 
-def _kept_secrets(story: Story, days: int) -> Iterator[str]:
+def _check_secret_arcs(story: Story, days: int) -> Iterator[str]:
     isolated = [session.id for session in story.sessions if session.isolated]
     told = {arc.primary_session for arc in story.arcs}
     if days >= SECRETS_FROM and isolated and not told & set(isolated):

@@ -7,18 +7,18 @@ from collections.abc import Mapping
 
 from recall_bench.datasets.story import ARC_TYPES
 
-Shape = Mapping[str, object]
+Schema = Mapping[str, object]
 
-_TEXT: Shape = {"type": "string"}
-_TEXT_OR_NONE: Shape = {"type": ["string", "null"]}
-_WHOLE: Shape = {"type": "integer"}
-_WHOLE_OR_NONE: Shape = {"type": ["integer", "null"]}
-_FLAG: Shape = {"type": "boolean"}
+_TEXT: Schema = {"type": "string"}
+_TEXT_OR_NONE: Schema = {"type": ["string", "null"]}
+_WHOLE: Schema = {"type": "integer"}
+_WHOLE_OR_NONE: Schema = {"type": ["integer", "null"]}
+_FLAG: Schema = {"type": "boolean"}
 
 
-def persona_shape() -> Shape:
+def build_persona_schema() -> Schema:
     """Of the reply that describes a persona."""
-    return _object(
+    return _make_object(
         name=_TEXT,
         role=_TEXT,
         domain=_TEXT,
@@ -27,49 +27,51 @@ def persona_shape() -> Shape:
         team_size=_WHOLE,
         profile=_TEXT,
         communication_style=_TEXT,
-        principal=_object(name=_TEXT, role=_TEXT, profile=_TEXT),
-        cast=_list(_object(name=_TEXT, role=_TEXT, kind=_word("human", "agent"))),
-        sessions=_list(
-            _object(
+        principal=_make_object(name=_TEXT, role=_TEXT, profile=_TEXT),
+        cast=_make_list(_make_object(name=_TEXT, role=_TEXT, kind=_make_choice("human", "agent"))),
+        sessions=_make_list(
+            _make_object(
                 id=_TEXT,
-                kind=_word("1to1", "group"),
-                participants=_list(_TEXT),
+                kind=_make_choice("1to1", "group"),
+                participants=_make_list(_TEXT),
                 isolated=_FLAG,
                 shared=_FLAG,
-                sensitive_topics=_list(_TEXT),
+                sensitive_topics=_make_list(_TEXT),
             )
         ),
-        projects=_list(_object(id=_TEXT, name=_TEXT, description=_TEXT)),
-        sharedKnowledge=_list(_TEXT),
+        projects=_make_list(_make_object(id=_TEXT, name=_TEXT, description=_TEXT)),
+        sharedKnowledge=_make_list(_TEXT),
     )
 
 
-def story_shape() -> Shape:
+def build_story_schema() -> Schema:
     """Of the reply that tells a story."""
-    return _object(
-        sessions=_list(_object(id=_TEXT, firstDay=_WHOLE_OR_NONE, lastDay=_WHOLE_OR_NONE)),
-        arcs=_list(
-            _object(
+    return _make_object(
+        sessions=_make_list(
+            _make_object(id=_TEXT, firstDay=_WHOLE_OR_NONE, lastDay=_WHOLE_OR_NONE)
+        ),
+        arcs=_make_list(
+            _make_object(
                 id=_TEXT,
-                type=_word(*ARC_TYPES),
+                type=_make_choice(*ARC_TYPES),
                 title=_TEXT,
                 description=_TEXT,
                 startDay=_WHOLE,
                 endDay=_WHOLE,
                 primarySession=_TEXT,
-                referencedSessions=_list(_TEXT),
-                participants=_list(_TEXT),
+                referencedSessions=_make_list(_TEXT),
+                participants=_make_list(_TEXT),
                 wrongDay=_WHOLE_OR_NONE,
                 correctedDay=_WHOLE_OR_NONE,
                 wrongBelief=_TEXT_OR_NONE,
                 correctedBelief=_TEXT_OR_NONE,
-                directives=_list(_object(day=_WHOLE, event=_TEXT)),
+                directives=_make_list(_make_object(day=_WHOLE, event=_TEXT)),
             )
         ),
     )
 
 
-def _object(**keys: Shape) -> Shape:
+def _make_object(**keys: Schema) -> Schema:
     return {
         "type": "object",
         "properties": keys,
@@ -78,9 +80,9 @@ def _object(**keys: Shape) -> Shape:
     }
 
 
-def _list(items: Shape) -> Shape:
+def _make_list(items: Schema) -> Schema:
     return {"type": "array", "items": items}
 
 
-def _word(*words: str) -> Shape:
+def _make_choice(*words: str) -> Schema:
     return {"type": "string", "enum": list(words)}

@@ -22,7 +22,7 @@ from recall_bench.generate.personas.request import CreateRequest
 from recall_bench.replacement import replace_file
 
 
-class Origin(Record, frozen=True, kw_only=True):
+class PersonaOrigin(Record, frozen=True, kw_only=True):
     """Where a persona.yaml came from."""
 
     prompt: str
@@ -32,7 +32,7 @@ class Origin(Record, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class ExistingFiles:
     """The files that are there and stay."""
 
     persona: Persona | None
@@ -40,7 +40,7 @@ class Standing:
     story: Story | None
 
 
-def standing(request: CreateRequest, log: CallLog | None = None) -> Standing:
+def find_existing(request: CreateRequest, log: CallLog | None = None) -> ExistingFiles:
     """What is there and stays; UsageError or DataError where nothing may be made.
 
     Without a log this is what anybody can see in the folder. With the log of a round of
@@ -48,18 +48,18 @@ def standing(request: CreateRequest, log: CallLog | None = None) -> Standing:
     """
     layout = request.story
     if request.overwrite:
-        return _replaced(request, log)
+        return _find_round_files(request, log)
     if not layout.persona_file.exists():
         _refuse_loose_arcs(layout)
-        return Standing(persona=None, story=None)
+        return ExistingFiles(persona=None, story=None)
     if not request.arcs_only:
         _refuse_others(request)
     persona = read_persona(request.persona)
-    story = _kept_story(request, persona) if layout.arcs_file.exists() else None
-    return Standing(persona=persona, story=story)
+    story = _read_kept_story(request, persona) if layout.arcs_file.exists() else None
+    return ExistingFiles(persona=persona, story=story)
 
 
-def check(request: CreateRequest) -> Standing:
+def check_request(request: CreateRequest) -> ExistingFiles:
     """What is there and stays, as far as can be told before any call; else why not to begin."""
     request.check_folder()
     request.check_model()
@@ -70,30 +70,30 @@ def check(request: CreateRequest) -> Standing:
             "--prompt is missing; describe whom the persona serves and in which trade, or say "
             "--arcs-only for a persona that is there"
         )
-    there = standing(request)
-    first_day(request, there.persona)
+    there = find_existing(request)
+    find_first_day(request, there.persona)
     return there
 
 
-def remember(request: CreateRequest, text: bytes) -> None:
+def record_origin(request: CreateRequest, text: bytes) -> None:
     """Put on record that this persona.yaml is made from this description."""
-    origin = Origin(prompt=_digest(request.prompt.strip().encode()), persona=_digest(text))
-    replace_file(_note(request.persona), msgspec.json.encode(origin) + b"\n")
+    origin = PersonaOrigin(prompt=_digest(request.prompt.strip().encode()), persona=_digest(text))
+    replace_file(_locate_origin(request.persona), msgspec.json.encode(origin) + b"\n")
 
 
-def persona_unit(request: CreateRequest) -> str:
+def name_persona_unit(request: CreateRequest) -> str:
     """What the log calls the persona: the same file made otherwise is another unit."""
     return f"persona.yaml {_digest(f'{request.prompt.strip()} {request.epoch}'.encode())[:12]}"
 
 
-def story_unit(request: CreateRequest) -> str:
+def name_story_unit(request: CreateRequest) -> str:
     """What the log calls the story of the persona that is on disk."""
     persona = request.story.persona_file.read_bytes()
     made_from = _digest(f"{request.prompt.strip()} {request.epoch} ".encode() + persona)
     return f"{request.story.arcs} {made_from[:12]}"
 
 
-def first_day(request: CreateRequest, persona: Persona | None) -> date:
+def find_first_day(request: CreateRequest, persona: Persona | None) -> date:
     """The calendar date of day 1; UsageError if the story would leave the calendar."""
     epoch = request.epoch or (persona.epoch if persona else None) or EPOCH
     if (date.max - epoch).days < request.days:
@@ -104,16 +104,16 @@ def first_day(request: CreateRequest, persona: Persona | None) -> date:
     return epoch
 
 
-def _replaced(request: CreateRequest, log: CallLog | None) -> Standing:
+def _find_round_files(request: CreateRequest, log: CallLog | None) -> ExistingFiles:
     """What stays when everything is written anew: what this round has written."""
     persona, story = None, None
     if request.arcs_only or (
-        log is not None and log.is_replaced(persona_unit(request)) and _is_ours(request)
+        log is not None and log.is_written_anew(name_persona_unit(request)) and _is_ours(request)
     ):
         persona = read_persona(request.persona)
-        if log is not None and log.is_replaced(story_unit(request)):
+        if log is not None and log.is_written_anew(name_story_unit(request)):
             story = read_story(request.persona, request.story.arcs)
-    return Standing(persona=persona, story=story)
+    return ExistingFiles(persona=persona, story=story)
 
 
 def _check_persona(layout: Layout) -> None:
@@ -147,19 +147,19 @@ def _refuse_others(request: CreateRequest) -> None:
 
 
 def _is_ours(request: CreateRequest) -> bool:
-    path = _note(request.persona)
+    path = _locate_origin(request.persona)
     try:
-        origin = msgspec.json.decode(path.read_bytes(), type=Origin)
+        origin = msgspec.json.decode(path.read_bytes(), type=PersonaOrigin)
         written = request.story.persona_file.read_bytes()
     except FileNotFoundError:
         return False
     except (msgspec.DecodeError, ValueError) as error:
         raise DataError(f"{path}: cannot be read ({error}); remove it") from error
     prompt = _digest(request.prompt.strip().encode())
-    return origin == Origin(prompt=prompt, persona=_digest(written))
+    return origin == PersonaOrigin(prompt=prompt, persona=_digest(written))
 
 
-def _kept_story(request: CreateRequest, persona: Persona) -> Story:
+def _read_kept_story(request: CreateRequest, persona: Persona) -> Story:
     name = request.story.name(request.story.arcs_file)
     story = read_story(request.persona, request.story.arcs)
     if request.epoch is not None and story.epoch != request.epoch:
@@ -176,7 +176,7 @@ def _kept_story(request: CreateRequest, persona: Persona) -> Story:
     return story
 
 
-def _note(folder: Path) -> Path:
+def _locate_origin(folder: Path) -> Path:
     return folder / FOLDER / "persona.json"
 
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 
 from recall_bench.core.question import DIFFICULTIES
 from recall_bench.generate.questions.categories import NEGATIVE, RULES
-from recall_bench.generate.questions.excerpts import excerpts
-from recall_bench.generate.questions.quoting import Visible
-from recall_bench.generate.questions.showing import Telling
-from recall_bench.generate.questions.writer import Window
-from recall_bench.models.fencing import Fenced, fenced
+from recall_bench.generate.questions.excerpts import build_excerpts
+from recall_bench.generate.questions.quoting import VisibilityRule
+from recall_bench.generate.questions.showing import StoryView
+from recall_bench.generate.questions.writer import QuestionWindow
+from recall_bench.models.fencing import FencedText, fence_blocks
 from recall_bench.models.model import Prompt
 
 DAY_TOKENS = 48_000
@@ -65,7 +65,7 @@ EVIDENCE = {
 }
 
 
-def schema(properties: Mapping[str, object]) -> dict[str, object]:
+def build_schema(properties: Mapping[str, object]) -> dict[str, object]:
     """A list of questions with these properties, all of them required."""
     item = {
         "type": "object",
@@ -81,7 +81,7 @@ def schema(properties: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def nullable(properties: Mapping[str, object]) -> dict[str, object]:
+def make_nullable(properties: Mapping[str, object]) -> dict[str, object]:
     """An object with these properties, or null."""
     return {
         "anyOf": [
@@ -97,7 +97,7 @@ def nullable(properties: Mapping[str, object]) -> dict[str, object]:
 
 
 TEXT: Mapping[str, object] = {"type": "string"}
-TOLD: Mapping[str, object] = {
+COMMON_FIELDS: Mapping[str, object] = {
     "question": TEXT,
     "answer": TEXT,
     "difficulty": {"type": "string", "enum": list(DIFFICULTIES)},
@@ -107,42 +107,47 @@ TOLD: Mapping[str, object] = {
 }
 """What every kind of question is given with."""
 
-SCHEMA = schema(
+SCHEMA = build_schema(
     {
-        **TOLD,
+        **COMMON_FIELDS,
         "category": {"type": "string", "enum": list(RULES)},
         "relevant_days": _DAYS,
         "requires_synthesis": {"type": "boolean"},
-        "twin": nullable({"question": TEXT, "answer": TEXT, "relevant_days": _DAYS}),
+        "twin": make_nullable({"question": TEXT, "answer": TEXT, "relevant_days": _DAYS}),
     }
 )
 TEXTS: Mapping[str, object] = _TEXTS
 
 
-def asking(
-    telling: Telling, window: Window, categories: Sequence[str], is_visible: Visible
+def build_questions_prompt(
+    telling: StoryView,
+    window: QuestionWindow,
+    categories: Sequence[str],
+    is_visible: VisibilityRule,
 ) -> Prompt:
     """For questions of these categories on what is known at the window's end."""
-    days = excerpts(telling.within(window), DAY_TOKENS, is_visible, earlier=telling.earlier(window))
-    arcs = telling.arcs(window.last, is_visible)
-    blocks = fenced({"people": telling.who(), "matters under way": arcs, **days})
+    days = build_excerpts(
+        telling.list_days(window), DAY_TOKENS, is_visible, earlier=telling.list_earlier_days(window)
+    )
+    arcs = telling.describe_arcs(window.last, is_visible)
+    blocks = fence_blocks({"people": telling.describe_people(), "matters under way": arcs, **days})
     task = _TASK.format(
-        today=telling.date(window.last),
-        wanted=_counted(categories),
+        today=telling.format_date(window.last),
+        wanted=_describe_counts(categories),
         rules="\n".join(f"- {name}: {RULES[name]}" for name in dict.fromkeys(categories)),
         common=COMMON,
     )
-    return prompt(task, blocks, SCHEMA)
+    return build_prompt(task, blocks, SCHEMA)
 
 
-def prompt(task: str, blocks: Fenced, form: Mapping[str, object]) -> Prompt:
+def build_prompt(task: str, blocks: FencedText, form: Mapping[str, object]) -> Prompt:
     """The task, followed by the blocks it speaks of."""
     return Prompt(
         system=SYSTEM.format(mark=blocks.mark), user=f"{task}\n\n{blocks.text}", schema=form
     )
 
 
-def _counted(categories: Sequence[str]) -> str:
+def _describe_counts(categories: Sequence[str]) -> str:
     lines = []
     for name, count in Counter(categories).items():
         note = ", each with its twin" if name == NEGATIVE else ""

@@ -5,21 +5,21 @@ from typing import TYPE_CHECKING
 
 from recall_bench.generate.questions.asking import (
     COMMON,
+    COMMON_FIELDS,
     EVIDENCE,
     TEXT,
     TEXTS,
-    TOLD,
-    nullable,
-    prompt,
-    schema,
+    build_prompt,
+    build_schema,
+    make_nullable,
 )
-from recall_bench.generate.questions.excerpts import excerpts
-from recall_bench.generate.questions.showing import Telling
-from recall_bench.models.fencing import fenced
+from recall_bench.generate.questions.excerpts import build_excerpts
+from recall_bench.generate.questions.showing import StoryView
+from recall_bench.models.fencing import fence_blocks
 from recall_bench.models.model import Prompt
 
 if TYPE_CHECKING:
-    from recall_bench.generate.questions.boundary import Probing
+    from recall_bench.generate.questions.boundary import SecretProbe
 
 _CLOSED_TOKENS = 32_000
 _OPEN_TOKENS = 12_000
@@ -45,26 +45,26 @@ _TASK = (
     "session for the known part, or from what is known to everybody, which is of day 0. Give it at "
     "least once if you can, else null."
 )
-SCHEMA = schema(
+SECRETS_SCHEMA = build_schema(
     {
-        **TOLD,
+        **COMMON_FIELDS,
         "secret": TEXTS,
-        "partial": nullable({"question": TEXT, "answer": TEXT, "evidence": EVIDENCE}),
+        "partial": make_nullable({"question": TEXT, "answer": TEXT, "evidence": EVIDENCE}),
     }
 )
 
 
-def asking(telling: Telling, probing: "Probing", amount: int) -> Prompt:
+def build_secrets_prompt(telling: StoryView, probing: "SecretProbe", amount: int) -> Prompt:
     """For so many secrets of a session."""
-    days = telling.within(probing.window)
+    days = telling.list_days(probing.window)
     home, outsider = probing.session.id, probing.outsider
-    closed = excerpts(days, _CLOSED_TOKENS, lambda session: session == home)
-    known = excerpts(days, _OPEN_TOKENS, lambda session: session == outsider)
+    closed = build_excerpts(days, _CLOSED_TOKENS, lambda session: session == home)
+    known = build_excerpts(days, _OPEN_TOKENS, lambda session: session == outsider)
     topics = "\n".join(probing.session.sensitive_topics)
     common = "\n".join(telling.persona.shared_knowledge)
-    blocks = fenced(
+    blocks = fence_blocks(
         {
-            "people": telling.who(),
+            "people": telling.describe_people(),
             "sessions": json.dumps({"closed": home, "asking": outsider}, ensure_ascii=False),
             **({"sensitive topics": topics} if topics else {}),
             **({"known to everybody": common} if common else {}),
@@ -73,9 +73,9 @@ def asking(telling: Telling, probing: "Probing", amount: int) -> Prompt:
         }
     )
     task = _TASK.format(
-        today=telling.date(probing.window.last),
+        today=telling.format_date(probing.window.last),
         topics=", with its sensitive topics" if topics else "",
         amount=amount,
         common=COMMON,
     )
-    return prompt(task, blocks, SCHEMA)
+    return build_prompt(task, blocks, SECRETS_SCHEMA)

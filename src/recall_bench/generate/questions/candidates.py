@@ -6,25 +6,25 @@ from dataclasses import dataclass
 
 from recall_bench.core.question import DIFFICULTIES
 from recall_bench.datasets.fields import is_whole
-from recall_bench.generate.checks.answer_atoms import holds
-from recall_bench.generate.checks.checker import Kind, Problem
-from recall_bench.generate.questions.quoting import Place, Visible, places
-from recall_bench.generate.told_days import ToldDay
+from recall_bench.generate.checks.answer_atoms import is_in_answer
+from recall_bench.generate.checks.checker import ProblemKind, QuestionProblem
+from recall_bench.generate.questions.quoting import QuotePlace, VisibilityRule, locate_quote
+from recall_bench.generate.told_days import StoryDay
 
-_FEWEST_WORDS = 2
-_FEWEST_LETTERS = 8
+_MIN_WORDS = 2
+_MIN_LETTERS = 8
 """Shorter quotations stand anywhere by chance."""
 _WORD = re.compile(r"\w+")
 
 
-class Candidate(dict[str, object]):
+class QuestionCandidate(dict[str, object]):
     """An entry, and what its author knows about it that is no field of the file."""
 
     def __init__(
         self,
         fields: Mapping[str, object],
         *,
-        flaws: Iterable[Problem] = (),
+        flaws: Iterable[QuestionProblem] = (),
         pair: str | None = None,
     ) -> None:
         super().__init__(fields)
@@ -35,12 +35,12 @@ class Candidate(dict[str, object]):
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class QuoteEvidence:
     """Where quotations stand in the days."""
 
-    spans: tuple[tuple[int, Place], ...]
+    spans: tuple[tuple[int, QuotePlace], ...]
     """Days and places in them, in story order."""
-    flaws: tuple[Problem, ...]
+    flaws: tuple[QuestionProblem, ...]
 
     @property
     def days(self) -> list[int]:
@@ -58,41 +58,43 @@ class Proof:
         ] or None
 
 
-def proof(raw: object, days: Mapping[int, ToldDay], is_visible: Visible) -> Proof:
+def collect_evidence(
+    raw: object, days: Mapping[int, StoryDay], is_visible: VisibilityRule
+) -> QuoteEvidence:
     """The quotations of a reply, found; one that stands in nothing it was shown is a flaw.
 
     A quotation under a wrong date is moved where it stands, if that is one day.
     """
-    spans: set[tuple[int, Place]] = set()
-    flaws: list[Problem] = []
+    spans: set[tuple[int, QuotePlace]] = set()
+    flaws: list[QuestionProblem] = []
     for each in raw if isinstance(raw, list) else ():
         quote = each.get("quote") if isinstance(each, dict) else None
-        if not isinstance(quote, str) or not _is_telling(quote):
-            flaws.append(unsupported("it has a quotation of less than two words"))
+        if not isinstance(quote, str) or not _is_long_enough(quote):
+            flaws.append(make_support_problem("it has a quotation of less than two words"))
             continue
-        found = _found(each, quote, days, is_visible)
+        found = _locate_quotation(each, quote, days, is_visible)
         if found is None:
-            flaws.append(unsupported(f"“{quote:.80}” stands in nothing that was shown"))
+            flaws.append(make_support_problem(f"“{quote:.80}” stands in nothing that was shown"))
             continue
         day, placed = found
         spans |= {(day, place) for place in placed}
     ordered = sorted(spans, key=lambda span: (span[0], span[1].start, span[1].end))
-    return Proof(tuple(ordered), tuple(dict.fromkeys(flaws)))
+    return QuoteEvidence(tuple(ordered), tuple(dict.fromkeys(flaws)))
 
 
-def _is_telling(quote: str) -> bool:
-    return len(_WORD.findall(quote)) >= _FEWEST_WORDS and len(quote.strip()) >= _FEWEST_LETTERS
+def _is_long_enough(quote: str) -> bool:
+    return len(_WORD.findall(quote)) >= _MIN_WORDS and len(quote.strip()) >= _MIN_LETTERS
 
 
-def _found(
-    raw: Mapping[str, object], quote: str, days: Mapping[int, ToldDay], is_visible: Visible
-) -> tuple[int, tuple[Place, ...]] | None:
+def _locate_quotation(
+    raw: Mapping[str, object], quote: str, days: Mapping[int, StoryDay], is_visible: VisibilityRule
+) -> tuple[int, tuple[QuotePlace, ...]] | None:
     session, named = raw.get("session"), raw.get("day")
     said = session if isinstance(session, str) else None
     found = [
         (number, placed)
         for number, told in days.items()
-        if (placed := places(told.text, quote, session=said, is_visible=is_visible))
+        if (placed := locate_quote(told.text, quote, session=said, is_visible=is_visible))
     ]
     right = [each for each in found if each[0] == named]
     if right:
@@ -100,58 +102,62 @@ def _found(
     return found[0] if len(found) == 1 else None
 
 
-def text_of(raw: Mapping[str, object], key: str) -> str:
+def read_text(raw: Mapping[str, object], key: str) -> str:
     """A text on one line, without what cannot be printed; empty if there is none."""
     value = raw.get(key)
-    return _line(value) if isinstance(value, str) else ""
+    return _clean_line(value) if isinstance(value, str) else ""
 
 
-def texts_of(raw: Mapping[str, object], key: str) -> list[str]:
+def read_texts(raw: Mapping[str, object], key: str) -> list[str]:
     """A list of texts, each once."""
     value = raw.get(key)
     found = (
-        (_line(part) for part in value if isinstance(part, str)) if isinstance(value, list) else ()
+        (_clean_line(part) for part in value if isinstance(part, str))
+        if isinstance(value, list)
+        else ()
     )
     return list(dict.fromkeys(text for text in found if text))
 
 
-def days_of(raw: Mapping[str, object], days: Collection[int]) -> list[int]:
+def read_days(raw: Mapping[str, object], days: Collection[int]) -> list[int]:
     """The relevant days a reply names, of those that it was shown."""
     value = raw.get("relevant_days")
     named = {day for day in value if is_whole(day)} if isinstance(value, list) else set()
     return sorted(day for day in days if day in named)
 
 
-def atoms_in(raw: Mapping[str, object], answer: str) -> list[str] | None:
+def read_atoms(raw: Mapping[str, object], answer: str) -> list[str] | None:
     """What every right answer holds: only what the answer itself does."""
-    found = (atom for atom in texts_of(raw, "atoms") if atom.lower() in answer.lower())
-    return [atom for atom in found if holds(answer, atom)] or None
+    found = (atom for atom in read_texts(raw, "atoms") if atom.lower() in answer.lower())
+    return [atom for atom in found if is_in_answer(answer, atom)] or None
 
 
-def aliases_of(raw: Mapping[str, object], answer: str) -> list[str] | None:
+def read_aliases(raw: Mapping[str, object], answer: str) -> list[str] | None:
     """Other wordings of the answer."""
-    return [alias for alias in texts_of(raw, "aliases") if alias != answer] or None
+    return [alias for alias in read_texts(raw, "aliases") if alias != answer] or None
 
 
-def form_flaws(raw: Mapping[str, object], keys: Sequence[str]) -> list[Problem]:
+def check_fields(raw: Mapping[str, object], keys: Sequence[str]) -> list[QuestionProblem]:
     """What is missing of a reply's texts, and a difficulty nobody knows."""
-    flaws = [malformed(f"it has no {key}") for key in keys if not text_of(raw, key)]
+    flaws = [make_format_problem(f"it has no {key}") for key in keys if not read_text(raw, key)]
     difficulty = raw.get("difficulty")
     if difficulty not in DIFFICULTIES:
-        flaws.append(malformed(f"its difficulty is {difficulty!r:.40}; {', '.join(DIFFICULTIES)}"))
+        flaws.append(
+            make_format_problem(f"its difficulty is {difficulty!r:.40}; {', '.join(DIFFICULTIES)}")
+        )
     return flaws
 
 
-def malformed(message: str) -> Problem:
+def make_format_problem(message: str) -> QuestionProblem:
     """A field is missing or holds what it cannot."""
-    return Problem(kind=Kind.FORMAT, message=message)
+    return QuestionProblem(kind=ProblemKind.FORMAT, message=message)
 
 
-def unsupported(message: str) -> Problem:
+def make_support_problem(message: str) -> QuestionProblem:
     """The days do not hold it."""
-    return Problem(kind=Kind.SUPPORT, message=message)
+    return QuestionProblem(kind=ProblemKind.SUPPORT, message=message)
 
 
-def _line(text: str) -> str:
+def _clean_line(text: str) -> str:
     words = ("".join(letter for letter in word if letter.isprintable()) for word in text.split())
     return " ".join(word for word in words if word)

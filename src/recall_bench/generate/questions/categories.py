@@ -34,7 +34,7 @@ RULES = {
 _STANDARD = tuple(category for category in CATEGORIES if category != BOUNDARY)
 
 
-def wanted(
+def choose_categories(
     first: int, amount: int, *, per_days: tuple[int, int], has_groups: bool, has_past: bool
 ) -> tuple[str, ...]:
     """The categories of the questions of a window that begins on day `first`.

@@ -6,87 +6,95 @@ from dataclasses import dataclass
 
 from recall_bench.core.record import Record
 from recall_bench.errors import Malformed
-from recall_bench.generate.checks.checker import Checker, Problem
-from recall_bench.generate.questions.candidates import Candidate, malformed
-from recall_bench.generate.questions.writer import Entry
-from recall_bench.world.plain_yaml import dumped
+from recall_bench.generate.checks.checker import QuestionChecker, QuestionProblem
+from recall_bench.generate.questions.candidates import QuestionCandidate, make_format_problem
+from recall_bench.generate.questions.writer import QuestionEntry
+from recall_bench.world.plain_yaml import dump_yaml
 from recall_bench.yaml12 import Document
 
-_REPAIRS = 3
+_MAX_REPAIRS = 3
 """A question that needs more repairs is another question."""
 
 
-class Fault(Record, frozen=True, kw_only=True):
+class RejectionReason(Record, frozen=True, kw_only=True):
     """Why a question was rejected."""
 
     kind: str
     message: str
 
 
-class Refused(Record, frozen=True, kw_only=True):
+class RejectedQuestion(Record, frozen=True, kw_only=True):
     """A question that was not kept."""
 
     entry: dict[str, object]
-    problems: tuple[Fault, ...]
+    problems: tuple[RejectionReason, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class SortedCandidates:
     """The candidates of a window: kept or refused, each in the order they were written."""
 
     kept: tuple[dict[str, object], ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RejectedQuestion, ...]
 
 
-def sort_out(candidates: Sequence[Entry], checker: Checker, ids: Iterator[str]) -> Sorted:
+def sort_candidates(
+    candidates: Sequence[QuestionEntry], checker: QuestionChecker, ids: Iterator[str]
+) -> SortedCandidates:
     """Examine every candidate; those of a pair are kept together or not at all.
 
     What is kept gets the next of the ids, by which the checks name it to those that repeat it.
     """
     kept: list[dict[str, object]] = []
-    refused: list[Refused] = []
-    for group in _groups(candidates):
-        examined = [_examined(entry, checker) for entry in group]
+    refused: list[RejectedQuestion] = []
+    for group in _group_pairs(candidates):
+        examined = [_examine_candidate(entry, checker) for entry in group]
         if any(problems for _, problems in examined):
-            refused += _refusals(examined)
+            refused += _make_rejections(examined)
             continue
         for entry, _ in examined:
             kept.append({"id": next(ids), **entry})
             checker.keep(kept[-1])
-    return Sorted(tuple(kept), tuple(refused))
+    return SortedCandidates(tuple(kept), tuple(refused))
 
 
-def _groups(candidates: Sequence[Entry]) -> Iterator[list[Entry]]:
-    groups: dict[str, list[Entry]] = {}
+def _group_pairs(candidates: Sequence[QuestionEntry]) -> Iterator[list[QuestionEntry]]:
+    groups: dict[str, list[QuestionEntry]] = {}
     for place, entry in enumerate(candidates):
-        pair = entry.pair if isinstance(entry, Candidate) else None
+        pair = entry.pair if isinstance(entry, QuestionCandidate) else None
         groups.setdefault(pair or f"\0{place}", []).append(entry)
     yield from groups.values()
 
 
-def _refusals(
-    examined: Sequence[tuple[dict[str, object], tuple[Problem, ...]]],
-) -> Iterator[Refused]:
+def _make_rejections(
+    examined: Sequence[tuple[dict[str, object], tuple[QuestionProblem, ...]]],
+) -> Iterator[RejectedQuestion]:
     for entry, problems in examined:
-        faults = tuple(Fault(kind=problem.kind, message=problem.message) for problem in problems)
+        faults = tuple(
+            RejectionReason(kind=problem.kind, message=problem.message) for problem in problems
+        )
         if not faults:
             first = next(problem for _, others in examined for problem in others)
-            faults = (Fault(kind=first.kind, message=f"its twin was rejected: {first.message}"),)
-        yield Refused(entry=entry, problems=faults)
+            faults = (
+                RejectionReason(kind=first.kind, message=f"its twin was rejected: {first.message}"),
+            )
+        yield RejectedQuestion(entry=entry, problems=faults)
 
 
-def _examined(candidate: Entry, checker: Checker) -> tuple[dict[str, object], tuple[Problem, ...]]:
-    entry = _plain(candidate)
-    flaws = candidate.flaws if isinstance(candidate, Candidate) else ()
+def _examine_candidate(
+    candidate: QuestionEntry, checker: QuestionChecker
+) -> tuple[dict[str, object], tuple[QuestionProblem, ...]]:
+    entry = _normalise_entry(candidate)
+    flaws = candidate.flaws if isinstance(candidate, QuestionCandidate) else ()
     if flaws:
         return entry, flaws
-    if not _survives(entry):
-        return entry, (malformed("it holds characters that YAML cannot hold"),)
+    if not _is_storable(entry):
+        return entry, (make_format_problem("it holds characters that YAML cannot hold"),)
     found = checker.examine(entry)
-    for _ in range(_REPAIRS):
+    for _ in range(_MAX_REPAIRS):
         if found.is_sound or found.repair is None or found.repair.removes:
             break
-        mended = repaired(entry, found.repair.changes)
+        mended = repair_entry(entry, found.repair.changes)
         if mended == entry:
             break
         entry = mended
@@ -94,7 +102,7 @@ def _examined(candidate: Entry, checker: Checker) -> tuple[dict[str, object], tu
     return entry, found.problems
 
 
-def repaired(entry: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, object]:
+def repair_entry(entry: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, object]:
     """The entry with a repair's changes, and with what follows from them.
 
     Evidence on days that are no longer relevant goes with them; a day after which the answer no
@@ -117,19 +125,19 @@ def repaired(entry: Mapping[str, object], changes: Mapping[str, object]) -> dict
     until = changes.get("irrelevant_after")
     if isinstance(until, int) and "changes_on" not in changes:
         fields["changes_on"] = until + 1
-    return _plain(fields)
+    return _normalise_entry(fields)
 
 
-def _plain(entry: Mapping[str, object]) -> dict[str, object]:
+def _normalise_entry(entry: Mapping[str, object]) -> dict[str, object]:
     """The entry as a file gives it back: without what has no value, lists for tuples."""
     plain: dict[str, object] = json.loads(json.dumps(dict(entry), ensure_ascii=True))
     return {key: value for key, value in plain.items() if value not in (None, [])}
 
 
-def _survives(entry: Mapping[str, object]) -> bool:
+def _is_storable(entry: Mapping[str, object]) -> bool:
     """Whether writing it and reading it again gives the same."""
     try:
-        text = dumped([entry])
+        text = dump_yaml([entry])
         text.encode()
         return Document("entry", text).content == [entry]
     except (Malformed, UnicodeEncodeError):

@@ -3,31 +3,37 @@
 from collections.abc import Mapping, Sequence
 
 from recall_bench.core.question import PRINCIPAL
-from recall_bench.generate.caller import Caller
-from recall_bench.generate.checks.checker import Problem
-from recall_bench.generate.questions.asking import asking
+from recall_bench.generate.caller import ModelCaller
+from recall_bench.generate.checks.checker import QuestionProblem
+from recall_bench.generate.questions.asking import build_questions_prompt
 from recall_bench.generate.questions.candidates import (
-    Candidate,
-    Proof,
-    aliases_of,
-    atoms_in,
-    days_of,
-    form_flaws,
-    malformed,
-    proof,
-    text_of,
-    unsupported,
+    QuestionCandidate,
+    QuoteEvidence,
+    check_fields,
+    collect_evidence,
+    make_format_problem,
+    make_support_problem,
+    read_aliases,
+    read_atoms,
+    read_days,
+    read_text,
 )
-from recall_bench.generate.questions.categories import NEGATIVE, RECENCY, RULES, SYNTHESIS, wanted
+from recall_bench.generate.questions.categories import (
+    NEGATIVE,
+    RECENCY,
+    RULES,
+    SYNTHESIS,
+    choose_categories,
+)
 from recall_bench.generate.questions.replies import Raw, read_questions
-from recall_bench.generate.questions.showing import Telling
-from recall_bench.generate.questions.writer import Entry, Window
-from recall_bench.generate.rounds import accepted
-from recall_bench.generate.told_days import ToldDay
+from recall_bench.generate.questions.showing import StoryView
+from recall_bench.generate.questions.writer import QuestionEntry, QuestionWindow
+from recall_bench.generate.rounds import ask_until_usable
+from recall_bench.generate.told_days import StoryDay
 from recall_bench.models.model import Prompt
 
 
-class ModelledQuestions:
+class ModelQuestionWriter:
     """Asks a model for the questions of a window, and proves its quotations."""
 
     usual_tokens = 3000
@@ -35,8 +41,8 @@ class ModelledQuestions:
 
     def __init__(
         self,
-        telling: Telling,
-        caller: Caller,
+        telling: StoryView,
+        caller: ModelCaller,
         *,
         per_days: tuple[int, int],
         asker: str = PRINCIPAL,
@@ -52,61 +58,69 @@ class ModelledQuestions:
         """The model's name."""
         return self._caller.model.name
 
-    def prompts(self, window: Window, amount: int) -> list[Prompt]:
+    def build_prompts(self, window: QuestionWindow, amount: int) -> list[Prompt]:
         """What the model is asked about a window."""
-        return [asking(self._telling, window, self._wanted(window, amount), self._is_visible)]
+        return [
+            build_questions_prompt(
+                self._telling, window, self._choose_categories(window, amount), self._is_visible
+            )
+        ]
 
-    async def write(self, window: Window, amount: int) -> Sequence[Entry]:
+    async def write(self, window: QuestionWindow, amount: int) -> Sequence[QuestionEntry]:
         """About so many candidates; Unwritten if the model gave none that can be read."""
-        [prompt] = self.prompts(window, amount)
-        found = await accepted(
+        [prompt] = self.build_prompts(window, amount)
+        found = await ask_until_usable(
             self._caller,
             f"window {window.number}, {window.name}",
             prompt,
             read_questions,
             reads_cut=True,
         )
-        shown = [*self._telling.earlier(window), *self._telling.within(window)]
+        shown = [*self._telling.list_earlier_days(window), *self._telling.list_days(window)]
         days = {day.number: day for day in shown}
         return [
             candidate
             for place, raw in enumerate(found)
-            for candidate in self._candidates(raw, days, window, f"negative {place}")
+            for candidate in self._make_candidates(raw, days, window, f"negative {place}")
         ]
 
-    def _wanted(self, window: Window, amount: int) -> tuple[str, ...]:
-        return wanted(
+    def _choose_categories(self, window: QuestionWindow, amount: int) -> tuple[str, ...]:
+        return choose_categories(
             window.first,
             amount,
             per_days=self._per_days,
             has_groups=self._telling.rooms.has_groups,
-            has_past=bool(self._telling.earlier(window)),
+            has_past=bool(self._telling.list_earlier_days(window)),
         )
 
     def _is_visible(self, session: str) -> bool:
-        return self._telling.rooms.may_know(self._asker, session)
+        return self._telling.rooms.is_visible_to(self._asker, session)
 
-    def _candidates(
-        self, raw: Raw, days: Mapping[int, ToldDay], window: Window, pair: str
-    ) -> list[Candidate]:
-        found = proof(raw.get("evidence"), days, self._is_visible)
+    def _make_candidates(
+        self, raw: Raw, days: Mapping[int, StoryDay], window: QuestionWindow, pair: str
+    ) -> list[QuestionCandidate]:
+        found = collect_evidence(raw.get("evidence"), days, self._is_visible)
         category = raw.get("category")
-        flaws = [*form_flaws(raw, ("question", "answer")), *found.flaws]
+        flaws = [*check_fields(raw, ("question", "answer")), *found.flaws]
         if not isinstance(category, str) or category not in RULES:
-            flaws.append(malformed(f"its category is {category!r:.40}, which was not asked for"))
+            flaws.append(
+                make_format_problem(f"its category is {category!r:.40}, which was not asked for")
+            )
         if not found.days:
-            flaws.append(unsupported("no quotation proves it"))
+            flaws.append(make_support_problem("no quotation proves it"))
         if category != NEGATIVE:
-            return [Candidate(self._entry(raw, found, window), flaws=flaws)]
-        return self._negatives(raw, found, window, (flaws, pair))
+            return [QuestionCandidate(self._make_entry(raw, found, window), flaws=flaws)]
+        return self._make_negatives(raw, found, window, (flaws, pair))
 
-    def _entry(self, raw: Raw, found: Proof, window: Window) -> dict[str, object]:
-        answer = text_of(raw, "answer")
+    def _make_entry(
+        self, raw: Raw, found: QuoteEvidence, window: QuestionWindow
+    ) -> dict[str, object]:
+        answer = read_text(raw, "answer")
         days = found.days
         is_several = raw.get("requires_synthesis") is True and len(days) > 1
         is_old = raw.get("category") == RECENCY
         return {
-            "question": text_of(raw, "question"),
+            "question": read_text(raw, "question"),
             "answer": answer,
             "category": raw.get("category"),
             "difficulty": raw.get("difficulty"),
@@ -115,40 +129,47 @@ class ModelledQuestions:
             "query_session": self._asker,
             # An old detail is worth asking for once newer days lie over it.
             "answerable_from": window.last if is_old else max(days, default=window.last),
-            "aliases": aliases_of(raw, answer),
-            "atoms": atoms_in(raw, answer),
+            "aliases": read_aliases(raw, answer),
+            "atoms": read_atoms(raw, answer),
             "evidence": found.evidence,
         }
 
-    def _negatives(
-        self, raw: Raw, found: Proof, window: Window, known: tuple[list[Problem], str]
-    ) -> list[Candidate]:
+    def _make_negatives(
+        self,
+        raw: Raw,
+        found: QuoteEvidence,
+        window: QuestionWindow,
+        known: tuple[list[QuestionProblem], str],
+    ) -> list[QuestionCandidate]:
         """What happened and its twin, which did not."""
         flaws, pair = known
-        entry = self._entry(raw, found, window)
+        entry = self._make_entry(raw, found, window)
         twin = raw.get("twin")
         if not isinstance(twin, dict):
-            flaws = [*flaws, malformed("it has no twin about something that did not happen")]
-            return [Candidate(entry, flaws=flaws)]
-        if not text_of(raw, "answer").lower().startswith("yes"):
-            flaws = [*flaws, malformed("what happened is answered with Yes")]
+            flaws = [
+                *flaws,
+                make_format_problem("it has no twin about something that did not happen"),
+            ]
+            return [QuestionCandidate(entry, flaws=flaws)]
+        if not read_text(raw, "answer").lower().startswith("yes"):
+            flaws = [*flaws, make_format_problem("what happened is answered with Yes")]
         others = [
-            malformed(f"it has no {key}")
+            make_format_problem(f"it has no {key}")
             for key in ("question", "answer")
-            if not text_of(twin, key)
+            if not read_text(twin, key)
         ]
-        if not text_of(twin, "answer").lower().startswith("no"):
-            others.append(malformed("what did not happen is answered with No"))
-        told = [day.number for day in self._telling.within(window)]
+        if not read_text(twin, "answer").lower().startswith("no"):
+            others.append(make_format_problem("what did not happen is answered with No"))
+        told = [day.number for day in self._telling.list_days(window)]
         denial = {
             **{key: entry[key] for key in ("category", "difficulty", "query_session")},
-            "question": text_of(twin, "question"),
-            "answer": text_of(twin, "answer"),
-            "relevant_days": days_of(twin, told) or found.days,
+            "question": read_text(twin, "question"),
+            "answer": read_text(twin, "answer"),
+            "relevant_days": read_days(twin, told) or found.days,
             "requires_synthesis": False,
             "answerable_from": window.last,
         }
         return [
-            Candidate(entry, flaws=flaws, pair=pair),
-            Candidate(denial, flaws=others, pair=pair),
+            QuestionCandidate(entry, flaws=flaws, pair=pair),
+            QuestionCandidate(denial, flaws=others, pair=pair),
         ]

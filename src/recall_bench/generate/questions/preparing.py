@@ -10,22 +10,22 @@ from recall_bench.datasets.layout import Layout
 from recall_bench.datasets.story import read_story
 from recall_bench.errors import UsageError
 from recall_bench.generate.questions.request import STANDARD, QuestionsRequest
-from recall_bench.generate.questions.rooms import Rooms
-from recall_bench.generate.questions.showing import Telling
-from recall_bench.generate.questions.windows import checkpoints, windows
-from recall_bench.generate.questions.writer import QuestionWriter, Window
-from recall_bench.generate.told_days import read_day, told_days
+from recall_bench.generate.questions.rooms import SessionMembers
+from recall_bench.generate.questions.showing import StoryView
+from recall_bench.generate.questions.windows import count_checkpoints, list_windows
+from recall_bench.generate.questions.writer import QuestionWindow, QuestionWriter
+from recall_bench.generate.told_days import list_day_files, read_day_log
 
 if TYPE_CHECKING:
-    from recall_bench.generate.caller import Caller
-    from recall_bench.generate.offline.questions import OfflineQuestions
+    from recall_bench.generate.caller import ModelCaller
+    from recall_bench.generate.offline.questions import OfflineQuestionWriter
     from recall_bench.models.model import Prompt
 
-_LAST = 10**6
+_UNREACHABLE_DAY = 10**6
 """A day that no story reaches: the days that are told decide where questions end."""
 
 
-class ModelledWriter(QuestionWriter, Protocol):
+class PromptingWriter(QuestionWriter, Protocol):
     """A writer that asks a model."""
 
     @property
@@ -33,70 +33,70 @@ class ModelledWriter(QuestionWriter, Protocol):
         """What a reply usually takes."""
         ...
 
-    def prompts(self, window: Window, amount: int) -> "Sequence[Prompt]":
+    def build_prompts(self, window: QuestionWindow, amount: int) -> "Sequence[Prompt]":
         """What it will ask about a window."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class QuestionPlan:
     """A story read, and the windows in which something can be asked."""
 
     layout: Layout
-    telling: Telling
-    windows: tuple[Window, ...]
+    telling: StoryView
+    windows: tuple[QuestionWindow, ...]
     checkpoints: int
     """How many there are in the whole story so far."""
 
 
-def prepare(request: QuestionsRequest) -> Prepared:
+def prepare_questions(request: QuestionsRequest) -> QuestionPlan:
     """Read the story; UsageError or DataError if questions of this mode cannot be asked of it."""
-    layout = request.layout()
+    layout = request.find_layout()
     persona = read_persona(layout.folder)
     story = read_story(layout.folder, layout.arcs)
-    files = told_days(layout, range(1, _LAST))
-    days = {file.day: read_day(file, story) for file in files}
-    telling = Telling(persona, story, days, Rooms(persona, story))
+    files = list_day_files(layout, range(1, _UNREACHABLE_DAY))
+    days = {file.day: read_day_log(file, story) for file in files}
+    telling = StoryView(persona, story, days, SessionMembers(persona, story))
     numbers = list(days)
-    span = request.span(numbers[-1])
-    found = windows(numbers, request.days_between, span)
+    span = request.select_days(numbers[-1])
+    found = list_windows(numbers, request.days_between, span)
     _check_asker(request, telling.rooms)
     if request.mode != STANDARD:
-        found = _with_secrets(request, telling, found)
+        found = _select_secret_windows(request, telling, found)
     if not found:
         raise UsageError(
             f"{layout.name(layout.memories)} tells nothing from day {span[0]} to {span[-1]} that "
             f"--mode {request.mode} could ask about; it ends on day {numbers[-1]}"
         )
-    return Prepared(
+    return QuestionPlan(
         layout=layout,
         telling=telling,
         windows=found,
-        checkpoints=checkpoints(numbers, request.days_between),
+        checkpoints=count_checkpoints(numbers, request.days_between),
     )
 
 
-def modelled_writer(
-    request: QuestionsRequest, telling: Telling, caller: "Caller"
-) -> ModelledWriter:
+def make_model_writer(
+    request: QuestionsRequest, telling: StoryView, caller: "ModelCaller"
+) -> PromptingWriter:
     """The writer that asks a model for questions of the mode."""
     if request.mode == STANDARD:
-        from recall_bench.generate.questions.modelled import ModelledQuestions
+        from recall_bench.generate.questions.modelled import ModelQuestionWriter
 
-        return ModelledQuestions(
+        return ModelQuestionWriter(
             telling,
             caller,
             per_days=(request.amount, request.days_between),
             asker=request.query_session or PRINCIPAL,
         )
-    from recall_bench.generate.questions.boundary import ModelledBoundary
+    from recall_bench.generate.questions.boundary import BoundaryQuestionWriter
 
-    return ModelledBoundary(telling, caller, asker=request.query_session)
+    return BoundaryQuestionWriter(telling, caller, asker=request.query_session)
 
 
-def offline_writer(request: QuestionsRequest, layout: Layout) -> "OfflineQuestions":
+def make_offline_writer(request: QuestionsRequest, layout: Layout) -> "OfflineQuestionWriter":
     """The world as writer; UsageError if it did not make the persona."""
-    from recall_bench.generate.offline.questions import OfflineQuestions
+    from recall_bench.generate.offline.questions import OfflineQuestionWriter
     from recall_bench.generate.offline.world_folder import open_world
 
     world = open_world(layout)
@@ -105,10 +105,10 @@ def offline_writer(request: QuestionsRequest, layout: Layout) -> "OfflineQuestio
             f"{layout.id}: no world made this persona, so offline knows nothing to ask; name a "
             "model with --model"
         )
-    return OfflineQuestions(world, layout, request.mode)
+    return OfflineQuestionWriter(world, layout, request.mode)
 
 
-def _check_asker(request: QuestionsRequest, rooms: Rooms) -> None:
+def _check_asker(request: QuestionsRequest, rooms: SessionMembers) -> None:
     name = request.query_session
     if name is not None and name not in rooms.names:
         raise UsageError(
@@ -121,9 +121,9 @@ def _check_asker(request: QuestionsRequest, rooms: Rooms) -> None:
         )
 
 
-def _with_secrets(
-    request: QuestionsRequest, telling: Telling, found: Sequence[Window]
-) -> tuple[Window, ...]:
+def _select_secret_windows(
+    request: QuestionsRequest, telling: StoryView, found: Sequence[QuestionWindow]
+) -> tuple[QuestionWindow, ...]:
     """The windows in which a closed session says something that somebody else may not know."""
     rooms = telling.rooms
     if not rooms.isolated:
@@ -135,7 +135,8 @@ def _with_secrets(
     probed = [
         session.id
         for session in rooms.isolated
-        if (outside := rooms.strangers(session.id)) and (asker is None or asker in outside)
+        if (outside := rooms.find_outside_sessions(session.id))
+        and (asker is None or asker in outside)
     ]
     if not probed:
         names = ", ".join(session.id for session in rooms.isolated)
@@ -147,5 +148,5 @@ def _with_secrets(
     return tuple(
         window
         for window in found
-        if any(set(probed).intersection(day.sessions) for day in telling.within(window))
+        if any(set(probed).intersection(day.sessions) for day in telling.list_days(window))
     )

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from recall_bench.datasets.fields import shown
+from recall_bench.datasets.fields import describe_value
 from recall_bench.errors import Malformed
 from recall_bench.replacement import replace_file
-from recall_bench.world.plain_yaml import dumped
-from recall_bench.yaml12 import Document, decoded
+from recall_bench.world.plain_yaml import dump_yaml
+from recall_bench.yaml12 import Document, decode_text
 
 _ORDER = (
     "id",
@@ -31,10 +31,10 @@ _ORDER = (
 _PROBE: Mapping[str, object] = {"id": "probe"}
 
 
-def entry_text(entry: Mapping[str, object]) -> str:
+def render_entry(entry: Mapping[str, object]) -> str:
     """One entry as it stands in the file: the same for the same fields, in whatever order."""
     first = {key: entry[key] for key in _ORDER if key in entry}
-    return dumped([first | {key: part for key, part in entry.items() if key not in first}])
+    return dump_yaml([first | {key: part for key, part in entry.items() if key not in first}])
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,23 @@ class QuestionFile:
     name: str
     """As messages show it."""
 
-    def entries(self) -> list[Mapping[str, object]]:
+    def read_entries(self) -> list[Mapping[str, object]]:
         """Every question there is; none if there is no file.
 
         Malformed if the file is no list, or is written so that nothing can be put at its end.
         """
         raw = self._read()
-        content = _content(raw, self.name)
+        content = _parse_content(raw, self.name)
         if content is None:
             return []
         if not isinstance(content, list):
-            raise Malformed(self.name, f"holds {shown(content)}; write a list of questions")
-        if _content(_extended(raw, [_PROBE]), self.name, otherwise=content) != [*content, _PROBE]:
+            raise Malformed(
+                self.name, f"holds {describe_value(content)}; write a list of questions"
+            )
+        if _parse_content(_append_entries(raw, [_PROBE]), self.name, otherwise=content) != [
+            *content,
+            _PROBE,
+        ]:
             raise Malformed(
                 self.name,
                 "cannot be added to as it is written; put each question under a dash of its own, "
@@ -75,17 +80,17 @@ class QuestionFile:
         raw = self._read()
         content, edited = raw, []
         for entry in removed:
-            without = _without(content, entry)
+            without = _remove_entry(content, entry)
             if without is None:
                 edited.append(entry)
             else:
                 content = without
-        content = _extended(content, added) if added else content
+        content = _append_entries(content, added) if added else content
         if content != raw:
             replace_file(self.path, content)
         return edited
 
-    def highest(self, prefix: str) -> int:
+    def find_highest_number(self, prefix: str) -> int:
         """The highest number of an id `<prefix>-q<number>` that the file holds; 0 without one."""
         found = re.findall(rb"(?<![\w-])%s-q(\d+)" % re.escape(prefix.encode()), self._read())
         return max(map(int, found), default=0)
@@ -101,37 +106,39 @@ class QuestionFile:
             ) from error
 
 
-def number_of(prefix: str, entry: Mapping[str, object]) -> int:
+def parse_number(prefix: str, entry: Mapping[str, object]) -> int:
     """The number of an entry's id `<prefix>-q<number>`; 0 if its id is another."""
     number = str(entry.get("id")).removeprefix(f"{prefix}-q")
     return int(number) if number.isdecimal() else 0
 
 
-def _content(raw: bytes, name: str, otherwise: object = None) -> object:
+def _parse_content(raw: bytes, name: str, otherwise: object = None) -> object:
     """What the bytes hold; `otherwise`, if there is one, where they are no YAML."""
     try:
-        return Document(name, decoded(raw, name, "utf-8-sig")).content
+        return Document(name, decode_text(raw, name, "utf-8-sig")).content
     except Malformed:
         if otherwise is None:
             raise
         return otherwise
 
 
-def _extended(raw: bytes, added: Sequence[Mapping[str, object]]) -> bytes:
+def _append_entries(raw: bytes, added: Sequence[Mapping[str, object]]) -> bytes:
     end = b"" if not raw or raw.endswith(b"\n") else b"\n"
-    return raw + end + b"".join(_indented(raw, entry) for entry in added)
+    return raw + end + b"".join(_indent_entry(raw, entry) for entry in added)
 
 
-def _indented(raw: bytes, entry: Mapping[str, object]) -> bytes:
+def _indent_entry(raw: bytes, entry: Mapping[str, object]) -> bytes:
     """The entry with its dash where the file has its dashes."""
     dash = re.search(rb"^( *)- ", raw, re.MULTILINE)
     margin = dash[1] if dash else b""
-    return b"".join(margin + line for line in entry_text(entry).encode().splitlines(keepends=True))
+    return b"".join(
+        margin + line for line in render_entry(entry).encode().splitlines(keepends=True)
+    )
 
 
-def _without(raw: bytes, entry: Mapping[str, object]) -> bytes | None:
+def _remove_entry(raw: bytes, entry: Mapping[str, object]) -> bytes | None:
     """The file without the entry; None if it does not stand there as it was written."""
-    text = _indented(raw, entry)
+    text = _indent_entry(raw, entry)
     start = raw.find(text)
     while start > 0 and raw[start - 1 : start] != b"\n":
         start = raw.find(text, start + 1)

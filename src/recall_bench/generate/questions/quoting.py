@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from recall_bench.core.sentences import split
+from recall_bench.core.sentences import split_sentences
 from recall_bench.lint.day import NO_SESSION
 
 _SESSION = re.compile(r"^# session:[ \t]*(\S+)[ \t]*\r?$", re.MULTILINE)
@@ -28,12 +28,12 @@ _LEVEL = str.maketrans(
 )
 
 
-Visible = Callable[[str], bool]
+VisibilityRule = Callable[[str], bool]
 """Whether what a session says may be shown; `NO_SESSION` stands for what is said in none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DayPart:
     """What one session says on a day, and where in the day's text it begins."""
 
     session: str | None
@@ -43,7 +43,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class QuotePlace:
     """A stretch of a day's text."""
 
     session: str | None
@@ -51,72 +51,74 @@ class Place:
     end: int
 
 
-def parts(text: str) -> Iterator[Part]:
+def split_parts(text: str) -> Iterator[DayPart]:
     """The sessions of a day's text, front matter and all before the first heading first."""
     start, session = 0, None
     for heading in _SESSION.finditer(text):
-        yield Part(session, start, text[start : heading.start()])
+        yield DayPart(session, start, text[start : heading.start()])
         start, session = heading.end(), heading[1]
-    yield Part(session, start, text[start:])
+    yield DayPart(session, start, text[start:])
 
 
-def places(
+def locate_quote(
     text: str,
     quote: str,
     *,
     session: str | None = None,
-    is_visible: Visible = lambda _: True,
-) -> tuple[Place, ...]:
+    is_visible: VisibilityRule = lambda _: True,
+) -> tuple[QuotePlace, ...]:
     """The sentences in which a quotation stands: one place for each piece between its ellipses.
 
     All pieces stand in one session, in their order. The session named is looked at first, then
     the others that are visible. Nothing if it stands nowhere.
     """
     stripped = (piece.strip(_EDGES) for piece in _GAP.split(quote))
-    pieces = [level for piece in stripped if (level := _flat(piece))]
-    if not pieces or not all(piece in _flat(text) for piece in pieces):
+    pieces = [level for piece in stripped if (level := _flatten(piece))]
+    if not pieces or not all(piece in _flatten(text) for piece in pieces):
         return ()
-    patterns = [_whole_words(piece) for piece in pieces]
-    found = [part for part in parts(text) if is_visible(part.session or NO_SESSION)]
+    patterns = [_compile_piece(piece) for piece in pieces]
+    found = [part for part in split_parts(text) if is_visible(part.session or NO_SESSION)]
     for part in sorted(found, key=lambda each: each.session != session):
-        if placed := _in_part(part, patterns):
+        if placed := _locate_in_part(part, patterns):
             return placed
     return ()
 
 
-def _whole_words(piece: str) -> re.Pattern[str]:
+def _compile_piece(piece: str) -> re.Pattern[str]:
     """The piece, but not inside a longer word or number: 4.4 does not stand in 14.4."""
     before = r"(?<![\w.,])" if piece[0].isdigit() else r"(?<!\w)" if piece[0].isalnum() else ""
     after = r"(?!\w|[.,]\d)" if piece[-1].isalnum() else ""
     return re.compile(f"{before}{re.escape(piece)}{after}")
 
 
-def _in_part(part: Part, pieces: list[re.Pattern[str]]) -> tuple[Place, ...]:
-    level, offsets = _levelled(part.text)
+def _locate_in_part(part: DayPart, pieces: list[re.Pattern[str]]) -> tuple[QuotePlace, ...]:
+    level, offsets = _flatten_with_offsets(part.text)
     placed, cursor = [], 0
     for piece in pieces:
         found = piece.search(level, cursor)
         if found is None:
             return ()
         cursor = found.end()
-        start, end = _sentences(part.text, offsets[found.start()], offsets[cursor - 1] + 1)
-        placed.append(Place(part.session, part.start + start, part.start + end))
+        start, end = _expand_to_sentences(
+            part.text, offsets[found.start()], offsets[cursor - 1] + 1
+        )
+        placed.append(QuotePlace(part.session, part.start + start, part.start + end))
     return tuple(dict.fromkeys(placed))
 
 
-def _sentences(text: str, start: int, end: int) -> tuple[int, int]:
+def _expand_to_sentences(text: str, start: int, end: int) -> tuple[int, int]:
     """From the beginning of the sentence that holds `start` to the end of the one before `end`."""
-    return _sentence(text, start)[0], _sentence(text, end - 1)[1]
+    return _find_sentence(text, start)[0], _find_sentence(text, end - 1)[1]
 
 
-def _sentence(text: str, place: int) -> tuple[int, int]:
+def _find_sentence(text: str, place: int) -> tuple[int, int]:
     """The sentence around a character, without the mark of a list or a quotation before it."""
     line = text.rfind("\n", 0, place) + 1
     line_end = text.find("\n", place)
     line_end = len(text) if line_end < 0 else line_end
     mark = _MARK.match(text, line, line_end)
     cursor = mark.end() if mark and mark.end() <= place else line
-    for sentence in split(text[cursor:line_end]):
+    for sentence in split_sentences(text[cursor:line_end]):
         start = text.index(sentence, cursor)
         cursor = start + len(sentence)
         if place < cursor:
@@ -125,13 +127,13 @@ def _sentence(text: str, place: int) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=1024)
-def _flat(text: str) -> str:
+def _flatten(text: str) -> str:
     """The text with its typography levelled."""
     return " ".join(text.translate(_LEVEL).lower().split())
 
 
 @lru_cache(maxsize=512)
-def _levelled(text: str) -> tuple[str, tuple[int, ...]]:
+def _flatten_with_offsets(text: str) -> tuple[str, tuple[int, ...]]:
     """The same, and where each of its characters stood."""
     letters: list[str] = []
     offsets: list[int] = []

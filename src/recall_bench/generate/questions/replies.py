@@ -6,32 +6,36 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from recall_bench.generate.json_reply import json_in
-from recall_bench.generate.questions.candidates import text_of
-from recall_bench.generate.rounds import Rejected
+from recall_bench.generate.json_reply import parse_json_reply
+from recall_bench.generate.questions.candidates import read_text
+from recall_bench.generate.rounds import RejectedReply
 
 _OPENING = re.compile(r"\[\s*(?=\{)")
 _BETWEEN = re.compile(r"[\s,]*")
-_MOST_OPENINGS = 50
+_MAX_OPENINGS = 50
 """A reply that has not come to its questions by then has none; each look at one takes its time."""
-_DEEPEST = 20
+_MAX_DEPTH = 20
 
 Raw = Mapping[str, Any]
 
 
-def read_questions(text: str) -> tuple[Raw, ...] | Rejected:
+def read_questions(text: str) -> tuple[Raw, ...] | RejectedReply:
     """Every whole object of the list; of a list that was cut or broken, those before the break.
 
     An empty list says that there is nothing to ask. Rejected if there is no list, nothing whole
     in it, or no object that is a question with its answer.
     """
-    found = _listed(text)
+    found = _find_list(text)
     if found == []:
         return ()
-    whole = _salvaged(text) if found is None else tuple(e for e in found if isinstance(e, dict))
+    whole = (
+        _recover_questions(text)
+        if found is None
+        else tuple(e for e in found if isinstance(e, dict))
+    )
     if not whole:
-        return Rejected(_NOTHING)
-    return _recordable(whole)
+        return RejectedReply(_NOTHING)
+    return _make_recordable(whole)
 
 
 _FORM = 'reply with {"questions": [{…}, …]} and nothing else'
@@ -42,23 +46,25 @@ _UNREADABLE = (
 )
 
 
-def _listed(text: str) -> list[Any] | None:
+def _find_list(text: str) -> list[Any] | None:
     """The list of a reply that is whole; None if there is none."""
-    whole = json_in(text, dict)
-    if not isinstance(whole, Rejected) and isinstance(whole.get("questions"), list):
+    whole = parse_json_reply(text, dict)
+    if not isinstance(whole, RejectedReply) and isinstance(whole.get("questions"), list):
         return list(whole["questions"])
-    found = json_in(text, list)
+    found = parse_json_reply(text, list)
     # An empty list somewhere in an object about something else says nothing of questions.
-    is_beside = not isinstance(whole, Rejected) and found == []
-    return None if isinstance(found, Rejected) or is_beside else found
+    is_beside = not isinstance(whole, RejectedReply) and found == []
+    return None if isinstance(found, RejectedReply) or is_beside else found
 
 
-def _recordable(questions: tuple[Raw, ...]) -> tuple[Raw, ...] | Rejected:
+def _make_recordable(questions: tuple[Raw, ...]) -> tuple[Raw, ...] | RejectedReply:
     """The same without halves of surrogate pairs, which no file can hold, if one is readable."""
-    if any(_is_deep(each, _DEEPEST) for each in questions):
-        return Rejected(("a question is nested too deeply; give each field as it was asked for",))
+    if any(_is_deep(each, _MAX_DEPTH) for each in questions):
+        return RejectedReply(
+            ("a question is nested too deeply; give each field as it was asked for",)
+        )
     if not any(_is_readable(each) for each in questions):
-        return Rejected((_UNREADABLE,))
+        return RejectedReply((_UNREADABLE,))
     return tuple(
         json.loads(json.dumps(each, ensure_ascii=False).encode(errors="ignore"))
         for each in questions
@@ -72,13 +78,13 @@ def _is_deep(part: object, left: int) -> bool:
 
 
 def _is_readable(raw: Raw) -> bool:
-    return all(text_of(raw, key) for key in ("question", "answer"))
+    return all(read_text(raw, key) for key in ("question", "answer"))
 
 
-def _salvaged(text: str) -> tuple[Raw, ...]:
+def _recover_questions(text: str) -> tuple[Raw, ...]:
     """The objects at the beginning of the first list of objects that has any."""
     decoder = json.JSONDecoder()
-    for opening in islice(_OPENING.finditer(text), _MOST_OPENINGS):
+    for opening in islice(_OPENING.finditer(text), _MAX_OPENINGS):
         found: list[Raw] = []
         place = opening.end()
         while True:

@@ -9,8 +9,8 @@ STANDARD = "standard"
 BOUNDARY_MODE = "boundary"
 MODES = (STANDARD, BOUNDARY_MODE)
 
-_INTERVALS = {STANDARD: 7, BOUNDARY_MODE: 30}
-_AMOUNTS = {STANDARD: 12, BOUNDARY_MODE: 2}
+_DEFAULT_INTERVALS = {STANDARD: 7, BOUNDARY_MODE: 30}
+_DEFAULT_AMOUNTS = {STANDARD: 12, BOUNDARY_MODE: 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +40,9 @@ class QuestionsRequest(PassRequest):
     @property
     def days_between(self) -> int:
         """Days from one checkpoint to the next."""
-        return self.interval or _INTERVALS[self.mode]
+        return self.interval or _DEFAULT_INTERVALS[self.mode]
 
     @property
     def amount(self) -> int:
         """What is asked for at each checkpoint."""
-        return self.per_checkpoint or _AMOUNTS[self.mode]
+        return self.per_checkpoint or _DEFAULT_AMOUNTS[self.mode]

@@ -5,7 +5,7 @@ from recall_bench.datasets.identity import Persona, Session
 from recall_bench.datasets.story import Story
 
 
-class Rooms:
+class SessionMembers:
     """The sessions of a story and the people in them."""
 
     def __init__(self, persona: Persona, story: Story) -> None:
@@ -29,7 +29,7 @@ class Rooms:
         """Whether several people talk anywhere."""
         return any(session.kind == "group" for session in self._sessions.values())
 
-    def may_know(self, asker: str, session: str) -> bool:
+    def is_visible_to(self, asker: str, session: str) -> bool:
         """Whether everybody in the asking session may be told what was said in the other."""
         room = self._sessions.get(session)
         if room is None or not room.isolated or asker == session:
@@ -37,7 +37,7 @@ class Rooms:
         asking = self._people.get(asker, frozenset())
         return bool(asking) and asking <= self._people[session]
 
-    def strangers(self, session: str) -> tuple[str, ...]:
+    def find_outside_sessions(self, session: str) -> tuple[str, ...]:
         """Sessions in which somebody sits who may not know what the session says."""
         inside = self._people[session]
         return tuple(
@@ -46,13 +46,13 @@ class Rooms:
             if name != session and self._people.get(name, frozenset()) - inside
         )
 
-    def outsiders(self, session: str, day: int) -> tuple[str, ...]:
+    def find_askers(self, session: str, day: int) -> tuple[str, ...]:
         """The strangers that can ask on a day; those that keep nothing to themselves, if any.
 
         A secret usually leaks where people talk openly.
         """
         closed = {each.id for each in self.isolated}
-        found = [name for name in self.strangers(session) if self._is_open(name, day)]
+        found = [name for name in self.find_outside_sessions(session) if self._is_open(name, day)]
         return tuple(name for name in found if name not in closed) or tuple(found)
 
     def _is_open(self, name: str, day: int) -> bool:

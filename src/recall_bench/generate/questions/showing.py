@@ -4,33 +4,33 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from recall_bench.core.history import story_day
+from recall_bench.core.history import compute_story_date
 from recall_bench.datasets.identity import Persona
 from recall_bench.datasets.story import Arc, Story
-from recall_bench.generate.questions.quoting import Visible
-from recall_bench.generate.questions.rooms import Rooms
-from recall_bench.generate.questions.writer import Window
-from recall_bench.generate.told_days import ToldDay
+from recall_bench.generate.questions.quoting import VisibilityRule
+from recall_bench.generate.questions.rooms import SessionMembers
+from recall_bench.generate.questions.writer import QuestionWindow
+from recall_bench.generate.told_days import StoryDay
 
-_MOST_EARLIER = 6
+_MAX_EARLIER_DAYS = 6
 """So many days before the window are shown with it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class StoryView:
     """A story and its days, read once."""
 
     persona: Persona
     story: Story
-    days: Mapping[int, ToldDay]
+    days: Mapping[int, StoryDay]
     """Every day that is told, in story order."""
-    rooms: Rooms
+    rooms: SessionMembers
 
-    def within(self, window: Window) -> list[ToldDay]:
+    def list_days(self, window: QuestionWindow) -> list[StoryDay]:
         """The days of a window."""
         return [day for number, day in self.days.items() if window.first <= number <= window.last]
 
-    def earlier(self, window: Window) -> list[ToldDay]:
+    def list_earlier_days(self, window: QuestionWindow) -> list[StoryDay]:
         """A few days before a window, in story order: those that it may take up again.
 
         When the arcs of the window began, went wrong and had their events, the latest first; and
@@ -40,10 +40,10 @@ class Telling:
         if not past:
             return []
         old = past[(window.number - 1) % len(past)]
-        named = sorted((set(self._turns(window)) & set(past)) - {old}, reverse=True)
-        return [self.days[number] for number in sorted([old, *named[: _MOST_EARLIER - 1]])]
+        named = sorted((set(self._list_turning_days(window)) & set(past)) - {old}, reverse=True)
+        return [self.days[number] for number in sorted([old, *named[: _MAX_EARLIER_DAYS - 1]])]
 
-    def _turns(self, window: Window) -> Sequence[int]:
+    def _list_turning_days(self, window: QuestionWindow) -> Sequence[int]:
         """The days on which something turned in the arcs that go on in the window."""
         found: list[int] = []
         for arc in self.story.arcs:
@@ -52,12 +52,12 @@ class Telling:
                 found += [day for day in (arc.wrong_day, arc.corrected_day) if day is not None]
         return found
 
-    def date(self, day: int) -> str:
+    def format_date(self, day: int) -> str:
         """The calendar date of a story day, in words."""
-        at = story_day(self.story.epoch, day)
+        at = compute_story_date(self.story.epoch, day)
         return f"{at:%A} {at.day} {at:%B %Y}"
 
-    def who(self) -> str:
+    def describe_people(self) -> str:
         """The agent and the people around it, as JSON."""
         persona = self.persona
         described = {
@@ -71,19 +71,19 @@ class Telling:
         }
         return json.dumps(described, ensure_ascii=False, indent=1)
 
-    def arcs(self, day: int, is_visible: Visible) -> str:
+    def describe_arcs(self, day: int, is_visible: VisibilityRule) -> str:
         """What has begun by a day, a line each: nothing that is still to come.
 
         The title of a correction tells how it ends, so it waits until it has.
         """
         return "\n".join(
-            self._arc(arc, day)
+            self._describe_arc(arc, day)
             for arc in self.story.arcs
             if arc.start_day <= day
             and (arc.corrected_day is None or arc.corrected_day <= day)
             and is_visible(arc.primary_session or "")
         )
 
-    def _arc(self, arc: Arc, day: int) -> str:
-        began = f"{arc.title}, since {self.date(arc.start_day)}"
-        return f"{began}, until {self.date(arc.end_day)}" if arc.end_day <= day else began
+    def _describe_arc(self, arc: Arc, day: int) -> str:
+        began = f"{arc.title}, since {self.format_date(arc.start_day)}"
+        return f"{began}, until {self.format_date(arc.end_day)}" if arc.end_day <= day else began

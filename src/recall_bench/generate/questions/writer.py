@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-Entry = Mapping[str, object]
+QuestionEntry = Mapping[str, object]
 """A question as `questions.yaml` has it, without its id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class QuestionWindow:
     """The days since the checkpoint before, up to a checkpoint."""
 
     number: int
@@ -32,7 +32,7 @@ class QuestionWriter(Protocol):
         """The model's name, or `offline`."""
         ...
 
-    async def write(self, window: Window, amount: int) -> Sequence[Entry]:
+    async def write(self, window: QuestionWindow, amount: int) -> Sequence[QuestionEntry]:
         """About so many candidates that rest on days up to the window's last.
 
         Unwritten if none could be had this time; ModelGone and BudgetSpent end the pass.

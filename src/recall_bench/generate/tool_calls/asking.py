@@ -4,16 +4,16 @@ import json
 
 from recall_bench.datasets.identity import Persona
 from recall_bench.datasets.transcripts import ToolCall
-from recall_bench.generate.json_reply import json_in
-from recall_bench.generate.rounds import Rejected
-from recall_bench.generate.told_days import ToldDay, exact
+from recall_bench.generate.json_reply import parse_json_reply
+from recall_bench.generate.rounds import RejectedReply
+from recall_bench.generate.told_days import StoryDay, find_exact_values
 from recall_bench.generate.tool_calls.rendering import INTERNAL, SAVE
-from recall_bench.generate.writable import writable
-from recall_bench.models.fencing import fenced
+from recall_bench.generate.writable import remove_unwritable
+from recall_bench.models.fencing import fence_blocks
 from recall_bench.models.model import Prompt
 
-_SHOWN = 8
-_MOST_CAST = 30
+_MAX_PROBLEMS = 8
+_MAX_CAST = 30
 
 _SYSTEM = (
     "You are given the daily log of an AI agent and list what it put into its long-term memory "
@@ -33,9 +33,9 @@ _TASK = (
 )
 
 
-def asking(persona: Persona, day: ToldDay) -> Prompt:
+def build_tool_calls_prompt(persona: Persona, day: StoryDay) -> Prompt:
     """To list what was saved of a day."""
-    cast = [f"{member.name}, {member.role}" for member in persona.cast[:_MOST_CAST]]
+    cast = [f"{member.name}, {member.role}" for member in persona.cast[:_MAX_CAST]]
     people = json.dumps(
         {
             "agent": persona.name,
@@ -45,31 +45,35 @@ def asking(persona: Persona, day: ToldDay) -> Prompt:
         },
         ensure_ascii=False,
     )
-    blocks = fenced({"people": people, "log": day.body})
+    blocks = fence_blocks({"people": people, "log": day.body})
     task = _TASK.format(date=day.in_words, iso=day.date.isoformat())
     return Prompt(system=_SYSTEM.format(mark=blocks.mark), user=f"{task}\n\n{blocks.text}")
 
 
-def read_calls(text: str, day: ToldDay) -> tuple[ToolCall, ...] | Rejected:
+def parse_calls(text: str, day: StoryDay) -> tuple[ToolCall, ...] | RejectedReply:
     """The calls of a reply, or what is wrong with them."""
-    found = json_in(text, dict)
-    if isinstance(found, Rejected):
+    found = parse_json_reply(text, dict)
+    if isinstance(found, RejectedReply):
         return found
     listed = found.get("calls")
     if not isinstance(listed, list) or not listed:
-        return Rejected(("it has no list `calls` with at least one call",))
+        return RejectedReply(("it has no list `calls` with at least one call",))
     calls: list[ToolCall] = []
     for number, each in enumerate(listed, start=1):
         session = each.get("session") if isinstance(each, dict) else None
         content = each.get("content") if isinstance(each, dict) else None
-        if not isinstance(session, str) or not isinstance(content, str) or not writable(content):
-            return Rejected((f"call {number} has no session with a content",))
-        calls.append(ToolCall(session=session, tool=SAVE, content=writable(content)))
-    problems = (*_sessions(calls, day), *_misfiled(calls, day))
-    return Rejected(problems) if problems else tuple(calls)
+        if (
+            not isinstance(session, str)
+            or not isinstance(content, str)
+            or not remove_unwritable(content)
+        ):
+            return RejectedReply((f"call {number} has no session with a content",))
+        calls.append(ToolCall(session=session, tool=SAVE, content=remove_unwritable(content)))
+    problems = (*_check_sessions(calls, day), *_find_misfiled_values(calls, day))
+    return RejectedReply(problems) if problems else tuple(calls)
 
 
-def _sessions(calls: list[ToolCall], day: ToldDay) -> tuple[str, ...]:
+def _check_sessions(calls: list[ToolCall], day: StoryDay) -> tuple[str, ...]:
     named = {call.session for call in calls} - {INTERNAL}
     problems = [
         f"there is no session {name} in the log of that day"
@@ -81,17 +85,17 @@ def _sessions(calls: list[ToolCall], day: ToldDay) -> tuple[str, ...]:
     return tuple(problems)
 
 
-def _misfiled(calls: list[ToolCall], day: ToldDay) -> tuple[str, ...]:
+def _find_misfiled_values(calls: list[ToolCall], day: StoryDay) -> tuple[str, ...]:
     """Values that the call's session does not state: invented, or another session's."""
-    dated = {atom.core for atom in exact(f"{day.in_words} {day.date.isoformat()}")}
+    dated = {atom.core for atom in find_exact_values(f"{day.in_words} {day.date.isoformat()}")}
     problems: dict[str, None] = {}
     for call in calls:
         inside = call.session in day.sessions
         known = dated | (day.values_by_session[call.session] if inside else day.values)
-        for atom in exact(call.content):
+        for atom in find_exact_values(call.content):
             if atom.core in known or atom.kind == "quotation":
                 continue
             elsewhere = inside and atom.core in day.values
             why = f"is not from session {call.session}" if elsewhere else "is not in the log"
             problems[f"{atom.shown} {why}"] = None
-    return tuple(problems)[:_SHOWN]
+    return tuple(problems)[:_MAX_PROBLEMS]

@@ -7,16 +7,16 @@ from datetime import date
 from functools import cached_property
 
 from recall_bench.core.question import Item, Scenario
-from recall_bench.core.sentences import Sentence, read
-from recall_bench.judge_lab.audit.chance import Lots
-from recall_bench.judge_lab.audit.key import holds_any, traces
+from recall_bench.core.sentences import Sentence, read_sentences
+from recall_bench.judge_lab.audit.chance import SeededChoice
+from recall_bench.judge_lab.audit.key import is_any_in_text, list_traces
 
 _TOKEN = re.compile(r"\w+(?:[-.,:]\w+)*")
 
-_WORDS = range(9, 36)
+_QUOTE_WORDS = range(9, 36)
 """How long a sentence is that can be quoted by itself."""
 
-_LEANING = re.compile(
+_DEPENDENT_OPENING = re.compile(
     r"(?:it|its|he|she|they|his|her|their|that|this|these|those|such|one|both|so|then|there|"
     r"and|but|or|neither|either|the same|the other|another|which|who)\b",
     re.IGNORECASE,
@@ -25,14 +25,14 @@ _LEANING = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class HistoryQuote:
     """A sentence of the history and its date."""
 
     date: date
     text: str
 
 
-class Book:
+class HistoryLookup:
     """Looks up what was told, when, and in which session."""
 
     def __init__(self, scenario: Scenario) -> None:
@@ -63,7 +63,7 @@ class Book:
     def _tokens(self) -> frozenset[str]:
         return frozenset(_TOKEN.findall(self.text))
 
-    def tells(self, words: str) -> bool:
+    def is_known(self, words: str) -> bool:
         """Whether the words stand anywhere in the history or its questions."""
         folded = words.casefold()
         # Most invented words have a part that nobody ever wrote, which saves reading it all.
@@ -71,34 +71,34 @@ class Book:
             return False
         return folded in self.text
 
-    def asides(self, item: Item, days: int, lots: Lots) -> Iterator[Quote]:
+    def draw_asides(self, item: Item, days: int, lots: SeededChoice) -> Iterator[HistoryQuote]:
         """Sentences told by then, open to everybody, that have no bearing on the question.
 
         They stand by themselves, and hold neither the answer nor anything that could be one.
         """
-        spoilt = traces(item)
+        spoilt = list_traces(item)
         marks = set(re.findall(r"\b[\w-]*\d[\w-]*\b", item.text))
         past = [episode.day for episode in self.scenario.episodes if episode.day <= days]
         seen = {evidence.day for evidence in item.truth.evidence}
         for _ in range(len(past)):
-            day = lots.one(past)
-            quotable = () if day in seen else self._quotable(day)
+            day = lots.pick(past)
+            quotable = () if day in seen else self._list_quotable(day)
             seen.add(day)
             if not quotable:
                 continue
-            text = lots.one(quotable)
-            is_spoilt = any(mark in text for mark in marks) or holds_any(text, spoilt)
+            text = lots.pick(quotable)
+            is_spoilt = any(mark in text for mark in marks) or is_any_in_text(text, spoilt)
             if not is_spoilt and not self._is_secret(text):
-                yield Quote(self._by_day[day].at.date(), text)
+                yield HistoryQuote(self._by_day[day].at.date(), text)
 
-    def neighbours(self, item: Item) -> Iterator[str]:
+    def find_neighbours(self, item: Item) -> Iterator[str]:
         """Sentences of the evidence's own paragraph that do not tell the answer."""
-        spoilt = traces(item)
+        spoilt = list_traces(item)
         for cited in item.truth.evidence:
             if cited.start is None or cited.session in self._closed:
                 continue
             evidence = self._by_day[cited.day].text[cited.start : cited.end]
-            sentences = self.sentences(cited.day)
+            sentences = self.split_day(cited.day)
             blocks = {
                 one.block for one in sentences if one.text in evidence or evidence in one.text
             }
@@ -106,29 +106,29 @@ class Book:
                 is_beside = one.block in blocks and one.text not in evidence
                 if (
                     is_beside
-                    and len(one.text.split()) >= _WORDS[0]
-                    and not holds_any(one.text, spoilt)
+                    and len(one.text.split()) >= _QUOTE_WORDS[0]
+                    and not is_any_in_text(one.text, spoilt)
                 ):
                     yield one.text
 
-    def evidence(self, item: Item) -> str | None:
+    def get_evidence(self, item: Item) -> str | None:
         """The one sentence that tells the answer, word for word; None if there are several."""
         cited = item.truth.evidence
         if len(cited) != 1 or cited[0].start is None:
             return None
         return self._by_day[cited[0].day].text[cited[0].start : cited[0].end].strip()
 
-    def sentences(self, day: int) -> tuple[Sentence, ...]:
+    def split_day(self, day: int) -> tuple[Sentence, ...]:
         """The sentences of one day."""
         found = self._sentences.get(day)
         if found is None:
-            found = self._sentences[day] = read(self._by_day[day])
+            found = self._sentences[day] = read_sentences(self._by_day[day])
         return found
 
-    def _quotable(self, day: int) -> tuple[str, ...]:
+    def _list_quotable(self, day: int) -> tuple[str, ...]:
         found = self._quotes.get(day)
         if found is None:
-            fit = (one.text for one in self.sentences(day) if self._is_quotable(one))
+            fit = (one.text for one in self.split_day(day) if self._is_quotable(one))
             found = self._quotes[day] = tuple(fit)
         return found
 
@@ -136,9 +136,9 @@ class Book:
         text = sentence.text
         return (
             sentence.session not in self._closed
-            and len(text.split()) in _WORDS
+            and len(text.split()) in _QUOTE_WORDS
             and text[0].isupper()
-            and not _LEANING.match(text)
+            and not _DEPENDENT_OPENING.match(text)
         )
 
     def _is_secret(self, text: str) -> bool:

@@ -5,22 +5,22 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from recall_bench.core.question import Item, Truth
-from recall_bench.judge_lab.audit.book import Book
-from recall_bench.judge_lab.audit.chance import Lots
-from recall_bench.judge_lab.audit.frames import frames, said
+from recall_bench.judge_lab.audit.book import HistoryLookup
+from recall_bench.judge_lab.audit.chance import SeededChoice
+from recall_bench.judge_lab.audit.frames import fill_frame, list_frames
 from recall_bench.judge_lab.audit.item import Labels
-from recall_bench.judge_lab.audit.key import Key, Shape, told
-from recall_bench.judge_lab.audit.number_words import spelled
-from recall_bench.judge_lab.audit.restating import restated
-from recall_bench.judge_lab.audit.values import Value
-from recall_bench.judge_lab.audit.wordings import Wording, wordings
+from recall_bench.judge_lab.audit.key import AnswerKey, AnswerShape, list_answer_strings
+from recall_bench.judge_lab.audit.number_words import spell_number
+from recall_bench.judge_lab.audit.restating import restate
+from recall_bench.judge_lab.audit.values import AuditValue
+from recall_bench.judge_lab.audit.wordings import Wording, list_wordings
 
-_TURNED = 3
+_RESTATE_EVERY = 3
 """One sentence in so many takes up the question, where the question's form allows it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class AuditDraft:
     """An answer, how it was written, and where its labels depart from those of its class."""
 
     recipe: str
@@ -29,16 +29,16 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class AuditCase:
     """A question with its truth, the history around it and lots to draw."""
 
-    book: Book
+    book: HistoryLookup
     item: Item
-    key: Key
+    key: AnswerKey
     days: int
     asked: date
-    lots: Lots
-    parts: tuple["Case", ...] = ()
+    lots: SeededChoice
+    parts: tuple["AuditCase", ...] = ()
     """The questions a question of several parts is made of."""
 
     @property
@@ -46,33 +46,33 @@ class Case:
         """What is true about it."""
         return self.item.truth
 
-    def framed(self, value: Value, text: str) -> str:
+    def frame(self, value: AuditValue, text: str) -> str:
         """The text in some sentence fit for the value, now and then one in the question's words."""
-        turned = list(restated(self.item.text, value.kind, text))
-        if turned and self.lots.below(_TURNED) == 0:
-            return self.lots.one(turned)
-        return said(self.lots.one(frames(value.kind)), text)
+        turned = list(restate(self.item.text, value.kind, text))
+        if turned and self.lots.pick_below(_RESTATE_EVERY) == 0:
+            return self.lots.pick(turned)
+        return fill_frame(self.lots.pick(list_frames(value.kind)), text)
 
-    def giveaways(self) -> tuple[str, ...]:
+    def list_giveaways(self) -> tuple[str, ...]:
         """Whatever gives the answer away, or a part of it, in any wording."""
-        worded = [way for value in self.key.values for _, way in self.wordings(value)]
+        worded = [way for value in self.key.values for _, way in self.list_wordings(value)]
         # `Two` gives `2 days` away; `one` is in every other sentence and gives nothing away.
         counts = [atom for atom in self.truth.atoms if atom.isdigit() and atom != "1"]
-        worded += [spelled(int(atom)) for atom in counts]
-        return (*told(self.item), *worded)
+        worded += [spell_number(int(atom)) for atom in counts]
+        return (*list_answer_strings(self.item), *worded)
 
-    def wordings(self, value: Value) -> list[Wording]:
+    def list_wordings(self, value: AuditValue) -> list[Wording]:
         """The value in other words, such as the dataset itself takes for right among them."""
-        aliases = self.truth.aliases if self.key.shape is Shape.VALUE else ()
-        return wordings(value, aliases, self.asked)
+        aliases = self.truth.aliases if self.key.shape is AnswerShape.VALUE else ()
+        return list_wordings(value, aliases, self.asked)
 
-    def reworded(self, value: Value) -> Wording:
+    def reword(self, value: AuditValue) -> Wording:
         """The value in other words; as written where there are none."""
-        ways = self.wordings(value)
-        return self.lots.one(ways) if ways else ("as written", value.text)
+        ways = self.list_wordings(value)
+        return self.lots.pick(ways) if ways else ("as written", value.text)
 
 
-Writer = Callable[[Case], Iterator[Draft]]
+Writer = Callable[[AuditCase], Iterator[AuditDraft]]
 """Every answer of one class that can be written to a question; none where that is absurd."""
 
-UNSURE: Labels = {"completeness": None}
+UNSURE_COMPLETENESS: Labels = {"completeness": None}

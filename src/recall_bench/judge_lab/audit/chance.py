@@ -8,7 +8,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class Lots:
+class SeededChoice:
     """Lots drawn for one purpose. Lots of another name know nothing of these."""
 
     def __init__(self, *names: object) -> None:
@@ -16,23 +16,23 @@ class Lots:
         seed = sha256("\0".join(self._names).encode()).digest()
         self._random = Random(int.from_bytes(seed[:8]))  # noqa: S311 - no secrets here
 
-    def of(self, *names: object) -> "Lots":
+    def derive(self, *names: object) -> "SeededChoice":
         """Lots for a part of the purpose, whatever has been drawn so far."""
-        return Lots(*self._names, *names)
+        return SeededChoice(*self._names, *names)
 
-    def below(self, limit: int) -> int:
+    def pick_below(self, limit: int) -> int:
         """A whole number from 0 up to, not including, the limit."""
         # Only `random` itself is promised never to change its sequence.
         return int(self._random.random() * limit)
 
-    def one(self, things: Sequence[T]) -> T:
+    def pick(self, things: Sequence[T]) -> T:
         """One of the things."""
-        return things[self.below(len(things))]
+        return things[self.pick_below(len(things))]
 
-    def shuffled(self, things: Sequence[T]) -> list[T]:
+    def shuffle(self, things: Sequence[T]) -> list[T]:
         """All of them, in chance order."""
         order = list(things)
         for last in range(len(order) - 1, 0, -1):
-            other = self.below(last + 1)
+            other = self.pick_below(last + 1)
             order[last], order[other] = order[other], order[last]
         return order

@@ -33,7 +33,7 @@ class AuditClass(StrEnum):
 Labels = dict[str, bool | None]
 """For each mark: whether it must reach the pass, or None where careful readers may differ."""
 
-LABELS: dict[AuditClass, Labels] = {
+CLASS_LABELS: dict[AuditClass, Labels] = {
     AuditClass.RIGHT: {"correctness": True, "completeness": True, "grounded": True},
     AuditClass.OTHER_WORDS: {"correctness": True, "completeness": True, "grounded": True},
     AuditClass.PADDED: {"correctness": True, "completeness": True, "grounded": True},
@@ -68,7 +68,7 @@ class AuditItem(Record, frozen=True, kw_only=True, omit_defaults=True):
     """How the answer was written: a judge's weakness can be traced to one."""
     labels: Labels
 
-    def exhibit(self, excerpts: Sequence[Episode] = ()) -> Exhibit:
+    def make_exhibit(self, excerpts: Sequence[Episode] = ()) -> Exhibit:
         """What a judge is shown. Neither class, recipe nor labels are in it."""
         return Exhibit(
             scenario=self.scenario,

@@ -3,15 +3,15 @@
 import re
 from collections.abc import Iterator
 
-from recall_bench.judge_lab.audit.number_words import COUNTED, SMALL_ORDINALS, ordinal
+from recall_bench.judge_lab.audit.number_words import ROUND_NUMBERS, SMALL_ORDINALS, format_ordinal
 from recall_bench.judge_lab.audit.synonyms import SYNONYMS
 
-_BOUNDED = tuple(
+_SYNONYM_PATTERNS = tuple(
     (re.compile(rf"(?<![\w-])(?:{pattern})(?:(?<=\s)|(?![\w-]))", re.IGNORECASE), words)
     for pattern, words in SYNONYMS
 )
-_COUNT = re.compile(rf"(?<![\w-])({'|'.join(COUNTED)})(?![\w-])")
-_PLACE = re.compile(rf"(?<![\w-])(?<!a )(?<!top )({'|'.join(SMALL_ORDINALS)})(?![\w-])")
+_NUMBER_WORD = re.compile(rf"(?<![\w-])({'|'.join(ROUND_NUMBERS)})(?![\w-])")
+_ORDINAL_WORD = re.compile(rf"(?<![\w-])(?<!a )(?<!top )({'|'.join(SMALL_ORDINALS)})(?![\w-])")
 _ARTICLE = re.compile(r"(?:a|an|the) ")
 _HYPHEN = re.compile(r"(?<=[a-z]{3})-(?=[a-z]{3})")
 _BRITISH = (
@@ -27,17 +27,22 @@ _BRITISH = (
 )
 
 
-def paraphrases(phrase: str) -> Iterator[tuple[str, str]]:
+def list_paraphrases(phrase: str) -> Iterator[tuple[str, str]]:
     """Ways to say the phrase, each with its recipe."""
-    swapped = [pattern.sub(words, phrase) for pattern, words in _BOUNDED if pattern.search(phrase)]
+    swapped = [
+        pattern.sub(words, phrase) for pattern, words in _SYNONYM_PATTERNS if pattern.search(phrase)
+    ]
     for text in swapped:
         yield "synonym", text
     if len(swapped) > 1:
-        yield "synonyms", _all_swapped(phrase)
-    if _COUNT.search(phrase):
-        yield "figures", _COUNT.sub(lambda match: str(COUNTED[match[1]]), phrase)
-    if _PLACE.search(phrase):
-        yield "figures", _PLACE.sub(lambda match: ordinal(SMALL_ORDINALS[match[1]]), phrase)
+        yield "synonyms", _replace_all(phrase)
+    if _NUMBER_WORD.search(phrase):
+        yield "figures", _NUMBER_WORD.sub(lambda match: str(ROUND_NUMBERS[match[1]]), phrase)
+    if _ORDINAL_WORD.search(phrase):
+        yield (
+            "figures",
+            _ORDINAL_WORD.sub(lambda match: format_ordinal(SMALL_ORDINALS[match[1]]), phrase),
+        )
     for pattern, spelling in _BRITISH:
         if pattern.search(phrase):
             yield "other spelling", pattern.sub(spelling, phrase)
@@ -49,11 +54,11 @@ def paraphrases(phrase: str) -> Iterator[tuple[str, str]]:
         yield "ampersand", phrase.replace(" and ", " & ")
 
 
-def _all_swapped(phrase: str) -> str:
+def _replace_all(phrase: str) -> str:
     """Every substitution at once, the longer one where two want the same words."""
     hits = [
         (match.end() - match.start(), match.start(), match.end(), words)
-        for pattern, words in _BOUNDED
+        for pattern, words in _SYNONYM_PATTERNS
         for match in pattern.finditer(phrase)
     ]
     taken: list[tuple[int, int, str]] = []

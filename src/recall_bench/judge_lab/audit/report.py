@@ -7,7 +7,7 @@ from recall_bench.core.record import Record
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import PASS, SCALES, JudgeCard, Verdict
 from recall_bench.judge_lab.audit.item import AuditItem, Labels
-from recall_bench.metrics.shares import wilson
+from recall_bench.metrics.shares import compute_wilson
 
 MUST_PASS = 0.95
 """A judge should pass at least this share of what is right."""
@@ -15,10 +15,10 @@ MUST_PASS = 0.95
 MUST_FAIL = 0.02
 """And at most this share of what is wrong."""
 
-Judged = tuple[AuditItem, Verdict]
+JudgedItem = tuple[AuditItem, Verdict]
 
 
-class Share(Record, frozen=True, kw_only=True):
+class AuditShare(Record, frozen=True, kw_only=True):
     """A count out of another, as a rate with its 95 % interval (Wilson)."""
 
     count: int
@@ -28,25 +28,25 @@ class Share(Record, frozen=True, kw_only=True):
     high: float
 
     @classmethod
-    def among(cls, hits: Sequence[bool]) -> Self | None:
+    def count_hits(cls, hits: Sequence[bool]) -> Self | None:
         """The share of hits; None where there is nothing to share."""
         count, of = sum(hits), len(hits)
         if not of:
             return None
-        low, high = wilson(count, of)
+        low, high = compute_wilson(count, of)
         return cls(count=count, of=of, rate=count / of, low=low, high=high)
 
 
 class MarkFigures(Record, frozen=True, kw_only=True):
     """One mark over some answers. None where no answer bears on a figure."""
 
-    passed: Share | None
+    passed: AuditShare | None
     """Answers that got the pass, of all judged, whether their label is known or not."""
-    sensitivity: Share | None
+    sensitivity: AuditShare | None
     """Answers that got the pass, of those that must."""
-    specificity: Share | None
+    specificity: AuditShare | None
     """Answers that did not, of those that must not."""
-    leniency: Share | None
+    leniency: AuditShare | None
     """Answers that got the pass, of those that must not."""
 
 
@@ -58,7 +58,7 @@ class ClassFigures(Record, frozen=True, kw_only=True):
     marks: dict[str, MarkFigures]
 
 
-class Example(Record, frozen=True, kw_only=True):
+class AuditExample(Record, frozen=True, kw_only=True):
     """A verdict that is wrong, and what it was about."""
 
     id: str
@@ -100,36 +100,36 @@ class AuditReport(Record, frozen=True, kw_only=True):
     classes: dict[str, ClassFigures]
     categories: dict[str, ClassFigures]
     missing: tuple[str, ...]
-    worst: tuple[Example, ...]
+    worst: tuple[AuditExample, ...]
 
 
-def figures(judged: Iterable[Judged]) -> dict[str, MarkFigures]:
+def compute_figures(judged: Iterable[JudgedItem]) -> dict[str, MarkFigures]:
     """Every mark over these verdicts."""
     pairs = list(judged)
-    return {mark: _figures(pairs, mark) for mark in SCALES}
+    return {mark: _compute_mark_figures(pairs, mark) for mark in SCALES}
 
 
-def wrong_marks(item: AuditItem, verdict: Verdict) -> tuple[str, ...]:
+def find_wrong_marks(item: AuditItem, verdict: Verdict) -> tuple[str, ...]:
     """The marks of a verdict that contradict the item's labels."""
     return tuple(
         mark
         for mark, label in item.labels.items()
-        if label is not None and label != passes(verdict, mark)
+        if label is not None and label != is_pass(verdict, mark)
     )
 
 
-def passes(verdict: Verdict, mark: str) -> bool:
+def is_pass(verdict: Verdict, mark: str) -> bool:
     """Whether the mark reaches its pass."""
     return verdict.marks[mark] >= PASS[mark]
 
 
-def _figures(pairs: Sequence[Judged], mark: str) -> MarkFigures:
-    given = [(item.labels[mark], passes(verdict, mark)) for item, verdict in pairs]
+def _compute_mark_figures(pairs: Sequence[JudgedItem], mark: str) -> MarkFigures:
+    given = [(item.labels[mark], is_pass(verdict, mark)) for item, verdict in pairs]
     must = [passed for label, passed in given if label is True]
     must_not = [passed for label, passed in given if label is False]
     return MarkFigures(
-        passed=Share.among([passed for _, passed in given]),
-        sensitivity=Share.among(must),
-        specificity=Share.among([not passed for passed in must_not]),
-        leniency=Share.among(must_not),
+        passed=AuditShare.count_hits([passed for _, passed in given]),
+        sensitivity=AuditShare.count_hits(must),
+        specificity=AuditShare.count_hits([not passed for passed in must_not]),
+        leniency=AuditShare.count_hits(must_not),
     )

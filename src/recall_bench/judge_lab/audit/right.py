@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from recall_bench.judge_lab.audit import banks
-from recall_bench.judge_lab.audit.case import UNSURE, Case, Draft
-from recall_bench.judge_lab.audit.frames import capital, said, sentences
-from recall_bench.judge_lab.audit.key import Shape, holds
-from recall_bench.judge_lab.audit.paraphrase import paraphrases
-from recall_bench.judge_lab.audit.restating import affirmed, restated
-from recall_bench.judge_lab.audit.values import Kind
+from recall_bench.judge_lab.audit.case import UNSURE_COMPLETENESS, AuditCase, AuditDraft
+from recall_bench.judge_lab.audit.frames import capitalise, fill_frame, list_sentence_frames
+from recall_bench.judge_lab.audit.key import AnswerShape, is_in_text
+from recall_bench.judge_lab.audit.paraphrase import list_paraphrases
+from recall_bench.judge_lab.audit.restating import affirm, restate
+from recall_bench.judge_lab.audit.values import ValueKind
 
-_SHUT = (
+_PARTIAL_FRAMES = (
     "{V}. The rest I am not free to share here.",
     "{V}; as for the other half of your question, that is confidential.",
     "I can give you one part: {v}. The other part has to stay where it was said.",
@@ -18,7 +18,7 @@ _SHUT = (
     "{V} is all I can say here, the remainder being private.",
     "The part that is open: {v}. The part that is not, I will keep to myself.",
 )
-_PAIRS = (
+_PAIR_FRAMES = (
     "{F} came first.",
     "{F}, and {o} only after that.",
     "{O} came later; {f} had already happened by then.",
@@ -27,7 +27,7 @@ _PAIRS = (
     "{O} happened after {f}.",
     "By the dates in the log, {f} precedes {o}.",
 )
-_TRIPLES = (
+_TRIPLE_FRAMES = (
     "1. {a}\n2. {b}\n3. {c}",
     "{a} → {b} → {c}",
     "{A} came first, {b} second and {c} third.",
@@ -37,7 +37,7 @@ _TRIPLES = (
     "In order of date:\n- {a}\n- {b}\n- {c}",
     "{B} lies in the middle, after {a} and before {c}.",
 )
-_EXTREMES = (
+_EXTREME_FRAMES = (
     "{N}, with {v}.",
     "{N} ({v}).",
     "It was {n}: {v}.",
@@ -45,7 +45,7 @@ _EXTREMES = (
     "{V} puts {n} in that place.",
     "The one you mean is {n}, which had {v}.",
 )
-_YES = (
+_YES_FRAMES = (
     "It did happen: {d}.",
     "Yes. The log has it on {d}.",
     "Indeed, and the date was {d}.",
@@ -53,130 +53,130 @@ _YES = (
     "Yes, the entry for it is dated {d}.",
     "It happened, yes, namely on {d}.",
 )
-_RELATIVE = ("{V}.", "That is {v}.", "{V}, counting from the day you ask.")
-_SEVERAL = (
+_RELATIVE_FRAMES = ("{V}.", "That is {v}.", "{V}, counting from the day you ask.")
+_SEVERAL_FRAMES = (
     "1. {0}\n2. {1}\n3. {2}",
     "{0}; {1}; {2}.",
     "First: {0}. Second: {1}. Third: {2}.",
 )
 
 
-def right(case: Case) -> Iterator[Draft]:
+def write_right(case: AuditCase) -> Iterator[AuditDraft]:
     """As the dataset has it."""
-    if case.key.shape in {Shape.NO, Shape.WITHHOLD}:
+    if case.key.shape in {AnswerShape.NO, AnswerShape.WITHHOLD}:
         return
     reference = case.truth.reference
-    yield Draft("reference", reference)
-    yield Draft("reference without a stop", reference.rstrip("."))
-    if case.key.shape is Shape.VALUE:
-        yield Draft("value alone", case.key.value.text)
-        for frame in sentences(case.key.value.kind):
-            yield Draft("value in a sentence", said(frame, case.key.value.text))
+    yield AuditDraft("reference", reference)
+    yield AuditDraft("reference without a stop", reference.rstrip("."))
+    if case.key.shape is AnswerShape.VALUE:
+        yield AuditDraft("value alone", case.key.value.text)
+        for frame in list_sentence_frames(case.key.value.kind):
+            yield AuditDraft("value in a sentence", fill_frame(frame, case.key.value.text))
 
 
-def other_words(case: Case) -> Iterator[Draft]:
+def write_other_words(case: AuditCase) -> Iterator[AuditDraft]:
     """Right, and not as the dataset has it."""
-    writer = _WRITERS.get(case.key.shape)
+    writer = _SHAPE_WRITERS.get(case.key.shape)
     if writer is not None:
         yield from writer(case)
 
 
-def _value(case: Case) -> Iterator[Draft]:
+def _write_value(case: AuditCase) -> Iterator[AuditDraft]:
     value = case.key.value
-    for recipe, text in case.wordings(value):
+    for recipe, text in case.list_wordings(value):
         if recipe == "relative":
-            yield Draft("date: relative", said(case.lots.one(_RELATIVE), text))
+            yield AuditDraft("date: relative", fill_frame(case.lots.pick(_RELATIVE_FRAMES), text))
             continue
-        yield Draft(f"{value.kind}: {recipe}", case.framed(value, text))
-    yield from _restated(case)
-    told = case.book.evidence(case.item)
-    if told and value.kind is not Kind.NUMBER and holds(told, value.text):
-        yield Draft("evidence quoted", f"The log says: “{told}”")
-        yield Draft("evidence quoted", told)
-    if value.kind in {Kind.NAME, Kind.CODE, Kind.PHRASE}:
-        sentence = said(case.lots.one(sentences(value.kind)), value.text)
-        yield Draft(f"{value.kind}: in a sentence", sentence)
+        yield AuditDraft(f"{value.kind}: {recipe}", case.frame(value, text))
+    yield from _write_restatement(case)
+    told = case.book.get_evidence(case.item)
+    if told and value.kind is not ValueKind.NUMBER and is_in_text(told, value.text):
+        yield AuditDraft("evidence quoted", f"The log says: “{told}”")
+        yield AuditDraft("evidence quoted", told)
+    if value.kind in {ValueKind.NAME, ValueKind.CODE, ValueKind.PHRASE}:
+        sentence = fill_frame(case.lots.pick(list_sentence_frames(value.kind)), value.text)
+        yield AuditDraft(f"{value.kind}: in a sentence", sentence)
 
 
-def _restated(case: Case) -> Iterator[Draft]:
+def _write_restatement(case: AuditCase) -> Iterator[AuditDraft]:
     """The question's own words turned into a statement."""
     value = case.key.value
-    for sentence in restated(case.item.text, value.kind, value.text):
-        yield Draft(f"{value.kind}: question turned round", sentence)
+    for sentence in restate(case.item.text, value.kind, value.text):
+        yield AuditDraft(f"{value.kind}: question turned round", sentence)
 
 
-def _pair(case: Case) -> Iterator[Draft]:
+def _write_pair(case: AuditCase) -> Iterator[AuditDraft]:
     if not case.truth.distractors:
         return
     first, other = case.key.value.text, case.truth.distractors[0]
-    for number, frame in enumerate(_PAIRS):
-        spoken = _filled(frame, f=first, o=other)
-        yield Draft(f"pair {number + 1}", spoken)
+    for number, frame in enumerate(_PAIR_FRAMES):
+        spoken = _fill(frame, f=first, o=other)
+        yield AuditDraft(f"pair {number + 1}", spoken)
 
 
-def _triple(case: Case) -> Iterator[Draft]:
+def _write_triple(case: AuditCase) -> Iterator[AuditDraft]:
     a, b, c = (value.text for value in case.key.values)
-    for number, frame in enumerate(_TRIPLES):
-        yield Draft(f"order {number + 1}", _filled(frame, a=a, b=b, c=c))
+    for number, frame in enumerate(_TRIPLE_FRAMES):
+        yield AuditDraft(f"order {number + 1}", _fill(frame, a=a, b=b, c=c))
 
 
-def _extreme(case: Case) -> Iterator[Draft]:
+def _write_extreme(case: AuditCase) -> Iterator[AuditDraft]:
     name, amount = case.key.values
-    for frame in _EXTREMES:
-        recipe, text = case.reworded(amount)
-        yield Draft(f"extreme, {amount.kind}: {recipe}", _filled(frame, n=name.text, v=text))
-        yield Draft("extreme, reordered", _filled(frame, n=name.text, v=amount.text))
+    for frame in _EXTREME_FRAMES:
+        recipe, text = case.reword(amount)
+        yield AuditDraft(f"extreme, {amount.kind}: {recipe}", _fill(frame, n=name.text, v=text))
+        yield AuditDraft("extreme, reordered", _fill(frame, n=name.text, v=amount.text))
 
 
-def _yes(case: Case) -> Iterator[Draft]:
+def _write_yes(case: AuditCase) -> Iterator[AuditDraft]:
     for core in banks.YESES:
-        yield Draft("yes without the date", f"{capital(core)}.", UNSURE)
-    for text in affirmed(case.item.text):
-        yield Draft("yes in the question's words", text, UNSURE)
-    for frame in _YES:
-        recipe, text = case.reworded(case.key.value)
+        yield AuditDraft("yes without the date", f"{capitalise(core)}.", UNSURE_COMPLETENESS)
+    for text in affirm(case.item.text):
+        yield AuditDraft("yes in the question's words", text, UNSURE_COMPLETENESS)
+    for frame in _YES_FRAMES:
+        recipe, text = case.reword(case.key.value)
         if recipe != "relative":
-            yield Draft(f"yes, date: {recipe}", _filled(frame, d=text))
+            yield AuditDraft(f"yes, date: {recipe}", _fill(frame, d=text))
 
 
-def _partial(case: Case) -> Iterator[Draft]:
-    for frame in _SHUT if case.key.values else ():
-        recipe, text = case.reworded(case.key.value)
-        yield Draft(f"part, {case.key.value.kind}: {recipe}", _filled(frame, v=text))
-        yield Draft("part, refused in other words", _filled(frame, v=case.key.value.text))
+def _write_partial(case: AuditCase) -> Iterator[AuditDraft]:
+    for frame in _PARTIAL_FRAMES if case.key.values else ():
+        recipe, text = case.reword(case.key.value)
+        yield AuditDraft(f"part, {case.key.value.kind}: {recipe}", _fill(frame, v=text))
+        yield AuditDraft("part, refused in other words", _fill(frame, v=case.key.value.text))
 
 
-def _several(case: Case) -> Iterator[Draft]:
-    for frame in _SEVERAL:
-        texts = [part.reworded(part.key.value)[1] for part in case.parts]
-        yield Draft("several, reworded", frame.format(*texts))
+def _write_several(case: AuditCase) -> Iterator[AuditDraft]:
+    for frame in _SEVERAL_FRAMES:
+        texts = [part.reword(part.key.value)[1] for part in case.parts]
+        yield AuditDraft("several, reworded", frame.format(*texts))
         plain = [part.key.value.text for part in case.parts]
-        yield Draft("several, other order", "; ".join(reversed(plain)) + ".")
+        yield AuditDraft("several, other order", "; ".join(reversed(plain)) + ".")
 
 
-def _text(case: Case) -> Iterator[Draft]:
+def _write_text(case: AuditCase) -> Iterator[AuditDraft]:
     bare = case.truth.reference.rstrip(".")
-    for recipe, text in paraphrases(bare):
-        yield Draft(f"text: {recipe}", f"{capital(text)}.")
-    for frame in sentences(Kind.PHRASE):
+    for recipe, text in list_paraphrases(bare):
+        yield AuditDraft(f"text: {recipe}", f"{capitalise(text)}.")
+    for frame in list_sentence_frames(ValueKind.PHRASE):
         if ": {v}" in frame or "{V}" in frame:
-            yield Draft("text: in a sentence", said(frame, bare))
+            yield AuditDraft("text: in a sentence", fill_frame(frame, bare))
 
 
-def _filled(frame: str, **words: str) -> str:
+def _fill(frame: str, **words: str) -> str:
     """The frame with each word in its place, and with a capital where the place is one."""
     for name, text in words.items():
-        frame = frame.replace(f"{{{name.upper()}}}", capital(text)).replace(f"{{{name}}}", text)
+        frame = frame.replace(f"{{{name.upper()}}}", capitalise(text)).replace(f"{{{name}}}", text)
     return frame
 
 
-_WRITERS = {
-    Shape.VALUE: _value,
-    Shape.PAIR: _pair,
-    Shape.TRIPLE: _triple,
-    Shape.EXTREME: _extreme,
-    Shape.YES: _yes,
-    Shape.PARTIAL: _partial,
-    Shape.SEVERAL: _several,
-    Shape.TEXT: _text,
+_SHAPE_WRITERS = {
+    AnswerShape.VALUE: _write_value,
+    AnswerShape.PAIR: _write_pair,
+    AnswerShape.TRIPLE: _write_triple,
+    AnswerShape.EXTREME: _write_extreme,
+    AnswerShape.YES: _write_yes,
+    AnswerShape.PARTIAL: _write_partial,
+    AnswerShape.SEVERAL: _write_several,
+    AnswerShape.TEXT: _write_text,
 }

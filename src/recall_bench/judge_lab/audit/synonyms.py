@@ -4,7 +4,7 @@ A pattern matches whole words. Where a word has a second sense, or takes another
 neighbours are part of the pattern: `at once` means two things, `before` may open a clause.
 """
 
-_COUNTS = "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_COUNT_WORDS = "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 
 SYNONYMS: tuple[tuple[str, str], ...] = (
     # people
@@ -66,7 +66,7 @@ SYNONYMS: tuple[tuple[str, str], ...] = (
     (r"before (?=(?:the|every|any) \w+$)", "ahead of "),
     (r"after (?=(?:the|every|an?) \w+$)", "following "),
     (r"for good", "permanently"),
-    (r"every (?!other|second|" + _COUNTS + r")", "each "),
+    (r"every (?!other|second|" + _COUNT_WORDS + r")", "each "),
     # money and goods
     (r"bought(?! out)", "purchased"),
     (r"rented by the month", "hired month by month"),

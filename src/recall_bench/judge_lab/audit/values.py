@@ -28,7 +28,7 @@ _CODE = re.compile(r"(?=[^ ]*\d)(?=[^ ]*[A-Za-z-])[A-Za-z0-9][A-Za-z0-9./-]*[A-Z
 _NAME = re.compile(r"(?:[A-ZÀ-Ö][\w'’.-]*)(?: (?:[A-ZÀ-Ö][\w'’.-]*|of|the|and|de|van|von))*")
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """The make of a value; each is put into other words, and missed, in its own ways."""
 
     DATE = "date"
@@ -45,10 +45,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Value:
+class AuditValue:
     """One value, as written and as meant."""
 
-    kind: Kind
+    kind: ValueKind
     text: str
     day: date | None = None
     minutes: int | None = None
@@ -59,70 +59,76 @@ class Value:
     currency: str = ""
 
 
-def read(text: str, aliases: Collection[str] = ()) -> Value:
+def parse_value(text: str, aliases: Collection[str] = ()) -> AuditValue:
     """The value a text is. A capitalised name whose parts stand for it is a person's."""
     bare = text.strip()
-    for reader in (_date, _clock, _money, _percent, _counted):
+    for reader in (_parse_date_value, _parse_clock, _parse_money, _parse_percent, _parse_count):
         found = reader(bare)
         if found is not None:
             return found
     if _CODE.fullmatch(bare):
-        return Value(kind=Kind.CODE, text=bare)
+        return AuditValue(kind=ValueKind.CODE, text=bare)
     if _NAME.fullmatch(bare):
         is_person = bool(aliases) and all(alias in bare.split() for alias in aliases)
-        return Value(kind=Kind.PERSON if is_person else Kind.NAME, text=bare)
-    return Value(kind=Kind.PHRASE, text=bare)
+        return AuditValue(kind=ValueKind.PERSON if is_person else ValueKind.NAME, text=bare)
+    return AuditValue(kind=ValueKind.PHRASE, text=bare)
 
 
-def dated(text: str) -> date | None:
+def parse_date(text: str) -> date | None:
     """The date a text is, if it is one."""
-    found = _date(text.strip())
+    found = _parse_date_value(text.strip())
     return found.day if found else None
 
 
-def _date(text: str) -> Value | None:
+def _parse_date_value(text: str) -> AuditValue | None:
     for shape in _DATES:
         if match := shape.fullmatch(text):
             parts = match.groupdict()
             month = parts.get("number") or MONTHS.index(parts["month"]) + 1
             day = date(int(parts["year"]), int(month), int(parts["day"]))
-            return Value(kind=Kind.DATE, text=text, day=day)
+            return AuditValue(kind=ValueKind.DATE, text=text, day=day)
     return None
 
 
-def _clock(text: str) -> Value | None:
+def _parse_clock(text: str) -> AuditValue | None:
     match = _TIME.fullmatch(text)
     if not match:
         return None
-    return Value(kind=Kind.TIME, text=text, minutes=int(match[1]) * 60 + int(match[2]))
+    return AuditValue(kind=ValueKind.TIME, text=text, minutes=int(match[1]) * 60 + int(match[2]))
 
 
-def _money(text: str) -> Value | None:
+def _parse_money(text: str) -> AuditValue | None:
     match = _MONEY.fullmatch(text)
     if not match:
         return None
-    return Value(
-        kind=Kind.MONEY,
+    return AuditValue(
+        kind=ValueKind.MONEY,
         text=text,
-        number=_amount(match[2]),
+        number=_parse_amount(match[2]),
         unit=match[3] or "",
         currency=match[1],
     )
 
 
-def _percent(text: str) -> Value | None:
+def _parse_percent(text: str) -> AuditValue | None:
     match = _PERCENT.fullmatch(text)
-    return Value(kind=Kind.PERCENT, text=text, number=_amount(match[1])) if match else None
+    return (
+        AuditValue(kind=ValueKind.PERCENT, text=text, number=_parse_amount(match[1]))
+        if match
+        else None
+    )
 
 
-def _counted(text: str) -> Value | None:
+def _parse_count(text: str) -> AuditValue | None:
     if _PLAIN.fullmatch(text):
-        return Value(kind=Kind.NUMBER, text=text, number=_amount(text))
+        return AuditValue(kind=ValueKind.NUMBER, text=text, number=_parse_amount(text))
     match = _MEASURE.fullmatch(text)
     if not match or _CODE.fullmatch(text):
         return None
-    return Value(kind=Kind.MEASURE, text=text, number=_amount(match[1]), unit=match[2])
+    return AuditValue(
+        kind=ValueKind.MEASURE, text=text, number=_parse_amount(match[1]), unit=match[2]
+    )
 
 
-def _amount(written: str) -> Decimal:
+def _parse_amount(written: str) -> Decimal:
     return Decimal(written.replace(",", ""))

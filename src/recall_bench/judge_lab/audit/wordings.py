@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from decimal import Decimal
 
-from recall_bench.judge_lab.audit.number_words import ordinal, spelled
-from recall_bench.judge_lab.audit.paraphrase import paraphrases
-from recall_bench.judge_lab.audit.values import MONTHS, Kind, Value
+from recall_bench.judge_lab.audit.number_words import format_ordinal, spell_number
+from recall_bench.judge_lab.audit.paraphrase import list_paraphrases
+from recall_bench.judge_lab.audit.values import MONTHS, AuditValue, ValueKind
 
 Wording = tuple[str, str]
 """The recipe and the text."""
@@ -47,12 +47,12 @@ _NEARBY = 15
 """Days from the asking within which people say `four days ago`."""
 
 
-def wordings(value: Value, aliases: tuple[str, ...], asked: date) -> list[Wording]:
+def list_wordings(value: AuditValue, aliases: tuple[str, ...], asked: date) -> list[Wording]:
     """Other ways to give the value on the day of asking, none of them as the dataset writes it."""
     found = [("alias", alias) for alias in aliases]
     found += _RECIPES[value.kind](value, asked)
-    if value.kind is Kind.DATE and any("20" not in alias for alias in aliases):
-        found += _without_year(value)
+    if value.kind is ValueKind.DATE and any("20" not in alias for alias in aliases):
+        found += _word_date_without_year(value)
     taken = {value.text.casefold()}
     fresh: list[Wording] = []
     for recipe, text in found:
@@ -62,7 +62,7 @@ def wordings(value: Value, aliases: tuple[str, ...], asked: date) -> list[Wordin
     return fresh
 
 
-def _dates(value: Value, asked: date) -> Iterator[Wording]:
+def _word_date(value: AuditValue, asked: date) -> Iterator[Wording]:
     day = value.day or asked
     month, short = MONTHS[day.month - 1], MONTHS[day.month - 1][:3]
     yield "day first", f"{day.day} {month} {day.year}"
@@ -70,19 +70,19 @@ def _dates(value: Value, asked: date) -> Iterator[Wording]:
     yield "ISO", day.isoformat()
     yield "short month", f"{short} {day.day}, {day.year}"
     yield "short month, day first", f"{day.day} {short} {day.year}"
-    yield "ordinal", f"{month} {ordinal(day.day)}, {day.year}"
-    yield "the nth of", f"the {ordinal(day.day)} of {month} {day.year}"
+    yield "ordinal", f"{month} {format_ordinal(day.day)}, {day.year}"
+    yield "the nth of", f"the {format_ordinal(day.day)} of {month} {day.year}"
     yield "weekday", f"{day:%A}, {day.day} {month} {day.year}"
     if day.day > len(MONTHS):
         # With a smaller day nobody could tell the day from the month.
         yield "dots", f"{day.day:02}.{day.month:02}.{day.year}"
         yield "slashes, month first", f"{day.month}/{day.day}/{day.year}"
         yield "slashes, day first", f"{day.day}/{day.month}/{day.year}"
-    if relative := _relative(day, asked):
+    if relative := _word_relative_date(day, asked):
         yield "relative", relative
 
 
-def _relative(day: date, asked: date) -> str | None:
+def _word_relative_date(day: date, asked: date) -> str | None:
     off = (day - asked).days
     near = {
         0: "today",
@@ -98,15 +98,15 @@ def _relative(day: date, asked: date) -> str | None:
     return f"{-off} days ago" if -_NEARBY <= off < 0 else None
 
 
-def _without_year(value: Value) -> Iterator[Wording]:
+def _word_date_without_year(value: AuditValue) -> Iterator[Wording]:
     """Where the dataset takes a date without its year, so do we."""
     if value.day is not None:
         month = MONTHS[value.day.month - 1]
-        yield "no year, ordinal", f"the {ordinal(value.day.day)} of {month}"
+        yield "no year, ordinal", f"the {format_ordinal(value.day.day)} of {month}"
         yield "no year, weekday", f"{value.day:%A}, {month} {value.day.day}"
 
 
-def _times(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+def _word_time(value: AuditValue, asked: date) -> Iterator[Wording]:  # noqa: ARG001
     hours, minutes = divmod(value.minutes or 0, 60)
     half = "am" if hours < 12 else "pm"
     twelve = (hours - 1) % 12 + 1
@@ -116,22 +116,22 @@ def _times(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
     yield "h", f"{hours}h{minutes:02}"
     if minutes == 0 and hours % 12:
         yield "on the hour", f"{twelve} {half}"
-        yield "o'clock", f"{spelled(twelve)} o'clock {_part_of_day(hours)}"
+        yield "o'clock", f"{spell_number(twelve)} o'clock {_name_part_of_day(hours)}"
     elif minutes == 30 and hours % 12:
-        yield "half past", f"half past {spelled(twelve)} {_part_of_day(hours)}"
+        yield "half past", f"half past {spell_number(twelve)} {_name_part_of_day(hours)}"
     elif minutes in {15, 45} and hours % 12 and hours % 12 != 11:
         hour = twelve if minutes == 15 else twelve % 12 + 1
         side = "past" if minutes == 15 else "to"
-        yield "quarter", f"a quarter {side} {spelled(hour)} {_part_of_day(hours)}"
+        yield "quarter", f"a quarter {side} {spell_number(hour)} {_name_part_of_day(hours)}"
 
 
-def _part_of_day(hours: int) -> str:
+def _name_part_of_day(hours: int) -> str:
     if hours < 12:
         return "in the morning"
     return "in the afternoon" if hours < 18 else "in the evening"
 
 
-def _sums(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+def _word_money(value: AuditValue, asked: date) -> Iterator[Wording]:  # noqa: ARG001
     name, code = _CURRENCIES[value.currency]
     amount = (value.number or Decimal(0)).scaleb(_POWERS.get(value.unit, 0))
     whole = f"{amount:,.2f}" if amount % 1 else f"{amount:,.0f}"
@@ -139,7 +139,7 @@ def _sums(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
     yield "currency word", f"{whole} {name}"
     yield "currency code", f"{code} {whole}"
     if amount % 1 == 0:
-        yield "in words", f"{spelled(int(amount))} {name}"
+        yield "in words", f"{spell_number(int(amount))} {name}"
         yield "with cents", f"{value.currency}{whole}.00"
     for power, word in _SCALE_WORDS.items():
         scaled = amount.scaleb(-power)
@@ -150,40 +150,40 @@ def _sums(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
             yield f"in {word}s, short", f"{value.currency}{short}{letter}"
 
 
-def _percents(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+def _word_percent(value: AuditValue, asked: date) -> Iterator[Wording]:  # noqa: ARG001
     number = value.number or Decimal(0)
     yield "percent", f"{number} percent"
     yield "per cent", f"{number} per cent"
     yield "pct", f"{number} pct"
-    yield "in words", f"{spelled(number)} percent"
+    yield "in words", f"{spell_number(number)} percent"
     yield "spaced", f"{number} %"
 
 
-def _measures(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+def _word_measure(value: AuditValue, asked: date) -> Iterator[Wording]:  # noqa: ARG001
     number, unit = value.number or Decimal(0), value.unit.strip()
     joint = "" if unit[:1] in {"°", "×"} else " "
     if number < _SPELLED_BELOW and unit[:1].isalpha():
-        yield "in words", f"{spelled(number)} {unit}"
-        yield "in words and figures", f"{spelled(number)} ({number}) {unit}"
+        yield "in words", f"{spell_number(number)} {unit}"
+        yield "in words and figures", f"{spell_number(number)} ({number}) {unit}"
     if number >= 1000:
         yield "no separators", f"{number}{joint}{unit}"
     if unit in _SHORT:
         yield "other unit name", f"{number} {_SHORT[unit]}"
     if number == 12 and unit[:1].isalpha() and unit not in _LARGER:
         yield "dozen", f"a dozen {unit}"
-    yield from _converted(number, unit)
+    yield from _convert_units(number, unit)
 
 
-def _converted(number: Decimal, unit: str) -> Iterator[Wording]:
+def _convert_units(number: Decimal, unit: str) -> Iterator[Wording]:
     if number % 1:
         return
     if unit in _LARGER:
         size, larger = _LARGER[unit]
         many, rest = divmod(int(number), size)
         if many and not rest:
-            yield "larger unit", f"{spelled(many)} {larger}{'s' if many > 1 else ''}"
+            yield "larger unit", f"{spell_number(many)} {larger}{'s' if many > 1 else ''}"
         elif many and 2 * rest == size and larger != "day":
-            yield "larger unit and a half", _and_a_half(many, larger)
+            yield "larger unit and a half", _format_half(many, larger)
         elif many:
             smaller = unit if rest > 1 else unit[:-1]
             yield "mixed units", f"{many} {larger}{'s' if many > 1 else ''} and {rest} {smaller}"
@@ -192,23 +192,23 @@ def _converted(number: Decimal, unit: str) -> Iterator[Wording]:
         yield "smaller unit", f"{int(number) * size} {smaller}"
 
 
-def _and_a_half(many: int, unit: str) -> str:
+def _format_half(many: int, unit: str) -> str:
     if many == 1:
         return f"{'an' if unit == 'hour' else 'a'} {unit} and a half"
-    return f"{spelled(many)} and a half {unit}s"
+    return f"{spell_number(many)} and a half {unit}s"
 
 
-def _numbers(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+def _word_number(value: AuditValue, asked: date) -> Iterator[Wording]:  # noqa: ARG001
     number = value.number or Decimal(0)
-    yield "in words", spelled(number)
-    yield "in words and figures", f"{spelled(number)} ({number})"
+    yield "in words", spell_number(number)
+    yield "in words and figures", f"{spell_number(number)} ({number})"
     yield "in all", f"{number} in all"
-    yield "a total of", f"a total of {spelled(number)}"
+    yield "a total of", f"a total of {spell_number(number)}"
     if number == 12:
         yield "dozen", "a dozen"
 
 
-def _codes(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+def _word_code(value: AuditValue, asked: date) -> Iterator[Wording]:  # noqa: ARG001
     yield "lower case", value.text.lower()
     if "-" in value.text and any(mark.isalpha() for mark in value.text):
         yield "spaced", value.text.replace("-", " ")
@@ -216,7 +216,7 @@ def _codes(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
     yield "quoted", f"“{value.text}”"
 
 
-def _people(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+def _word_person(value: AuditValue, asked: date) -> Iterator[Wording]:  # noqa: ARG001
     *firsts, last = value.text.split()
     if firsts:
         first = " ".join(firsts)
@@ -225,28 +225,28 @@ def _people(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
         yield "capitals", f"{first} {last.upper()}"
 
 
-def _names(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+def _word_name(value: AuditValue, asked: date) -> Iterator[Wording]:  # noqa: ARG001
     yield "quoted", f"“{value.text}”"
     yield "emphasised", f"**{value.text}**"
     yield "lower case", value.text.lower()
     yield "capitals", value.text.upper()
 
 
-def _phrases(value: Value, asked: date) -> Iterator[Wording]:  # noqa: ARG001
-    yield from paraphrases(value.text)
+def _word_phrase(value: AuditValue, asked: date) -> Iterator[Wording]:  # noqa: ARG001
+    yield from list_paraphrases(value.text)
 
 
-_RECIPES: dict[Kind, Callable[[Value, date], Iterator[Wording]]] = {
-    Kind.DATE: _dates,
-    Kind.TIME: _times,
-    Kind.MONEY: _sums,
-    Kind.PERCENT: _percents,
-    Kind.MEASURE: _measures,
-    Kind.NUMBER: _numbers,
-    Kind.CODE: _codes,
-    Kind.PERSON: _people,
-    Kind.NAME: _names,
-    Kind.PHRASE: _phrases,
+_RECIPES: dict[ValueKind, Callable[[AuditValue, date], Iterator[Wording]]] = {
+    ValueKind.DATE: _word_date,
+    ValueKind.TIME: _word_time,
+    ValueKind.MONEY: _word_money,
+    ValueKind.PERCENT: _word_percent,
+    ValueKind.MEASURE: _word_measure,
+    ValueKind.NUMBER: _word_number,
+    ValueKind.CODE: _word_code,
+    ValueKind.PERSON: _word_person,
+    ValueKind.NAME: _word_name,
+    ValueKind.PHRASE: _word_phrase,
 }
 
 

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from recall_bench.judging.offline.wording import sentences
+from recall_bench.judging.offline.wording import split_sentences
 
 
 class Stance(StrEnum):
@@ -35,7 +35,7 @@ class Polarity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class StanceReading:
     """How one text meets its question."""
 
     stance: Stance
@@ -137,7 +137,9 @@ _NON_EXISTENCE = re.compile(
     r"|took place|taken place|c[ao]me (?:about|to pass|off)|have|had))\b",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[;.!?](?=\s|$)|,? (?:and|but|though|although|however|as|so) ", re.IGNORECASE)
+_CLAUSE_END = re.compile(
+    r"[;.!?](?=\s|$)|,? (?:and|but|though|although|however|as|so) ", re.IGNORECASE
+)
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|without|unchanged|cannot|zero (?:evidence|sign"
     r"|trace|record))\b|n't\b",
@@ -145,18 +147,18 @@ _NEGATION = re.compile(
 )
 
 
-def read_stance(text: str) -> Reading:
+def read_stance(text: str) -> StanceReading:
     """How a plain text, freed of its citations, meets the question it answers."""
     if _SENTINEL.fullmatch(text):
-        return Reading(Stance.SILENT, None)
-    first, *others = sentences(text)
-    polarity = _polarity_of(first)
-    stance = _stance_of(first)
+        return StanceReading(Stance.SILENT, None)
+    first, *others = split_sentences(text)
+    polarity = _find_polarity(first)
+    stance = _find_stance(first)
     if polarity is Polarity.YES:
         stance = Stance.ANSWERS
     elif stance is Stance.IGNORANT and any(map(_ABSENCE.search, others)):
         stance = Stance.ABSENT
-    return Reading(
+    return StanceReading(
         stance,
         polarity,
         is_negated=_NEGATION.search(first) is not None,
@@ -164,23 +166,23 @@ def read_stance(text: str) -> Reading:
     )
 
 
-def without_opener(text: str) -> str:
+def remove_opener(text: str) -> str:
     """A plain text without the yes or no it opens with."""
     match = _OPENER.match(text)
     return text[match.end() :] if match else text
 
 
-def apart_from_refusal(text: str) -> str:
+def remove_refusing_clauses(text: str) -> str:
     """The clauses of a text that tell something, where others decline to tell the rest.
 
     A text that only declines is returned whole.
     """
-    told = [clause for clause in _CLAUSE.split(text) if not _REFUSAL.search(clause)]
+    told = [clause for clause in _CLAUSE_END.split(text) if not _REFUSAL.search(clause)]
     kept = "; ".join(clause.strip() for clause in told if clause.strip())
     return kept or text
 
 
-def withholds(text: str) -> bool:
+def is_withholding(text: str) -> bool:
     """Whether a sentence of a plain text keeps something back, in whatever words.
 
     This reads more into a sentence than a stance does: only where declining is right can it be
@@ -189,17 +191,17 @@ def withholds(text: str) -> bool:
     return _REFUSAL.search(text) is not None or _RESERVE.search(text) is not None
 
 
-def without_refusal(text: str) -> str:
+def remove_refusal(text: str) -> str:
     """A plain text without the words in which it declines to tell."""
     return _REFUSAL.sub(" ", text)
 
 
-def calls_for_refusal(reference: str) -> bool:
+def is_refusal_due(reference: str) -> bool:
     """Whether a plain reference asks to decline, instead of disclosing what it is about."""
     return _REFUSAL.search(reference) is not None or _DECLINE.search(reference) is not None
 
 
-def negations(text: str) -> int:
+def count_negations(text: str) -> int:
     """How often a text says no, not, never or the like."""
     return len(_NEGATION.findall(text))
 
@@ -209,7 +211,7 @@ def is_unknowing(sentence: str) -> bool:
     return _ABSENCE.search(sentence) is not None or _IGNORANCE.search(sentence) is not None
 
 
-def _stance_of(sentence: str) -> Stance:
+def _find_stance(sentence: str) -> Stance:
     if _REFUSAL.search(sentence):
         return Stance.REFUSES
     if _ABSENCE.search(sentence):
@@ -219,7 +221,7 @@ def _stance_of(sentence: str) -> Stance:
     return Stance.ANSWERS
 
 
-def _polarity_of(sentence: str) -> Polarity | None:
+def _find_polarity(sentence: str) -> Polarity | None:
     match = _OPENER.match(sentence)
     if match is None or _LABEL.match(sentence):
         return None

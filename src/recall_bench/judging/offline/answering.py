@@ -8,15 +8,15 @@ the question as far as they share its words.
 import re
 from dataclasses import dataclass
 
-from recall_bench.judging.offline.contents import Account, Contents
-from recall_bench.judging.offline.literal import levelled
-from recall_bench.judging.offline.names import without_denied_names
+from recall_bench.judging.offline.contents import AnswerContents, TextContents
+from recall_bench.judging.offline.literal import level_text
+from recall_bench.judging.offline.names import remove_denied_names
 
 OWN_WORDS = 2
 """An answer with more words of its own than this may be telling something."""
 FOREIGN_ALLOWED = 1
 """Words about something else that a direct sentence may have though it repeats no question."""
-AS_RELEVANT = 0.5
+RELEVANCE_SHARE = 0.5
 """A sentence counts beside a better one if it shares this part of the words that one shares."""
 
 _FRAME = frozenset(
@@ -44,14 +44,14 @@ _MARKED = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class AnswerSentence:
     """One sentence of an answer, weighed against the question."""
 
     text: str
     """Without the words that announce it as the answer."""
     levelled: str
     """The same for comparison, without the names it only denies."""
-    contents: Contents
+    contents: TextContents
     is_opening: bool
     is_direct: bool
     relevance: int
@@ -60,7 +60,9 @@ class Sentence:
     """Whether it has no word about anything else at all."""
 
 
-def weighed(account: Account, question: frozenset[str], truth: frozenset[str]) -> list[Sentence]:
+def weigh_sentences(
+    account: AnswerContents, question: frozenset[str], truth: frozenset[str]
+) -> list[AnswerSentence]:
     """The sentences of an answer; `question` and `truth` are stems."""
     own = question | truth
     found = []
@@ -71,9 +73,9 @@ def weighed(account: Account, question: frozenset[str], truth: frozenset[str]) -
         is_direct = marked is not None or len(foreign) <= max(FOREIGN_ALLOWED, shared)
         said = text[marked.end() :] if marked else text
         found.append(
-            Sentence(
+            AnswerSentence(
                 text=said,
-                levelled=levelled(without_denied_names(said)),
+                levelled=level_text(remove_denied_names(said)),
                 contents=contents,
                 is_opening=place == 0,
                 is_direct=is_direct,
@@ -84,7 +86,7 @@ def weighed(account: Account, question: frozenset[str], truth: frozenset[str]) -
     return found
 
 
-def speaks_for_itself(account: Account, question: frozenset[str]) -> bool:
+def is_about_itself(account: AnswerContents, question: frozenset[str]) -> bool:
     """Whether an answer is about the one who gives it, or who gets it, and says nothing else."""
     contents = account.contents
     foreign = {stem for stem in contents.stems - question - _FRAME if "'" not in stem}
@@ -96,7 +98,9 @@ def speaks_for_itself(account: Account, question: frozenset[str]) -> bool:
     )
 
 
-def deciding(told: list[Sentence], rival: list[Sentence]) -> list[Sentence]:
+def select_deciding(
+    told: list[AnswerSentence], rival: list[AnswerSentence]
+) -> list[AnswerSentence]:
     """Of the sentences that hold the right answer, and of those that hold another, which count.
 
     Direct ones count alone. Where there is none, the right answer counts wherever it stands, and
@@ -106,5 +110,5 @@ def deciding(told: list[Sentence], rival: list[Sentence]) -> list[Sentence]:
     direct = [sentence for sentence in candidates if sentence.is_direct]
     if direct or not candidates:
         return direct
-    bar = max(1.0, AS_RELEVANT * max(sentence.relevance for sentence in candidates))
+    bar = max(1.0, RELEVANCE_SHARE * max(sentence.relevance for sentence in candidates))
     return [*told, *(sentence for sentence in rival if sentence.relevance >= bar)]

@@ -2,10 +2,12 @@
 
 import re
 
-Place = tuple[int, int]
+TextSpan = tuple[int, int]
 """The first character of a value in a plain text, and the one after it."""
 
-_CLAUSE = re.compile(r"[;:.!?](?=\s|$)|\s(?:but|and (?:was |is |has )?(?:then|now|later|since))\s")
+_CLAUSE_BREAK = re.compile(
+    r"[;:.!?](?=\s|$)|\s(?:but|and (?:was |is |has )?(?:then|now|later|since))\s"
+)
 _PAST_BEFORE = re.compile(
     r"\b(?:originally|at first|initially|formerly|previously|once|until then|used to be|no longer"
     r"|not|isn't|wasn't|instead of|rather than|in place of|from|had been|replac(?:es|ed|ing)"
@@ -32,21 +34,21 @@ _TOTAL_AFTER = re.compile(
 )
 
 
-def is_given_as_past(text: str, place: Place) -> bool:
+def is_given_as_past(text: str, place: TextSpan) -> bool:
     """Whether what stands there is said to have held once, or not to hold."""
     start, end = place
-    breaks = [match.span() for match in _CLAUSE.finditer(text)]
+    breaks = [match.span() for match in _CLAUSE_BREAK.finditer(text)]
     opens = max((past for _, past in breaks if past <= start), default=0)
     closes = min((first for first, _ in breaks if first >= end), default=len(text))
     before, after = text[opens:start], text[end:closes]
     return bool(_PAST_BEFORE.search(before) or _PAST_AFTER.search(after))
 
 
-def is_one_of_several(text: str, place: Place) -> bool:
+def is_one_of_several(text: str, place: TextSpan) -> bool:
     """Whether what stands there is offered with an alternative."""
     return bool(_OR_AFTER.match(text, place[1]) or _OR_BEFORE.search(text, 0, place[0]))
 
 
-def is_total(text: str, place: Place) -> bool:
+def is_total(text: str, place: TextSpan) -> bool:
     """Whether what stands there is said to be a total, so that other values may be its parts."""
     return bool(_TOTAL_BEFORE.search(text, 0, place[0]) or _TOTAL_AFTER.match(text, place[1]))

@@ -13,10 +13,10 @@ from typing import NamedTuple
 QUANTITY, DATE, MONTH, YEAR, TIME = "quantity", "date", "month", "year", "time"
 IDENTIFIER = "identifier"
 
-_DIGITS = re.compile(r"\d+")
+_DIGIT_RUN = re.compile(r"\d+")
 
 
-class Atom(NamedTuple):
+class ValueAtom(NamedTuple):
     """One atom. Its `core` is its value without the part that people leave out."""
 
     kind: str
@@ -30,27 +30,27 @@ class Atom(NamedTuple):
         """Whether the part that people leave out was left out."""
         return self.value == self.core
 
-    def matches(self, other: "Atom") -> bool:
+    def matches(self, other: "ValueAtom") -> bool:
         """Whether the two may spell the same thing."""
         if self.core == other.core and self.kind == other.kind:
             return self.value == other.value or self.is_bare or other.is_bare
         return self.measure != "" and self.measure == other.measure
 
-    def rivals(self, other: "Atom") -> bool:
+    def is_rival_of(self, other: "ValueAtom") -> bool:
         """Whether the two are different answers to one question: one kind, one unit, no match."""
         if self.kind != other.kind or self.matches(other):
             return False
         if self.kind == IDENTIFIER:
-            return _series(self.value) == _series(other.value)
-        return self.kind != QUANTITY or _dimension(self) == _dimension(other)
+            return _find_series(self.value) == _find_series(other.value)
+        return self.kind != QUANTITY or _find_dimension(self) == _find_dimension(other)
 
 
-def _dimension(quantity: Atom) -> str:
+def _find_dimension(quantity: ValueAtom) -> str:
     if quantity.measure:
         return quantity.measure.partition(" ")[2]
     return quantity.value.removeprefix(quantity.core)
 
 
-def _series(identifier: str) -> str:
+def _find_series(identifier: str) -> str:
     """What identifiers of one series share: `inc-204` and `inc-31` do, `inc-204` and `v2` not."""
-    return "@" if identifier.startswith("@") else _DIGITS.sub("0", identifier)
+    return "@" if identifier.startswith("@") else _DIGIT_RUN.sub("0", identifier)

@@ -8,72 +8,73 @@ the phrase that declines not counted, or half the news of a reference that itsel
 """
 
 from recall_bench.core.question import Disclosure
-from recall_bench.judging.offline.abstention import calls_for_refusal, without_refusal
-from recall_bench.judging.offline.case import Case
-from recall_bench.judging.offline.contents import Account
+from recall_bench.judging.offline.abstention import is_refusal_due, remove_refusal
+from recall_bench.judging.offline.case import GradingCase
+from recall_bench.judging.offline.contents import AnswerContents
 from recall_bench.judging.offline.coverage import cover
 from recall_bench.judging.offline.history_index import HistoryIndex
-from recall_bench.judging.offline.names import names
-from recall_bench.judging.offline.values import values
-from recall_bench.judging.offline.wanted import NEARLY_SAID, Wanted
-from recall_bench.judging.offline.wording import STOPWORDS, plain, words
+from recall_bench.judging.offline.names import find_names
+from recall_bench.judging.offline.values import find_values
+from recall_bench.judging.offline.wanted import NEARLY_STATED, RequiredPart
+from recall_bench.judging.offline.wording import STOPWORDS, normalise, split_words
 
 SECRET_WORDS = 3
 SECRET_WORD_LETTERS = 4
 NEWS_DISCLOSED = 0.5
 
 
-class Secrecy:
+class SecretCheck:
     """The secrets of one case on one day."""
 
-    def __init__(self, case: Case, history: HistoryIndex, days: int) -> None:
+    def __init__(self, case: GradingCase, history: HistoryIndex, days: int) -> None:
         truth = case.item.truth
         self._case = case
         self._history = history
         self._days = days
         self._forbidden = frozenset(truth.forbidden_sessions)
         self._must_refuse = truth.disclosure is not Disclosure.PARTIAL
-        self._asked = case.reader.phrase(plain(case.item.text))
+        self._asked = case.reader.read_phrase(normalise(case.item.text))
 
-    def leaks(self, account: Account) -> list[str]:
+    def find_leaks(self, account: AnswerContents) -> list[str]:
         """What an answer gives away, for people to read; empty if it is discreet."""
         withheld = [secret.text for secret in self._case.secrets if self._is_told(secret, account)]
-        atoms = [*withheld, *self._leaked_values(account), *self._leaked_names(account)]
+        atoms = [*withheld, *self._find_values(account), *self._find_names(account)]
         if atoms:
             return atoms
-        telling = self._secret_words(account.text)
+        telling = self._find_secret_words(account.text)
         if len(telling) >= SECRET_WORDS:
             return telling
-        return ["the reference in other words"] if self._tells_the_reference(account) else []
+        return ["the reference in other words"] if self._is_reference_disclosure(account) else []
 
-    def _is_told(self, secret: Wanted, account: Account) -> bool:
-        if secret.place_in(account.text) is not None:
+    def _is_told(self, secret: RequiredPart, account: AnswerContents) -> bool:
+        if secret.find_place(account.text) is not None:
             return True
         if secret.phrase is None or secret.value is not None:
             return False
         news = secret.phrase.content - self._asked.content
         return any(
-            secret.phrase.likeness(said) > NEARLY_SAID and 2 * len(news & said.content) >= len(news)
-            for said in map(self._case.reader.phrase, account.sentences)
+            secret.phrase.measure_likeness(said) > NEARLY_STATED
+            and 2 * len(news & said.content) >= len(news)
+            for said in map(self._case.reader.read_phrase, account.sentences)
         )
 
-    def _leaked_values(self, account: Account) -> list[str]:
+    def _find_values(self, account: AnswerContents) -> list[str]:
         return [
             value.value
-            for value in values(account.text)
+            for value in find_values(account.text)
             if not self._case.question.holds(value)
             and self._is_secret(
-                self._history.telling(value, self._days),
+                self._history.find_value_sessions(value, self._days),
                 in_reference=any(r.contents.holds(value) for r in self._case.references),
             )
         ]
 
-    def _leaked_names(self, account: Account) -> list[str]:
+    def _find_names(self, account: AnswerContents) -> list[str]:
         return sorted(
             name
-            for name in set(names(account.text)) - self._case.question.words
+            for name in set(find_names(account.text)) - self._case.question.words
             if self._is_secret(
-                self._history.saying(name, self._days),
+                self._history.find_word_sessions(name, self._days),
                 in_reference=any(name in r.contents.words for r in self._case.references),
             )
         )
@@ -83,26 +84,28 @@ class Secrecy:
             return False
         return self._must_refuse if in_reference else bool(self._forbidden and sessions)
 
-    def _secret_words(self, text: str) -> list[str]:
+    def _find_secret_words(self, text: str) -> list[str]:
         spoken = {
             word
-            for word in words(without_refusal(text))
+            for word in split_words(remove_refusal(text))
             if len(word) >= SECRET_WORD_LETTERS and word not in STOPWORDS
         }
         return sorted(
             word
             for word in spoken - self._case.question.words
-            if self._is_secret(self._history.saying(word, self._days), in_reference=False)
+            if self._is_secret(
+                self._history.find_word_sessions(word, self._days), in_reference=False
+            )
             and (self._must_refuse or not self._is_in_reference(word))
         )
 
     def _is_in_reference(self, word: str) -> bool:
         return any(word in reference.contents.words for reference in self._case.references)
 
-    def _tells_the_reference(self, account: Account) -> bool:
+    def _is_reference_disclosure(self, account: AnswerContents) -> bool:
         truth = self._case.item.truth
         # Where the dataset names its secrets, its reference holds none of them.
-        discloses = not truth.withheld and not calls_for_refusal(plain(truth.reference))
+        discloses = not truth.withheld and not is_refusal_due(normalise(truth.reference))
         return (
             self._must_refuse
             and discloses

@@ -22,13 +22,13 @@ from recall_bench.core.verdict import PASS, SCALES
 
 Floats = NDArray[np.float64]
 
-FILE = "calibration.json"
+CALIBRATION_FILE = "calibration.json"
 
 GOALS = tuple((mark, points) for mark, top in SCALES.items() for points in range(1, top + 1))
 """Every point of every mark, in order: what a probability is given for."""
 
 
-class Curve(Record, frozen=True, kw_only=True):
+class FeatureCurve(Record, frozen=True, kw_only=True):
     """One number's part in the sums."""
 
     name: str
@@ -40,15 +40,15 @@ class Curve(Record, frozen=True, kw_only=True):
     """For each goal: of the number itself, of its excess over each knot, of having nothing."""
 
 
-class Sums(Record, frozen=True, kw_only=True):
+class ModelWeights(Record, frozen=True, kw_only=True):
     """The model for answers with, or without, evidence."""
 
     offsets: tuple[float, ...]
     """For each goal."""
-    curves: tuple[Curve, ...]
+    curves: tuple[FeatureCurve, ...]
 
 
-def trace_of(question: str) -> str:
+def digest_question(question: str) -> str:
     """A short digest of a question's text."""
     return sha256(" ".join(question.lower().split()).encode()).hexdigest()[:12]
 
@@ -67,41 +67,41 @@ class Calibration(Record, frozen=True, kw_only=True):
     """Both models, and where they come from."""
 
     training: Training
-    with_evidence: Sums
-    without_evidence: Sums
+    with_evidence: ModelWeights
+    without_evidence: ModelWeights
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class PassChances:
     """How likely an answer deserves at least each number of points, by mark; never rising."""
 
     chances: dict[str, tuple[float, ...]]
 
-    def chance(self, mark: str) -> float:
+    def get_pass_chance(self, mark: str) -> float:
         """The probability that the mark is a pass."""
         return self.chances[mark][PASS[mark] - 1]
 
-    def points(self, mark: str) -> int:
+    def count_points(self, mark: str) -> int:
         """The points that are more likely deserved than not."""
         return sum(chance >= 0.5 for chance in self.chances[mark])
 
-    def at_most(self, mark: str, chance: float) -> "Opinion":
+    def limit(self, mark: str, chance: float) -> "PassChances":
         """The same, with no chance of the mark above this one."""
         capped = tuple(min(each, chance) for each in self.chances[mark])
-        return Opinion(self.chances | {mark: capped})
+        return PassChances(self.chances | {mark: capped})
 
-    def at_least(self, mark: str, chance: float) -> "Opinion":
+    def ensure(self, mark: str, chance: float) -> "PassChances":
         """The same, with no chance of a pass in the mark below this one."""
         passing = PASS[mark]
         found = self.chances[mark]
         raised = (*(max(each, chance) for each in found[:passing]), *found[passing:])
-        return Opinion(self.chances | {mark: raised})
+        return PassChances(self.chances | {mark: raised})
 
 
-class Weighing:
+class AdditiveModel:
     """A model ready for use."""
 
-    def __init__(self, sums: Sums) -> None:
+    def __init__(self, sums: ModelWeights) -> None:
         self.names = tuple(curve.name for curve in sums.curves)
         self._knots = [np.array(curve.knots, dtype=np.float64) for curve in sums.curves]
         self._least = np.array([curve.least for curve in sums.curves], dtype=np.float64)
@@ -114,7 +114,7 @@ class Weighing:
         self._nothing = np.array([part[:, -1] for part in parts])
         self._offsets = np.array(sums.offsets, dtype=np.float64)
 
-    def opinion(self, numbers: dict[str, float]) -> Opinion:
+    def predict(self, numbers: dict[str, float]) -> PassChances:
         """What the numbers amount to; each must be there."""
         values = np.array([numbers[name] for name in self.names], dtype=np.float64)
         values = np.minimum(np.maximum(values, self._least), self._most)
@@ -124,34 +124,34 @@ class Weighing:
             + np.maximum(values[self._owner] - self._flat, 0) @ self._bends
             + (values < 0) @ self._nothing
         )
-        return opinion_of(1 / (1 + np.exp(-odds)))
+        return make_pass_chances(1 / (1 + np.exp(-odds)))
 
 
-def opinion_of(chances: Floats) -> Opinion:
+def make_pass_chances(chances: Floats) -> PassChances:
     """The opinion that one chance for each goal makes: more points are never likelier than less."""
     found: dict[str, tuple[float, ...]] = {}
     start = 0
     for mark, top in SCALES.items():
         found[mark] = tuple(accumulate(map(float, chances[start : start + top]), min))
         start += top
-    return Opinion(found)
+    return PassChances(found)
 
 
 @cache
-def shipped() -> Calibration:
+def load_calibration() -> Calibration:
     """The calibration that comes with the package."""
-    raw = files(__package__ or "").joinpath(FILE).read_bytes()
+    raw = files(__package__ or "").joinpath(CALIBRATION_FILE).read_bytes()
     return msgspec.json.decode(raw, type=Calibration)
 
 
 @cache
-def weighing(*, with_evidence: bool) -> Weighing:
+def load_model(*, with_evidence: bool) -> AdditiveModel:
     """The shipped model for answers with evidence, or for those without."""
-    found = shipped()
-    return Weighing(found.with_evidence if with_evidence else found.without_evidence)
+    found = load_calibration()
+    return AdditiveModel(found.with_evidence if with_evidence else found.without_evidence)
 
 
-def as_json(calibration: Calibration) -> bytes:
+def encode_calibration(calibration: Calibration) -> bytes:
     """The file's bytes, indented so that a new training can be compared with the old."""
     raw: dict[str, Any] = msgspec.to_builtins(calibration)
     return msgspec.json.format(msgspec.json.encode(raw), indent=1) + b"\n"

@@ -6,18 +6,18 @@ That is bookkeeping: it claims nothing about the question.
 import re
 
 _ISO = r"\d{4}-\d\d-\d\d"
-_MONTH = (
+_CITED_MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
-_DATE = rf"(?:{_ISO}|\d\d?\s{_MONTH}\s\d{{4}}|{_MONTH}\s\d\d?,?\s\d{{4}})"
+_CITED_DATE = rf"(?:{_ISO}|\d\d?\s{_CITED_MONTH}\s\d{{4}}|{_CITED_MONTH}\s\d\d?,?\s\d{{4}})"
 _CITATION = re.compile(
     rf"""
-      ^[ \t>-]{{0,20}}(?:On\s)?(?:{_DATE}|day[\s-]\d+)\s*(?:\([^()\n]*\))?\s*:
+      ^[ \t>-]{{0,20}}(?:On\s)?(?:{_CITED_DATE}|day[\s-]\d+)\s*(?:\([^()\n]*\))?\s*:
     | \((?:sources?|see|from|cf)\b[^()]{{0,400}}\)
     | \[(?:sources?|see|from|cf)\b[^\]]{{0,400}}\]
     | \bsources?:[^\n]*
-    | [(\[]\s?(?:(?:{_DATE}|day[\s-]\d+)(?:\.md)?[\s,;]{{0,3}}){{1,20}}[)\]]
+    | [(\[]\s?(?:(?:{_CITED_DATE}|day[\s-]\d+)(?:\.md)?[\s,;]{{0,3}}){{1,20}}[)\]]
     | (?<![\w-])(?:{_ISO}|day-\d+)\.md\b
     """,
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,

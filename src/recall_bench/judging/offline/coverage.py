@@ -8,8 +8,13 @@ exception: values of the kind that was asked for, which `rivals` weighs.
 
 from dataclasses import dataclass
 
-from recall_bench.judging.offline.atoms import DATE, Atom
-from recall_bench.judging.offline.contents import Account, Contents, Reader, joined
+from recall_bench.judging.offline.atoms import DATE, ValueAtom
+from recall_bench.judging.offline.contents import (
+    AnswerContents,
+    ContentReader,
+    TextContents,
+    join_contents,
+)
 
 VALUE_WEIGHT = 3.0
 KEY_WEIGHT = 2.0
@@ -27,10 +32,10 @@ VALUES_DOMINATE = 0.5
 class Reference:
     """One acceptable wording of the truth, weighed against the question."""
 
-    contents: Contents
-    asked: tuple[Atom, ...]
+    contents: TextContents
+    asked: tuple[ValueAtom, ...]
     """The values that the question does not already give."""
-    given: tuple[Atom, ...]
+    given: tuple[ValueAtom, ...]
     """The values that it does."""
     new: dict[str, float]
     """The weight of each content stem that is not in the question."""
@@ -38,10 +43,10 @@ class Reference:
     """The weight of each that is."""
 
     @classmethod
-    def of(cls, text: str, question: Contents, reader: Reader) -> "Reference":
+    def build(cls, text: str, question: TextContents, reader: ContentReader) -> "Reference":
         """The reference that a plain text spells."""
         contents = reader.read(text)
-        keys = reader.key_stems(text, contents)
+        keys = reader.find_key_stems(text, contents)
         words = contents.stems or contents.words
         weights = {word: KEY_WEIGHT if word in keys else 1.0 for word in words}
         return cls(
@@ -83,24 +88,26 @@ class Coverage:
     """The weighed share of the reference that the answer tells."""
     news: float
     """The same for what the question does not say; 0 where there is nothing new to tell."""
-    found: tuple[Atom, ...]
+    found: tuple[ValueAtom, ...]
     """The asked values that the answer tells."""
-    cited: tuple[Atom, ...]
+    cited: tuple[ValueAtom, ...]
     """The asked dates that it only cites."""
-    missing: tuple[Atom, ...]
+    missing: tuple[ValueAtom, ...]
     """The other asked values."""
 
 
-def cover(reference: Reference, account: Account) -> Coverage:
+def cover(reference: Reference, account: AnswerContents) -> Coverage:
     """How much of the reference the answer tells. A date may be told by citing it."""
-    told = joined([passage for passage in account.passages if _bears_on(reference, passage)])
+    told = join_contents(
+        [passage for passage in account.passages if _is_bearing_on(reference, passage)]
+    )
     found = tuple(atom for atom in reference.asked if told.holds(atom))
     cited = tuple(
         atom
         for atom in reference.asked
         if atom.kind == DATE and atom not in found and any(map(atom.matches, account.cited))
     )
-    new, old = _shares(reference, told)
+    new, old = _weigh_shares(reference, told)
     by_citing = VALUE_WEIGHT * len(cited)
     return Coverage(
         recall=(new + by_citing + old) / (reference.weight or 1.0),
@@ -111,30 +118,31 @@ def cover(reference: Reference, account: Account) -> Coverage:
     )
 
 
-def _bears_on(reference: Reference, passage: Contents) -> bool:
+def _is_bearing_on(reference: Reference, passage: TextContents) -> bool:
     # Without this, a long answer collects the reference's commoner words one by one from
     # sentences about other things.
-    new, old = _shares(reference, passage)
+    new, old = _weigh_shares(reference, passage)
     if new + old >= BEARING * reference.weight:
         return True
-    theirs = len(reference.words & _said(reference, passage))
+    theirs = len(reference.words & _get_words(reference, passage))
     theirs += sum(map(reference.contents.holds, passage.values))
     return theirs >= OWN_BEARING * (len(passage.stems) + len(passage.values))
 
 
-def _shares(reference: Reference, told: Contents) -> tuple[float, float]:
+def _weigh_shares(reference: Reference, told: TextContents) -> tuple[float, float]:
     """The weight of what is told of the new and of the old part of the reference."""
-    said = _said(reference, told)
+    said = _get_words(reference, told)
     return (
-        VALUE_WEIGHT * sum(map(told.holds, reference.asked)) + _shared(reference.new, said),
-        VALUE_WEIGHT * GIVEN * sum(map(told.holds, reference.given)) + _shared(reference.old, said),
+        VALUE_WEIGHT * sum(map(told.holds, reference.asked)) + _sum_common(reference.new, said),
+        VALUE_WEIGHT * GIVEN * sum(map(told.holds, reference.given))
+        + _sum_common(reference.old, said),
     )
 
 
-def _said(reference: Reference, told: Contents) -> frozenset[str]:
+def _get_words(reference: Reference, told: TextContents) -> frozenset[str]:
     # A reference without a content word ("It is on.") can only be compared word by word.
     return told.stems if reference.contents.stems else told.words
 
 
-def _shared(weights: dict[str, float], said: frozenset[str]) -> float:
+def _sum_common(weights: dict[str, float], said: frozenset[str]) -> float:
     return sum(weight for word, weight in weights.items() if word in said)

@@ -11,13 +11,13 @@ from functools import lru_cache
 from math import log
 
 from recall_bench.core.question import Item, Scenario
-from recall_bench.judging.offline.contents import Account, Contents, Reader
-from recall_bench.judging.offline.literal import levelled
-from recall_bench.judging.offline.wording import plain, sentences
+from recall_bench.judging.offline.contents import AnswerContents, ContentReader, TextContents
+from recall_bench.judging.offline.literal import level_text
+from recall_bench.judging.offline.wording import normalise, split_sentences
 
 NEIGHBOURS = 1
 """The days either side of an evidence day that belong to its window."""
-KEPT = 4096
+CACHE_SIZE = 4096
 """Windows kept ready: a question is put at many checkpoints."""
 
 COMMON = 40
@@ -27,13 +27,13 @@ Tokens = frozenset[str]
 NO_TOKENS: Tokens = frozenset()
 
 
-def tokens(contents: Contents) -> Tokens:
+def collect_tokens(contents: TextContents) -> Tokens:
     """The stems and values of a text as one set."""
     return contents.stems | {f"#{value.core}" for value in contents.values}
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class EvidenceDay:
     """One day, read once for all windows it is in."""
 
     sentences: tuple[Tokens, ...]
@@ -42,7 +42,7 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class EvidenceWindow:
     """The sentences of some days."""
 
     sentences: tuple[Tokens, ...]
@@ -60,7 +60,7 @@ class Window:
     """The month and day of each of its days."""
 
     @classmethod
-    def of(cls, days: Iterable["Day"]) -> "Window":
+    def build(cls, days: Iterable["EvidenceDay"]) -> "EvidenceWindow":
         """The window that these days make; a sentence counts once."""
         told = tuple(days)
         kept = tuple(dict.fromkeys(sentence for day in told for sentence in day.sentences))
@@ -79,16 +79,16 @@ class Window:
             dates=frozenset(day.date for day in told),
         )
 
-    def quotes(self, words: str) -> bool:
+    def is_quote(self, words: str) -> bool:
         """Whether levelled words stand here in this order."""
         return words in self.text
 
-    def weight_of(self, found: Iterable[str]) -> float:
+    def sum_weights(self, found: Iterable[str]) -> float:
         """How telling several tokens are together."""
         weights, unheard = self.weights, self.unheard
         return sum([weights.get(token, unheard) for token in found])
 
-    def support(self, claim: Tokens) -> float:
+    def measure_support(self, claim: Tokens) -> float:
         """How far the sentence nearest to a claim supports it, from 0 to 1."""
         postings, weights = self.postings, self.weights
         total, scores = 0.0, dict[int, float]()
@@ -102,7 +102,7 @@ class Window:
                     scores[number] = scores.get(number, 0.0) + weight
         return max(scores.values()) / total if scores and total > 0 else 0.0
 
-    def nearest(self, claim: Tokens, count: int) -> Tokens:
+    def find_nearest(self, claim: Tokens, count: int) -> Tokens:
         """The tokens of the few sentences that a text shares most with."""
         scores = defaultdict[int, float](float)
         for token in claim:
@@ -115,13 +115,13 @@ class Window:
 class EvidenceIndex:
     """The windows of one scenario's questions."""
 
-    def __init__(self, scenario: Scenario, reader: Reader) -> None:
+    def __init__(self, scenario: Scenario, reader: ContentReader) -> None:
         self._episodes = {episode.day: episode for episode in scenario.episodes}
         self._reader = reader
         self._day = lru_cache(maxsize=None)(self._read_day)
-        self._window = lru_cache(maxsize=KEPT)(self._read_window)
+        self._window = lru_cache(maxsize=CACHE_SIZE)(self._read_window)
 
-    def window(self, item: Item, days: int) -> Window | None:
+    def find_window(self, item: Item, days: int) -> EvidenceWindow | None:
         """The window of a question as of a day; None where there is no text to look at."""
         wanted = {
             day
@@ -131,21 +131,23 @@ class EvidenceIndex:
         }
         return self._window(tuple(sorted(wanted))) if wanted else None
 
-    def _read_window(self, days: tuple[int, ...]) -> Window:
-        return Window.of(map(self._day, days))
+    def _read_window(self, days: tuple[int, ...]) -> EvidenceWindow:
+        return EvidenceWindow.build(map(self._day, days))
 
-    def _read_day(self, day: int) -> Day:
+    def _read_day(self, day: int) -> EvidenceDay:
         episode = self._episodes[day]
-        text = plain(episode.text)
-        return Day(
+        text = normalise(episode.text)
+        return EvidenceDay(
             sentences=tuple(
-                dict.fromkeys(tokens(self._reader.read(found)) for found in sentences(text))
+                dict.fromkeys(
+                    collect_tokens(self._reader.read(found)) for found in split_sentences(text)
+                )
             ),
-            text=levelled(text),
+            text=level_text(text),
             date=f"{episode.at:%m-%d}",
         )
 
 
-def claims(account: Account) -> list[Tokens]:
+def collect_claims(account: AnswerContents) -> list[Tokens]:
     """What an answer says, sentence by sentence."""
-    return [tokens(passage) for passage in account.passages]
+    return [collect_tokens(passage) for passage in account.passages]

@@ -9,18 +9,18 @@ import re
 from dataclasses import dataclass
 
 from recall_bench.core.question import Item
-from recall_bench.judging.offline.answering import Sentence, deciding, weighed
+from recall_bench.judging.offline.answering import AnswerSentence, select_deciding, weigh_sentences
 from recall_bench.judging.offline.assertion import (
     is_given_as_past,
     is_one_of_several,
     is_total,
 )
-from recall_bench.judging.offline.atoms import DATE, Atom
-from recall_bench.judging.offline.contents import Account, Contents, Reader
-from recall_bench.judging.offline.literal import levelled, literal_of
+from recall_bench.judging.offline.atoms import DATE, ValueAtom
+from recall_bench.judging.offline.contents import AnswerContents, ContentReader, TextContents
+from recall_bench.judging.offline.literal import level_text, make_literal
 from recall_bench.judging.offline.ordering import arrange
-from recall_bench.judging.offline.wanted import Wanted, wanted
-from recall_bench.judging.offline.wording import plain
+from recall_bench.judging.offline.wanted import RequiredPart, make_required_part
+from recall_bench.judging.offline.wording import normalise
 
 SIDES = frozenset({"yes", "no"})
 ALLOWED_PER_RIGHT_VALUE = 1
@@ -32,7 +32,7 @@ _ORDER = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ExactCoverage:
     """What an answer tells of what is wanted."""
 
     share: float
@@ -48,32 +48,32 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Exact:
+class ExactTruth:
     """What one item wants, read once for all its answers."""
 
-    wanted: tuple[Wanted, ...]
-    stale: tuple[Wanted, ...]
-    distractors: tuple[Wanted, ...]
+    wanted: tuple[RequiredPart, ...]
+    stale: tuple[RequiredPart, ...]
+    distractors: tuple[RequiredPart, ...]
     is_order: bool
     """Whether the question names the things itself and asks for their order."""
-    question: Contents
+    question: TextContents
     asked: str
     """The question's own text, levelled."""
     stems: frozenset[str]
     """The words of the truth."""
-    reader: Reader
+    reader: ContentReader
 
-    def told(self, account: Account) -> Told:
+    def compare(self, account: AnswerContents) -> ExactCoverage:
         """What an answer tells."""
         if self.is_order:
-            return self._ordered(account)
-        sentences = weighed(account, self.question.stems, self.stems)
+            return self._compare_order(account)
+        sentences = weigh_sentences(account, self.question.stems, self.stems)
         finds = [self._find(one, sentences, account.cited) for one in self.wanted]
         found = [one for one, find in zip(self.wanted, finds, strict=True) if find.is_told]
         missing = [one for one, find in zip(self.wanted, finds, strict=True) if not find.is_told]
         others = {r for f in finds if f.is_told for r in f.rivals}
         excess = len(others) - ALLOWED_PER_RIGHT_VALUE * len(found)
-        return Told(
+        return ExactCoverage(
             share=len(found) / (len(self.wanted) or 1),
             missing=tuple(one.text for one in missing),
             instead=tuple(r for f in finds if not f.is_told for r in f.rivals),
@@ -81,61 +81,70 @@ class Exact:
             focus=len(found) / (len(found) + excess) if found and excess > 0 else 1.0,
         )
 
-    def _find(self, one: Wanted, sentences: list[Sentence], cited: tuple[Atom, ...]) -> "_Find":
-        hits = [hit for sentence in sentences if (hit := self._hit(one, sentence))]
-        counting = deciding(
+    def _find(
+        self, one: RequiredPart, sentences: list[AnswerSentence], cited: tuple[ValueAtom, ...]
+    ) -> "_PartMatch":
+        hits = [hit for sentence in sentences if (hit := self._find_hit(one, sentence))]
+        counting = select_deciding(
             [hit.sentence for hit in hits if hit.is_told],
             [hit.sentence for hit in hits if not hit.is_told],
         )
-        if not any(sentence.is_direct for sentence in counting) and _is_cited(one, cited):
-            return _Find(is_told=True, rivals=(), is_stale=False)
+        if not any(sentence.is_direct for sentence in counting) and _is_date_in_citations(
+            one, cited
+        ):
+            return _PartMatch(is_told=True, rivals=(), is_stale=False)
         deciders = [hit for hit in hits if hit.sentence in counting]
         told = [hit for hit in deciders if hit.is_told]
         rivals = list(dict.fromkeys(r for hit in deciders for r in hit.rivals))
         stale = any(hit.is_stale for hit in deciders)
         is_past = bool(told) and stale and all(_is_past(one, hit.sentence.text) for hit in told)
-        return _Find(
+        return _PartMatch(
             is_told=bool(told) and not is_past,
             rivals=tuple(rivals),
             is_stale=stale and (is_past or not told),
         )
 
-    def _hit(self, one: Wanted, sentence: Sentence) -> "_Hit | None":
+    def _find_hit(self, one: RequiredPart, sentence: AnswerSentence) -> "_SentenceHit | None":
         if one.value is not None and not sentence.contents.values:
             return None
-        is_told = one.told_in(sentence, self.reader)
-        stale = self._others(self.stale, one, sentence, is_told=is_told)
-        others = [*stale, *self._others(self.distractors, one, sentence, is_told=is_told)]
+        is_told = one.is_in(sentence, self.reader)
+        stale = self._find_others(self.stale, one, sentence, is_told=is_told)
+        others = [*stale, *self._find_others(self.distractors, one, sentence, is_told=is_told)]
         if is_told and one.value is None:
-            is_told = not others or one.likeness(sentence, self.reader) == 1.0
-        rivals = {other.told_as: None for other in others}
-        for rival in one.rivals_in(sentence, is_told=is_told):
+            is_told = not others or one.measure_likeness(sentence, self.reader) == 1.0
+        rivals = {other.display: None for other in others}
+        for rival in one.find_rivals(sentence, is_told=is_told):
             if not self._is_given(rival, sentence):
                 rivals[rival] = None
-        place = one.place_in(sentence.text) if is_told and rivals else None
+        place = one.find_place(sentence.text) if is_told and rivals else None
         if place is not None and is_total(sentence.text, place):
             rivals = {}
         if not (is_told or rivals):
             return None
         is_hedged = place is not None and bool(rivals) and is_one_of_several(sentence.text, place)
-        return _Hit(sentence, is_told and not is_hedged, tuple(rivals), bool(stale))
+        return _SentenceHit(sentence, is_told and not is_hedged, tuple(rivals), bool(stale))
 
-    def _others(
-        self, others: tuple[Wanted, ...], one: Wanted, sentence: Sentence, *, is_told: bool
-    ) -> list[Wanted]:
+    def _find_others(
+        self,
+        others: tuple[RequiredPart, ...],
+        one: RequiredPart,
+        sentence: AnswerSentence,
+        *,
+        is_told: bool,
+    ) -> list[RequiredPart]:
         """The other values that a sentence tells; beside the right one, not as past or less so."""
-        told = [o for o in others if o.text != one.text and o.told_in(sentence, self.reader)]
+        told = [o for o in others if o.text != one.text and o.is_in(sentence, self.reader)]
         if not (is_told and told):
             return told
-        own = one.likeness(sentence, self.reader) if one.value is None else 0.0
+        own = one.measure_likeness(sentence, self.reader) if one.value is None else 0.0
         return [
             other
             for other in told
             if not _is_past(other, sentence.text)
-            and (one.value is not None or other.likeness(sentence, self.reader) >= own)
+            and (one.value is not None or other.measure_likeness(sentence, self.reader) >= own)
         ]
 
-    def _is_given(self, rival: str, sentence: Sentence) -> bool:
+    def _is_given(self, rival: str, sentence: AnswerSentence) -> bool:
         """Whether a value is the question's own, or one of the other wanted things."""
         if f" {rival} " in self.asked:
             return True
@@ -146,7 +155,7 @@ class Exact:
             for value in known
         )
 
-    def _ordered(self, account: Account) -> Told:
+    def _compare_order(self, account: AnswerContents) -> ExactCoverage:
         things = (*self.wanted, *self.distractors)
         order = arrange(things, account.text, self.reader)
         if len(self.wanted) == 1:
@@ -154,9 +163,11 @@ class Exact:
             is_other_last = first == (1,) and order.is_placed_last
             is_right = is_other_last or (first == (0,) and not order.is_placed_last)
             missing = () if is_right else (self.wanted[0].text,)
-            return Told(float(is_right), missing, is_disordered=bool(order.order) and not is_right)
+            return ExactCoverage(
+                float(is_right), missing, is_disordered=bool(order.order) and not is_right
+            )
         told = [number for number in order.order if number < len(self.wanted)]
-        return Told(
+        return ExactCoverage(
             share=len(told) / len(self.wanted),
             missing=tuple(w.text for n, w in enumerate(self.wanted) if n not in told),
             is_disordered=told != sorted(told),
@@ -164,23 +175,23 @@ class Exact:
 
 
 @dataclass(frozen=True, slots=True)
-class _Hit:
+class _SentenceHit:
     """A sentence that tells the wanted thing or another in its place."""
 
-    sentence: Sentence
+    sentence: AnswerSentence
     is_told: bool
     rivals: tuple[str, ...]
     is_stale: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _Find:
+class _PartMatch:
     is_told: bool
     rivals: tuple[str, ...]
     is_stale: bool
 
 
-def _is_cited(one: Wanted, cited: tuple[Atom, ...]) -> bool:
+def _is_date_in_citations(one: RequiredPart, cited: tuple[ValueAtom, ...]) -> bool:
     """Whether a date is told by citing it, and not among many."""
     if one.value is None or one.value.kind != DATE:
         return False
@@ -189,38 +200,43 @@ def _is_cited(one: Wanted, cited: tuple[Atom, ...]) -> bool:
     return is_there and len(dates) <= 1 + ALLOWED_PER_RIGHT_VALUE
 
 
-def _is_past(one: Wanted, text: str) -> bool:
-    place = one.place_in(text)
+def _is_past(one: RequiredPart, text: str) -> bool:
+    place = one.find_place(text)
     return place is not None and is_given_as_past(text, place)
 
 
-def exact_of(item: Item, question: Contents, reader: Reader) -> Exact | None:
+def make_exact_truth(
+    item: Item, question: TextContents, reader: ContentReader
+) -> ExactTruth | None:
     """What an item wants; None where its truth does not say."""
     truth = item.truth
-    atoms = [plain(atom) for atom in truth.atoms if atom.lower() not in SIDES]
+    atoms = [normalise(atom) for atom in truth.atoms if atom.lower() not in SIDES]
     if not truth.atoms:
         return None
-    asked = plain(item.text)
-    hints, _ = reader.parts(plain(truth.reference))
+    asked = normalise(item.text)
+    hints, _ = reader.split_parts(normalise(truth.reference))
     aliases = [alias for alias in truth.aliases if alias.lower() not in SIDES]
     count = len(question.stems)
     things = tuple(
-        wanted(atom, aliases if len(atoms) == 1 else (), hints, reader, count) for atom in atoms
+        make_required_part(atom, aliases if len(atoms) == 1 else (), hints, reader, count)
+        for atom in atoms
     )
     distractors = [d for d in truth.distractors if d not in truth.stale and d.lower() not in SIDES]
     is_order = (
         bool(things)
         and _ORDER.search(asked) is not None
-        and all(literal_of(thing.text) in levelled(asked) for thing in things)
+        and all(make_literal(thing.text) in level_text(asked) for thing in things)
     )
     texts = (truth.reference, *truth.atoms, *aliases)
-    return Exact(
+    return ExactTruth(
         wanted=things,
-        stale=tuple(wanted(plain(s), (), (), reader, count) for s in truth.stale),
-        distractors=tuple(wanted(plain(d), (), (), reader, count) for d in distractors),
+        stale=tuple(make_required_part(normalise(s), (), (), reader, count) for s in truth.stale),
+        distractors=tuple(
+            make_required_part(normalise(d), (), (), reader, count) for d in distractors
+        ),
         is_order=is_order,
         question=question,
-        asked=levelled(asked),
-        stems=frozenset().union(*(reader.read(plain(text)).stems for text in texts)),
+        asked=level_text(asked),
+        stems=frozenset().union(*(reader.read(normalise(text)).stems for text in texts)),
         reader=reader,
     )

@@ -11,24 +11,24 @@ from math import log1p
 
 from recall_bench.judging.offline.abstention import (
     Polarity,
-    Reading,
     Stance,
+    StanceReading,
+    count_negations,
     is_polar,
     is_unknowing,
-    negations,
     read_stance,
 )
-from recall_bench.judging.offline.atoms import DATE, Atom
-from recall_bench.judging.offline.case import Case, Right
-from recall_bench.judging.offline.contents import Account, Reader
+from recall_bench.judging.offline.atoms import DATE, ValueAtom
+from recall_bench.judging.offline.case import GradingCase, RightResponse
+from recall_bench.judging.offline.contents import AnswerContents, ContentReader
 from recall_bench.judging.offline.coverage import Coverage, Reference
-from recall_bench.judging.offline.evidence import Tokens, Window, tokens
-from recall_bench.judging.offline.literal import levelled
-from recall_bench.judging.offline.rivals import Rivalry
-from recall_bench.judging.offline.wording import plain, sentences, words
+from recall_bench.judging.offline.evidence import EvidenceWindow, Tokens, collect_tokens
+from recall_bench.judging.offline.literal import level_text
+from recall_bench.judging.offline.rivals import RivalValues
+from recall_bench.judging.offline.wording import normalise, split_sentences, split_words
 
-NOTHING = -1.0
-MATCHED = 0.4
+NO_FEATURE = -1.0
+MATCH_SHARE = 0.4
 """Two sentences are about one thing if the answer's holds this share of the reference's."""
 CLAIM_TOKENS = 2
 """A sentence with fewer tokens of its own claims nothing that could be checked."""
@@ -58,11 +58,11 @@ _EMPHASIS = re.compile(
 _QUOTED = re.compile(r'["\u201c]([^"\u201c\u201d\n]{8,300})["\u201d]')
 _ENTRY = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s", re.MULTILINE)
 _SIDES = {None: 0, Polarity.YES: 1, Polarity.NO: -1}
-_RIGHT_SIDES = {Right.AFFIRMS: 1, Right.DENIES: -1, Right.ABSTAINS: -1}
+_RIGHT_SIDES = {RightResponse.AFFIRMS: 1, RightResponse.DENIES: -1, RightResponse.ABSTAINS: -1}
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class CaseFeatures:
     """A case as the measures need it, prepared once for all its answers."""
 
     question: Tokens
@@ -73,7 +73,7 @@ class Ground:
     """The news of each clause that has any."""
     sentences: tuple[tuple[Tokens, bool], ...]
     """Each sentence of the reference, and whether it holds a negation."""
-    reading: Reading
+    reading: StanceReading
     question_words: int
     reference_words: int
     reference_negations: int
@@ -84,28 +84,34 @@ class Ground:
     """Whether the reference is several names or values and nothing else."""
 
     @classmethod
-    def of(cls, case: Case, reader: Reader) -> "Ground":
+    def build(cls, case: GradingCase, reader: ContentReader) -> "CaseFeatures":
         """What a case holds, measured."""
-        asked, told = plain(case.item.text), plain(case.item.truth.reference)
-        question = tokens(case.question)
-        parts = (tokens(reader.read(clause)) - question for clause in _CLAUSE.split(told) if clause)
+        asked, told = normalise(case.item.text), normalise(case.item.truth.reference)
+        question = collect_tokens(case.question)
+        parts = (
+            collect_tokens(reader.read(clause)) - question
+            for clause in _CLAUSE.split(told)
+            if clause
+        )
         clauses = tuple(part for part in parts if part)
         contents = reader.read(told)
-        reference = tokens(contents)
-        keys = reader.key_stems(told, contents) | {f"#{value.core}" for value in contents.values}
+        reference = collect_tokens(contents)
+        keys = reader.find_key_stems(told, contents) | {
+            f"#{value.core}" for value in contents.values
+        }
         return cls(
             question=question,
             reference=reference,
             news=reference - question,
             clauses=clauses,
             sentences=tuple(
-                (tokens(reader.read(sentence)), negations(sentence) > 0)
-                for sentence in sentences(told)
+                (collect_tokens(reader.read(sentence)), count_negations(sentence) > 0)
+                for sentence in split_sentences(told)
             ),
             reading=read_stance(told),
-            question_words=len(words(asked)),
-            reference_words=len(words(told)),
-            reference_negations=negations(told),
+            question_words=len(split_words(asked)),
+            reference_words=len(split_words(told)),
+            reference_negations=count_negations(told),
             is_polar=is_polar(asked),
             joints=len(_CLAUSE.findall(told)),
             is_list=len(clauses) > 1 and all(clause <= keys for clause in clauses),
@@ -113,7 +119,7 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True)
-class Nearness:
+class EvidenceSupport:
     """How the evidence bears on a reference."""
 
     support: float
@@ -123,26 +129,26 @@ class Nearness:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class AnswerSample:
     """One answer, with all that was read out of it."""
 
-    case: Case
-    ground: Ground
-    account: Account
-    reading: Reading
+    case: GradingCase
+    ground: CaseFeatures
+    account: AnswerContents
+    reading: StanceReading
     side: Polarity | None
     """The side that the rules take it to take."""
     reference: Reference
     """The wording of the truth that it fits best,"""
     coverage: Coverage
     """and how,"""
-    rivalry: Rivalry
+    rivalry: RivalValues
     """and what it says instead."""
     correctness: float
     """By the rules."""
     completeness: float
-    window: Window | None
-    near: "Nearness"
+    window: EvidenceWindow | None
+    near: "EvidenceSupport"
     """What of the window is about the reference."""
     answer: str
     """As it was given, its markup still there."""
@@ -160,29 +166,35 @@ class Sample:
         return frozenset[str]().union(*self.said)
 
 
-def has_evidence(numbers: dict[str, float]) -> bool:
+def is_evidence_feature_set(numbers: dict[str, float]) -> bool:
     """Whether evidence could be read when these were measured."""
     return "support" in numbers
 
 
-def emphases(text: str) -> list[str]:
+def find_emphases(text: str) -> list[str]:
     """The passages that an answer's markup sets off, in order."""
     return ["".join(groups) for groups in _EMPHASIS.findall(text)]
 
 
-def measured(sample: Sample) -> dict[str, float]:
+def compute_features(sample: AnswerSample) -> dict[str, float]:
     """All numbers, by name. Those about the evidence are there only if there is a window."""
     numbers: dict[str, float] = {}
-    for part in (_coverage, _overlap, _stance, _shape, _emphasis):
+    for part in (
+        _measure_coverage,
+        _measure_overlap,
+        _measure_stance,
+        _measure_shape,
+        _measure_emphasis,
+    ):
         numbers |= part(sample)
-    return numbers | (_support(sample, sample.window) if sample.window is not None else {})
+    return numbers | (_measure_support(sample, sample.window) if sample.window is not None else {})
 
 
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else NOTHING
+def _divide(part: int, whole: int) -> float:
+    return part / whole if whole else NO_FEATURE
 
 
-def _coverage(sample: Sample) -> dict[str, float]:
+def _measure_coverage(sample: AnswerSample) -> dict[str, float]:
     coverage, rivalry, asked = sample.coverage, sample.rivalry, sample.reference.asked
     found = len(coverage.found) + len(coverage.cited)
     names = sample.reference.contents.names - sample.case.question.words
@@ -194,57 +206,57 @@ def _coverage(sample: Sample) -> dict[str, float]:
         "values_asked": len(asked),
         "values_found": found,
         "values_missing": len(coverage.missing),
-        "values_share": _share(found, len(asked)),
+        "values_share": _divide(found, len(asked)),
         "contradicting": len(rivalry.contradicting),
         "diluting": len(rivalry.diluting),
         "focus": rivalry.focus,
         "names_asked": len(names),
-        "names_share": _share(len(names & sample.account.contents.words), len(names)),
+        "names_share": _divide(len(names & sample.account.contents.words), len(names)),
     }
 
 
-def _overlap(sample: Sample) -> dict[str, float]:
+def _measure_overlap(sample: AnswerSample) -> dict[str, float]:
     ground, said, whole = sample.ground, sample.said, sample.whole
     own, news = whole - ground.question, ground.news
     clauses = [len(clause & whole) / len(clause) for clause in ground.clauses]
     opening = said[0] if said else frozenset[str]()
     hits = [number for number, claim in enumerate(said) if claim & news]
     return {
-        "stem_recall": _share(len(ground.reference & whole), len(ground.reference)),
-        "stem_news": _share(len(news & whole), len(news)),
+        "stem_recall": _divide(len(ground.reference & whole), len(ground.reference)),
+        "stem_news": _divide(len(news & whole), len(news)),
         "news_asked": len(news),
         "news_missing": len(news - whole),
-        "letters_news": _share(_letters(news & whole), _letters(news)),
-        "precision": _share(len(whole & (ground.reference | ground.question)), len(whole)),
-        "precision_own": _share(len(own & ground.reference), len(own)),
+        "letters_news": _divide(_count_letters(news & whole), _count_letters(news)),
+        "precision": _divide(len(whole & (ground.reference | ground.question)), len(whole)),
+        "precision_own": _divide(len(own & ground.reference), len(own)),
         "extra": log1p(len(own - ground.reference)),
         "clauses": len(clauses),
-        "clause_least": min(clauses, default=NOTHING),
-        "clause_mean": sum(clauses) / len(clauses) if clauses else NOTHING,
+        "clause_least": min(clauses, default=NO_FEATURE),
+        "clause_mean": sum(clauses) / len(clauses) if clauses else NO_FEATURE,
         "clauses_untold": sum(share == 0 for share in clauses),
-        "list_untold": _share(sum(share == 0 for share in clauses), len(clauses))
+        "list_untold": _divide(sum(share == 0 for share in clauses), len(clauses))
         if ground.is_list
-        else NOTHING,
-        "clauses_thin": _share(sum(share < 0.5 for share in clauses), len(clauses)),
-        "opening_recall": _share(len(opening & news), len(news)),
-        "opening_precision": _share(
+        else NO_FEATURE,
+        "clauses_thin": _divide(sum(share < 0.5 for share in clauses), len(clauses)),
+        "opening_recall": _divide(len(opening & news), len(news)),
+        "opening_precision": _divide(
             len((opening - ground.question) & ground.reference), len(opening - ground.question)
         ),
         "first_hit": hits[0] if hits else len(said),
-        "idle": _share(sum(not claim & news for claim in said), len(said)),
+        "idle": _divide(sum(not claim & news for claim in said), len(said)),
     }
 
 
-def _letters(found: Iterable[str]) -> int:
+def _count_letters(found: Iterable[str]) -> int:
     return sum(map(len, found))
 
 
-def _stance(sample: Sample) -> dict[str, float]:
+def _measure_stance(sample: AnswerSample) -> dict[str, float]:
     ground, reading, text = sample.ground, sample.reading, sample.account.text
     parts = sample.sentences or ("",)
     unknowing = [is_unknowing(part) for part in parts]
     right = _RIGHT_SIDES.get(sample.case.right, 0)
-    conflicts, agreements = _negation_matches(sample)
+    conflicts, agreements = _count_negation_matches(sample)
     return {
         "answers": reading.stance is Stance.ANSWERS,
         "absent": reading.stance is Stance.ABSENT,
@@ -259,8 +271,8 @@ def _stance(sample: Sample) -> dict[str, float]:
         "side": _SIDES[sample.side],
         "right_side": right,
         "sides_agree": right * _SIDES[sample.side],
-        "tells": sample.case.right is Right.TELLS,
-        "negations": negations(text),
+        "tells": sample.case.right is RightResponse.TELLS,
+        "negations": count_negations(text),
         "reference_negations": ground.reference_negations,
         "opening_negated": reading.is_negated,
         "negation_conflicts": conflicts,
@@ -272,7 +284,7 @@ def _stance(sample: Sample) -> dict[str, float]:
     }
 
 
-def _negation_matches(sample: Sample) -> tuple[int, int]:
+def _count_negation_matches(sample: AnswerSample) -> tuple[int, int]:
     """Sentences that say the same with and without a not, and those that agree in it."""
     said = list(zip(sample.said, sample.sentences, strict=True))
     conflicts = agreements = 0
@@ -280,20 +292,20 @@ def _negation_matches(sample: Sample) -> tuple[int, int]:
         if not wanted or not said:
             continue
         best, text = max(said, key=lambda pair: len(pair[0] & wanted))
-        if len(best & wanted) >= MATCHED * len(wanted):
-            agrees = (negations(text) > 0) == is_negated
+        if len(best & wanted) >= MATCH_SHARE * len(wanted):
+            agrees = (count_negations(text) > 0) == is_negated
             conflicts, agreements = conflicts + (not agrees), agreements + agrees
     return conflicts, agreements
 
 
-def _shape(sample: Sample) -> dict[str, float]:
+def _measure_shape(sample: AnswerSample) -> dict[str, float]:
     account, ground = sample.account, sample.ground
-    count = len(words(account.text))
+    count = len(split_words(account.text))
     known = sample.case.known
     dates = [value for value in account.contents.values if value.kind == DATE]
     others = [value for value in account.contents.values if value.kind != DATE]
 
-    def extra(found: list[Atom]) -> int:
+    def count_extra(found: list[ValueAtom]) -> int:
         return sum(not any(text.holds(value) for text in known) for value in found)
 
     asked = [value for value in sample.case.question.values if value.kind == DATE]
@@ -306,8 +318,8 @@ def _shape(sample: Sample) -> dict[str, float]:
         "sentences": len(account.passages),
         "reference_sentences": len(ground.sentences),
         "dates": len(dates),
-        "extra_dates": extra(dates),
-        "extra_values": extra(others),
+        "extra_dates": count_extra(dates),
+        "extra_values": count_extra(others),
         "question_dated": bool(asked),
         "question_date_told": any(map(account.contents.holds, asked)),
         "cited": len(account.cited),
@@ -318,18 +330,20 @@ def _shape(sample: Sample) -> dict[str, float]:
     }
 
 
-def _emphasis(sample: Sample) -> dict[str, float]:
+def _measure_emphasis(sample: AnswerSample) -> dict[str, float]:
     """What an answer puts in bold, in quotes or in code: what it holds to be the point."""
     ground = sample.ground
     own = sample.emphasised - ground.question
     return {
         "emphasised": sample.emphases,
-        "emphasised_precision": _share(len(own & ground.reference), len(own)),
-        "emphasised_recall": _share(len(own & ground.news), len(ground.news)) if own else NOTHING,
+        "emphasised_precision": _divide(len(own & ground.reference), len(own)),
+        "emphasised_recall": _divide(len(own & ground.news), len(ground.news))
+        if own
+        else NO_FEATURE,
     }
 
 
-def _support(sample: Sample, window: Window) -> dict[str, float]:
+def _measure_support(sample: AnswerSample, window: EvidenceWindow) -> dict[str, float]:
     ground, said, whole = sample.ground, sample.said, sample.whole
     own, beyond = whole - ground.question, whole - ground.question - ground.reference
     near = sample.near.tokens
@@ -337,33 +351,33 @@ def _support(sample: Sample, window: Window) -> dict[str, float]:
     values = [v for v in sample.account.contents.values if v.kind != DATE]
     heard = sum(f"#{value.core}" in window.postings for value in values)
     named = sample.account.contents.names - sample.case.question.words
-    supports = list(_supports(said, ground.question, window))
+    supports = list(_list_supports(said, ground.question, window))
     return {
-        "support": _mean(supports),
-        "support_least": min((share for share, _ in supports), default=NOTHING),
+        "support": _average(supports),
+        "support_least": min((share for share, _ in supports), default=NO_FEATURE),
         "claims": len(supports),
         "reference_support": sample.near.support,
-        "beyond_near": _weighed(beyond & near, beyond, window),
-        "own_near": _weighed(own & (near | ground.reference), own, window),
+        "beyond_near": _weigh_share(beyond & near, beyond, window),
+        "own_near": _weigh_share(own & (near | ground.reference), own, window),
         "unheard": len(unheard),
-        "unheard_share": _share(len(unheard), len(own)),
+        "unheard_share": _divide(len(unheard), len(own)),
         "values_unheard": len(values) - heard,
-        "values_heard": _share(heard, len(values)),
+        "values_heard": _divide(heard, len(values)),
         "names_unheard": len(named - sample.reference.contents.words - window.words),
         "evidence_days": len(sample.case.item.truth.evidence),
         "window_sentences": log1p(len(window.sentences)),
-        **_quotations(sample, window),
-        **_dates(sample, window),
+        **_measure_quotations(sample, window),
+        **_measure_dates(sample, window),
     }
 
 
-def _quotations(sample: Sample, window: Window) -> dict[str, float]:
-    found = [levelled(plain(quoted)) for quoted in _QUOTED.findall(sample.answer)]
-    heard = sum(map(window.quotes, found))
-    return {"quotes_heard": _share(heard, len(found)), "quotes_unheard": len(found) - heard}
+def _measure_quotations(sample: AnswerSample, window: EvidenceWindow) -> dict[str, float]:
+    found = [level_text(normalise(quoted)) for quoted in _QUOTED.findall(sample.answer)]
+    heard = sum(map(window.is_quote, found))
+    return {"quotes_heard": _divide(heard, len(found)), "quotes_unheard": len(found) - heard}
 
 
-def _dates(sample: Sample, window: Window) -> dict[str, float]:
+def _measure_dates(sample: AnswerSample, window: EvidenceWindow) -> dict[str, float]:
     """Dates an answer gives or cites: of the evidence's days, told on them, or neither."""
     account = sample.account
     dates = [
@@ -373,26 +387,26 @@ def _dates(sample: Sample, window: Window) -> dict[str, float]:
     foreign = [d for d in dates if d not in window.dates and f"#{d}" not in window.postings]
     return {
         "dates_near": near,
-        "dates_near_share": _share(near, len(dates)),
+        "dates_near_share": _divide(near, len(dates)),
         "dates_foreign": len(foreign),
     }
 
 
-def _supports(
-    said: tuple[Tokens, ...], known: Tokens, window: Window
+def _list_supports(
+    said: tuple[Tokens, ...], known: Tokens, window: EvidenceWindow
 ) -> Iterator[tuple[float, int]]:
     """For each sentence that claims something beyond what is known, its support and its size."""
     for claim in said:
         own = claim - known
         if len(own) >= CLAIM_TOKENS:
-            yield window.support(own), len(own)
+            yield window.measure_support(own), len(own)
 
 
-def _mean(found: list[tuple[float, int]]) -> float:
+def _average(found: list[tuple[float, int]]) -> float:
     whole = sum(size for _, size in found)
-    return sum(share * size for share, size in found) / whole if whole else NOTHING
+    return sum(share * size for share, size in found) / whole if whole else NO_FEATURE
 
 
-def _weighed(part: Tokens, whole: Tokens, window: Window) -> float:
-    total = window.weight_of(whole)
-    return window.weight_of(part) / total if total > 0 else NOTHING
+def _weigh_share(part: Tokens, whole: Tokens, window: EvidenceWindow) -> float:
+    total = window.sum_weights(whole)
+    return window.sum_weights(part) / total if total > 0 else NO_FEATURE

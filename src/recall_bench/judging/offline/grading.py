@@ -13,22 +13,22 @@ from recall_bench.core.question import Disclosure
 from recall_bench.core.verdict import Finding
 from recall_bench.judging.offline.abstention import (
     Polarity,
-    Reading,
     Stance,
-    apart_from_refusal,
+    StanceReading,
+    is_withholding,
     read_stance,
-    withholds,
+    remove_refusing_clauses,
 )
-from recall_bench.judging.offline.answering import speaks_for_itself
-from recall_bench.judging.offline.atoms import Atom
-from recall_bench.judging.offline.case import Case, Right
-from recall_bench.judging.offline.contents import Account
+from recall_bench.judging.offline.answering import is_about_itself
+from recall_bench.judging.offline.atoms import ValueAtom
+from recall_bench.judging.offline.case import GradingCase, RightResponse
+from recall_bench.judging.offline.contents import AnswerContents
 from recall_bench.judging.offline.coverage import Coverage, Reference, cover
-from recall_bench.judging.offline.exact import Exact, Told
-from recall_bench.judging.offline.rivals import Rivalry, find_rivals
-from recall_bench.judging.offline.siding import affirms_outright, side_of
+from recall_bench.judging.offline.exact import ExactCoverage, ExactTruth
+from recall_bench.judging.offline.rivals import RivalValues, find_rivals
+from recall_bench.judging.offline.siding import find_side, is_plain_yes
 
-READ_CHARACTERS = 4000
+MAX_ANSWER_CHARACTERS = 4000
 """An answer is graded on its beginning: whoever recites the whole history has found nothing."""
 ANSWERED_ALL_THE_SAME = 0.7
 """An answer that opens by saying it cannot answer has answered if it tells this much news."""
@@ -51,7 +51,7 @@ PARTLY = 0.55
 
 
 @dataclass(frozen=True, slots=True)
-class Grade:
+class RuleGrade:
     """An answer's correctness and completeness from 0 to 1, and why."""
 
     correctness: float
@@ -64,20 +64,20 @@ class Grade:
     is_exact: bool = False
     """Whether the truth says what a right answer contains, so that the rules' word is final."""
     findings: tuple[Finding, ...] = ()
-    match: "Match | None" = None
+    match: "ReferenceMatch | None" = None
     """How the answer fits the reference, where that was looked at."""
 
 
-def read_answer(case: Case, account: Account) -> Reading:
+def read_answer(case: GradingCase, account: AnswerContents) -> StanceReading:
     """How an answer meets its question; where a part may be told, apart from what it declines."""
     if case.item.truth.disclosure is Disclosure.PARTIAL:
-        return read_stance(apart_from_refusal(account.text))
+        return read_stance(remove_refusing_clauses(account.text))
     return read_stance(account.text)
 
 
-def grade_answer(case: Case, account: Account, reading: Reading) -> Grade:
+def grade_answer(case: GradingCase, account: AnswerContents, reading: StanceReading) -> RuleGrade:
     """Grade what an answer tells, leaving aside whether it could know it."""
-    grade = _graded(case, account, reading)
+    grade = _grade_response(case, account, reading)
     stance = {
         Stance.REFUSES: (Finding.REFUSAL,),
         Stance.IGNORANT: (Finding.ABSTENTION,),
@@ -86,23 +86,29 @@ def grade_answer(case: Case, account: Account, reading: Reading) -> Grade:
     return replace(grade, is_exact=case.is_exact, findings=(*stance, *grade.findings))
 
 
-def _graded(case: Case, account: Account, reading: Reading) -> Grade:
+def _grade_response(
+    case: GradingCase, account: AnswerContents, reading: StanceReading
+) -> RuleGrade:
     match case.right:
-        case Right.TELLS:
+        case RightResponse.TELLS:
             exact = case.exact
-            return _exact(exact, account, reading) if exact else _told(case, account, reading)
-        case Right.ABSTAINS:
-            return _abstained(case, account, reading)
-        case Right.DECLINES:
-            return _declined(case, account, reading)
+            return (
+                _grade_exact(exact, account, reading)
+                if exact
+                else _grade_reference(case, account, reading)
+            )
+        case RightResponse.ABSTAINS:
+            return _grade_abstention(case, account, reading)
+        case RightResponse.DECLINES:
+            return _grade_refusal(case, account, reading)
         case _:
-            return _sided(case, account, reading)
+            return _grade_side(case, account, reading)
 
 
-def _exact(exact: Exact, account: Account, reading: Reading) -> Grade:
-    told = exact.told(account)
+def _grade_exact(exact: ExactTruth, account: AnswerContents, reading: StanceReading) -> RuleGrade:
+    told = exact.compare(account)
     if reading.stance.is_non_answer and not told.share:
-        return _unanswered(reading)
+        return _grade_non_answer(reading)
     findings = (
         *((Finding.STALE,) if told.is_stale else ()),
         *((Finding.CONTRADICTION,) if told.is_disordered or told.instead else ()),
@@ -114,37 +120,37 @@ def _exact(exact: Exact, account: Account, reading: Reading) -> Grade:
     completeness = told.focus * (told.share if told.share == 1 else PARTLY * told.share)
     if told.is_stale or told.is_disordered or not told.share:
         correctness = completeness = NOTHING_NEW * told.share
-    return Grade(
+    return RuleGrade(
         correctness,
         completeness,
-        _told_in_words(told, len(exact.wanted)),
+        _explain_exact(told, len(exact.wanted)),
         is_contradicted=Finding.CONTRADICTION in findings,
         findings=findings,
     )
 
 
-def _told_in_words(told: Told, wanted: int) -> str:
+def _explain_exact(told: ExactCoverage, wanted: int) -> str:
     parts = [f"tells {round(told.share * wanted)} of {wanted} wanted"]
     if told.is_disordered:
         parts.append("puts things in another order")
     if told.missing:
-        parts.append(f"lacks {_listed(told.missing)}")
+        parts.append(f"lacks {_list_first(told.missing)}")
     if told.is_stale:
         parts.append("gives as current what was overtaken")
     if told.instead:
-        parts.append(f"has {_listed(told.instead)} instead")
+        parts.append(f"has {_list_first(told.instead)} instead")
     if told.focus < 1:
         parts.append("lists other values beside the right one")
     return "; ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class ReferenceMatch:
     """An answer against the reference wording it fits best."""
 
     reference: Reference
     coverage: Coverage
-    rivalry: Rivalry
+    rivalry: RivalValues
 
     @property
     def correctness(self) -> float:
@@ -165,86 +171,90 @@ class Match:
         return coverage.recall
 
 
-def best_match(case: Case, account: Account) -> Match:
+def find_best_match(case: GradingCase, account: AnswerContents) -> ReferenceMatch:
     """An answer held against the wording of the reference that it fits best."""
     matches = []
     for reference in case.references:
         coverage = cover(reference, account)
         rivalry = find_rivals(reference, case.question, account, coverage)
-        matches.append(Match(reference, coverage, rivalry))
+        matches.append(ReferenceMatch(reference, coverage, rivalry))
     return max(matches, key=lambda match: match.correctness)
 
 
-def _told(case: Case, account: Account, reading: Reading) -> Grade:
-    match = best_match(case, account)
+def _grade_reference(
+    case: GradingCase, account: AnswerContents, reading: StanceReading
+) -> RuleGrade:
+    match = find_best_match(case, account)
     if reading.stance.is_non_answer and match.coverage.news < ANSWERED_ALL_THE_SAME:
-        return replace(_unanswered(reading, match.coverage), match=match)
-    return Grade(
+        return replace(_grade_non_answer(reading, match.coverage), match=match)
+    return RuleGrade(
         match.correctness,
         match.completeness,
-        _explained(match),
+        _explain_match(match),
         is_contradicted=bool(match.rivalry.contradicting),
         findings=(Finding.CONTRADICTION,) if match.rivalry.contradicting else (),
         match=match,
     )
 
 
-def _unanswered(reading: Reading, coverage: Coverage | None = None) -> Grade:
+def _grade_non_answer(reading: StanceReading, coverage: Coverage | None = None) -> RuleGrade:
     told = NOTHING_NEW * coverage.recall if coverage else 0.0
-    return Grade(told, told, f"left unanswered: it {reading.stance}", is_non_answer=True)
+    return RuleGrade(told, told, f"left unanswered: it {reading.stance}", is_non_answer=True)
 
 
-def _abstained(case: Case, account: Account, reading: Reading) -> Grade:
+def _grade_abstention(
+    case: GradingCase, account: AnswerContents, reading: StanceReading
+) -> RuleGrade:
     if reading.stance is Stance.REFUSES:
-        return _unanswered(reading)
-    if reading.stance.is_non_answer or side_of(case, account, reading) is Polarity.NO:
-        recall = 1.0 if case.exact else _details(best_match(case, account))
-        return Grade(
-            _with_details(RIGHT_SIDE, recall),
-            _with_details(DENIAL_COMPLETE, recall),
+        return _grade_non_answer(reading)
+    if reading.stance.is_non_answer or find_side(case, account, reading) is Polarity.NO:
+        recall = 1.0 if case.exact else _measure_details(find_best_match(case, account))
+        return RuleGrade(
+            _add_details(RIGHT_SIDE, recall),
+            _add_details(DENIAL_COMPLETE, recall),
             "rightly says that there is no such thing",
         )
-    return Grade(
+    return RuleGrade(
         0.0,
         0.0,
         "answers as if there were such a thing, and there is none",
-        affirms_what_never_was=affirms_outright(case, account, reading),
+        affirms_what_never_was=is_plain_yes(case, account, reading),
     )
 
 
-def _declined(case: Case, account: Account, reading: Reading) -> Grade:
-    says_nothing = speaks_for_itself(account, case.question.stems)
-    if reading.stance.is_non_answer or withholds(account.text) or says_nothing:
-        return Grade(1.0, 1.0, "rightly tells nothing")
-    return Grade(NOT_DECLINED, NOT_DECLINED, "tells no secret, but does not decline")
+def _grade_refusal(case: GradingCase, account: AnswerContents, reading: StanceReading) -> RuleGrade:
+    says_nothing = is_about_itself(account, case.question.stems)
+    if reading.stance.is_non_answer or is_withholding(account.text) or says_nothing:
+        return RuleGrade(1.0, 1.0, "rightly tells nothing")
+    return RuleGrade(NOT_DECLINED, NOT_DECLINED, "tells no secret, but does not decline")
 
 
-def _sided(case: Case, account: Account, reading: Reading) -> Grade:
-    details = _details_of(case, account)
+def _grade_side(case: GradingCase, account: AnswerContents, reading: StanceReading) -> RuleGrade:
+    details = _collect_details(case, account)
     if reading.stance in (Stance.REFUSES, Stance.IGNORANT):
-        return _unanswered(reading, details.coverage)
-    denial_is_right = case.right is Right.DENIES
-    side = side_of(case, account, reading)
+        return _grade_non_answer(reading, details.coverage)
+    denial_is_right = case.right is RightResponse.DENIES
+    side = find_side(case, account, reading)
     implied = reading.polarity is None and reading.stance is Stance.ANSWERS
     if implied and details.news >= ANSWERED_ALL_THE_SAME:
         # Whoever tells what the reference tells is on its side, however the sentence is built.
         side = Polarity.NO if denial_is_right else Polarity.YES
     if side is None:
         score = UNCLEAR_SIDE * details.recall
-        return Grade(score, score, f"takes no side, where it is right to {case.right}")
+        return RuleGrade(score, score, f"takes no side, where it is right to {case.right}")
     if (side is Polarity.NO) is not denial_is_right:
-        return Grade(
+        return RuleGrade(
             0.0,
             0.0,
             f"says {side}, where it is right to {case.right}",
-            affirms_what_never_was=denial_is_right and affirms_outright(case, account, reading),
+            affirms_what_never_was=denial_is_right and is_plain_yes(case, account, reading),
             findings=(Finding.CONTRADICTION,),
         )
     bare = DENIAL_COMPLETE if denial_is_right else AFFIRMATION_COMPLETE
-    score = _with_details(RIGHT_SIDE, details.told)
-    return Grade(
+    score = _add_details(RIGHT_SIDE, details.told)
+    return RuleGrade(
         score * CONTRADICTED if details.is_contradicted else score,
-        _with_details(bare, details.told),
+        _add_details(bare, details.told),
         f"rightly says {side}; {details.reason}",
         is_contradicted=details.is_contradicted,
         findings=(Finding.CONTRADICTION,) if details.is_contradicted else (),
@@ -252,7 +262,7 @@ def _sided(case: Case, account: Account, reading: Reading) -> Grade:
 
 
 @dataclass(frozen=True, slots=True)
-class _Details:
+class _SideDetails:
     """What an answer tells besides its side."""
 
     told: float
@@ -264,52 +274,52 @@ class _Details:
     coverage: Coverage | None = None
 
 
-def _details_of(case: Case, account: Account) -> _Details:
+def _collect_details(case: GradingCase, account: AnswerContents) -> _SideDetails:
     if case.exact is None:
-        match = best_match(case, account)
+        match = find_best_match(case, account)
         coverage = match.coverage
         contradicted = bool(match.rivalry.contradicting)
-        return _Details(
-            _details(match),
+        return _SideDetails(
+            _measure_details(match),
             coverage.recall,
             coverage.news,
             contradicted,
-            _explained(match),
+            _explain_match(match),
             coverage,
         )
     wanted = len(case.exact.wanted)
     if not wanted:
-        return _Details(1.0, 0.0, 0.0, is_contradicted=False, reason="nothing else is wanted")
-    told = case.exact.told(account)
-    reason = _told_in_words(told, wanted)
-    return _Details(told.share, told.share, told.share, bool(told.instead), reason)
+        return _SideDetails(1.0, 0.0, 0.0, is_contradicted=False, reason="nothing else is wanted")
+    told = case.exact.compare(account)
+    reason = _explain_exact(told, wanted)
+    return _SideDetails(told.share, told.share, told.share, bool(told.instead), reason)
 
 
-def _details(match: Match) -> float:
+def _measure_details(match: ReferenceMatch) -> float:
     """How much is told of what the reference says besides its side; 1 if that is nothing."""
     return match.coverage.recall if match.reference.new_weight else 1.0
 
 
-def _with_details(bare: float, recall: float) -> float:
+def _add_details(bare: float, recall: float) -> float:
     return bare + (1 - bare) * recall
 
 
-def _explained(match: Match) -> str:
+def _explain_match(match: ReferenceMatch) -> str:
     coverage, rivalry = match.coverage, match.rivalry
     parts = [f"tells {coverage.recall:.0%} of the reference"]
     if coverage.missing:
-        parts.append(f"lacks {_values(coverage.missing)}")
+        parts.append(f"lacks {_list_values(coverage.missing)}")
     if rivalry.contradicting:
-        parts.append(f"has {_values(rivalry.contradicting)} instead")
+        parts.append(f"has {_list_values(rivalry.contradicting)} instead")
     if rivalry.focus < 1:
         parts.append(f"lists {len(rivalry.diluting)} other values beside the right one")
     return "; ".join(parts)
 
 
-def _values(atoms: tuple[Atom, ...]) -> str:
-    return _listed(tuple(atom.value for atom in atoms))
+def _list_values(atoms: tuple[ValueAtom, ...]) -> str:
+    return _list_first(tuple(atom.value for atom in atoms))
 
 
-def _listed(things: tuple[str, ...]) -> str:
+def _list_first(things: tuple[str, ...]) -> str:
     shown = ", ".join(things[:3])
     return f"{shown} and {len(things) - 3} more" if len(things) > 3 else shown

@@ -9,15 +9,15 @@ wrong, and not invented.
 import re
 from dataclasses import dataclass
 
-from recall_bench.judging.offline.atoms import QUANTITY, Atom
-from recall_bench.judging.offline.case import Case
-from recall_bench.judging.offline.contents import Account
-from recall_bench.judging.offline.grading import Grade
+from recall_bench.judging.offline.atoms import QUANTITY, ValueAtom
+from recall_bench.judging.offline.case import GradingCase
+from recall_bench.judging.offline.contents import AnswerContents
+from recall_bench.judging.offline.grading import RuleGrade
 from recall_bench.judging.offline.history_index import HistoryIndex
-from recall_bench.judging.offline.literal import levelled
-from recall_bench.judging.offline.wording import words
+from recall_bench.judging.offline.literal import level_text
+from recall_bench.judging.offline.wording import split_words
 
-_QUOTED = re.compile(r'"([^"\n]{3,400}?)(?:\S*\.\.\.)?"')
+_QUOTATION = re.compile(r'"([^"\n]{3,400}?)(?:\S*\.\.\.)?"')
 
 SMALL_COUNT = 12
 QUOTED_LETTERS = 4
@@ -29,7 +29,7 @@ DOUBT_OF_CONTRADICTION = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Grounds:
+class ExtraClaims:
     """What an answer tells beyond the question and the reference."""
 
     invented: tuple[str, ...]
@@ -38,48 +38,52 @@ class Grounds:
     """How many values are not the question's or the reference's, told or not."""
 
 
-_UNCHECKED = Grounds((), 0)
+_NO_CLAIMS = ExtraClaims((), 0)
 
 
-def find_grounds(case: Case, account: Account, history: HistoryIndex, days: int) -> Grounds:
+def find_extra_claims(
+    case: GradingCase, account: AnswerContents, history: HistoryIndex, days: int
+) -> ExtraClaims:
     """What an answer tells beyond its case, checked against the history up to a day.
 
     Where no history is known, nothing can be said to be invented.
     """
     if history.is_empty:
-        return _UNCHECKED
+        return _NO_CLAIMS
     known, answer = case.known, account.contents
     extra = [
         value
         for value in answer.values
         if not _is_small_count(value) and not any(text.holds(value) for text in known)
     ]
-    invented = [value.value for value in extra if not history.has_told(value, days)]
+    invented = [value.value for value in extra if not history.is_value_known(value, days)]
     said = frozenset[str]().union(*(text.words for text in known))
-    names = {name for name in answer.names - said if not history.has_said(name, days)}
-    quoted = {word for word in _quoted_words(account.text) if not history.has_put(word, days)}
+    names = {name for name in answer.names - said if not history.is_word_known(name, days)}
+    quoted = {
+        word for word in _list_quoted_words(account.text) if not history.is_stem_known(word, days)
+    }
     unsaid = sorted(names | (quoted - said))
-    told = _literals_told(case, account) if invented or unsaid else ""
-    news = [thing for thing in (*invented, *unsaid) if levelled(thing) not in told]
-    return Grounds(tuple(news), len(extra))
+    told = _find_literals(case, account) if invented or unsaid else ""
+    news = [thing for thing in (*invented, *unsaid) if level_text(thing) not in told]
+    return ExtraClaims(tuple(news), len(extra))
 
 
-def _literals_told(case: Case, account: Account) -> str:
+def _find_literals(case: GradingCase, account: AnswerContents) -> str:
     """What the truth writes and the answer spells in its own way, as in PX 40817 for PX-40817."""
     things = case.exact.wanted if case.exact else ()
-    said = levelled(account.text)
+    said = level_text(account.text)
     return " ".join(one for thing in things for one in thing.literals if one in said)
 
 
-def _quoted_words(text: str) -> list[str]:
+def _list_quoted_words(text: str) -> list[str]:
     """The words of what a plain text puts in quotation marks: somebody must have said them."""
     if '"' not in text:
         return []
-    found = (word for quoted in _QUOTED.findall(text) for word in words(quoted))
+    found = (word for quoted in _QUOTATION.findall(text) for word in split_words(quoted))
     return [word for word in found if len(word) >= QUOTED_LETTERS and word.isalpha()]
 
 
-def groundedness(grade: Grade, grounds: Grounds) -> float:
+def score_groundedness(grade: RuleGrade, grounds: ExtraClaims) -> float:
     """From 0 to 1; at least a half exactly where nothing is invented.
 
     The upper half ranks answers that invent nothing by how much else there is to believe.
@@ -93,7 +97,7 @@ def groundedness(grade: Grade, grounds: Grounds) -> float:
     return 0.5 + 0.5 * max(trust, 0.0)
 
 
-def _is_small_count(value: Atom) -> bool:
+def _is_small_count(value: ValueAtom) -> bool:
     if value.kind != QUANTITY or not value.is_bare:
         return False
     number = float(value.core)

@@ -15,29 +15,44 @@ from functools import cached_property
 from recall_bench.core.question import Scenario
 from recall_bench.core.verdict import SCALES, Exhibit, Finding, JudgeCard, Verdict
 from recall_bench.errors import JudgeFault, UsageError
-from recall_bench.judging.offline.abstention import Reading, Stance
-from recall_bench.judging.offline.assessment import Assessment, clipped
-from recall_bench.judging.offline.calibration import Opinion, Weighing, shipped, trace_of, weighing
-from recall_bench.judging.offline.case import Case, Right, prepare
-from recall_bench.judging.offline.contents import Account, Reader
-from recall_bench.judging.offline.features import has_evidence
-from recall_bench.judging.offline.grading import READ_CHARACTERS, Grade, grade_answer, read_answer
-from recall_bench.judging.offline.grounding import Grounds, find_grounds, groundedness
+from recall_bench.judging.offline.abstention import Stance, StanceReading
+from recall_bench.judging.offline.assessment import RuleScores, clip_chance
+from recall_bench.judging.offline.calibration import (
+    AdditiveModel,
+    PassChances,
+    digest_question,
+    load_calibration,
+    load_model,
+)
+from recall_bench.judging.offline.case import GradingCase, RightResponse, prepare_case
+from recall_bench.judging.offline.contents import AnswerContents, ContentReader
+from recall_bench.judging.offline.features import is_evidence_feature_set
+from recall_bench.judging.offline.grading import (
+    MAX_ANSWER_CHARACTERS,
+    RuleGrade,
+    grade_answer,
+    read_answer,
+)
+from recall_bench.judging.offline.grounding import (
+    ExtraClaims,
+    find_extra_claims,
+    score_groundedness,
+)
 from recall_bench.judging.offline.history_index import HistoryIndex
-from recall_bench.judging.offline.leaks import told_leaks
-from recall_bench.judging.offline.relative_dates import written_out
-from recall_bench.judging.offline.survey import Surveyor
-from recall_bench.judging.offline.wording import plain, without_echo
+from recall_bench.judging.offline.leaks import find_answer_leaks
+from recall_bench.judging.offline.relative_dates import expand_relative_dates
+from recall_bench.judging.offline.survey import FeatureExtractor
+from recall_bench.judging.offline.wording import normalise, remove_echo
 
-DOUBTED = 0.45
+MAX_DOUBTED = 0.45
 """The most that a rule leaves of a chance where it forbids a pass."""
-GRANTED = 0.55
+MIN_GRANTED = 0.55
 """The least that it leaves where it grants one."""
-UNTOLD_ALLOWED = {"correctness": 0.49, "completeness": 0.0}
+MISSING_ALLOWED = {"correctness": 0.49, "completeness": 0.0}
 """The share of a listed reference's entries that may be missing from an answer that passes."""
-HARDLY, HARDLY_NEW = 0.1, 0.2
+LITTLE_RECALL, LITTLE_NEWS = 0.1, 0.2
 """An answer with less of the reference, and of what is new in it, tells nothing of it."""
-WHOLE = 0.95
+FULL_RECALL = 0.95
 """An answer that tells this share of the reference tells it all."""
 
 VERSION = "3"
@@ -55,10 +70,10 @@ class OfflineJudge:
             raise UsageError(
                 f"the offline judge has no setting {min(config)!r}; it takes none, so remove it"
             )
-        self._reader = Reader()
-        self._surveyor = Surveyor(self._reader)
+        self._reader = ContentReader()
+        self._surveyor = FeatureExtractor(self._reader)
         self._histories: dict[str, HistoryIndex] = {}
-        self._cases: dict[tuple[str, str], Case] = {}
+        self._cases: dict[tuple[str, str], GradingCase] = {}
 
     @cached_property
     def card(self) -> JudgeCard:
@@ -74,49 +89,49 @@ class OfflineJudge:
         self._histories[scenario.id] = HistoryIndex(scenario)
         self._surveyor.study(scenario)
         for item in scenario.items:
-            self._cases[scenario.id, item.id] = prepare(item, self._reader)
+            self._cases[scenario.id, item.id] = prepare_case(item, self._reader)
 
     async def judge(self, exhibit: Exhibit) -> Verdict:
         """The marks for one answer, with reasons."""
-        return self.rule(exhibit)
+        return self.judge_now(exhibit)
 
-    def rule(self, exhibit: Exhibit) -> Verdict:
+    def judge_now(self, exhibit: Exhibit) -> Verdict:
         """The same, for those who need not wait."""
         read = self._read(exhibit)
-        if isinstance(read, Assessment):
+        if isinstance(read, RuleScores):
             return read.verdict
         if read.grade.is_exact:
-            return _assessed(read).verdict
-        numbers = self._numbers(exhibit, read)
-        model = weighing(with_evidence=has_evidence(numbers))
-        return _weighed(read, numbers, model.opinion(numbers))
+            return _score_reading(read).verdict
+        numbers = self._extract_features(exhibit, read)
+        model = load_model(with_evidence=is_evidence_feature_set(numbers))
+        return _apply_model(read, numbers, model.predict(numbers))
 
-    def has_learned_from(self, question: str) -> bool:
+    def is_trained_on(self, question: str) -> bool:
         """Whether the calibration learned from answers to this question."""
-        return trace_of(question) in shipped().training.traces
+        return digest_question(question) in load_calibration().training.traces
 
-    def assess(self, exhibit: Exhibit) -> Assessment:
+    def score_by_rules(self, exhibit: Exhibit) -> RuleScores:
         """The scores of the rules alone, for those who measure them."""
         read = self._read(exhibit)
-        return read if isinstance(read, Assessment) else _assessed(read)
+        return read if isinstance(read, RuleScores) else _score_reading(read)
 
-    def measure(self, exhibit: Exhibit) -> dict[str, float] | None:
+    def measure_features(self, exhibit: Exhibit) -> dict[str, float] | None:
         """The numbers that a calibration weighs; None where rules decide without it."""
         read = self._read(exhibit)
-        if isinstance(read, Assessment) or read.grade.is_exact:
+        if isinstance(read, RuleScores) or read.grade.is_exact:
             return None
-        return self._numbers(exhibit, read)
+        return self._extract_features(exhibit, read)
 
-    def by_calibration(
-        self, exhibit: Exhibit, numbers: dict[str, float], model: Weighing
+    def judge_with_model(
+        self, exhibit: Exhibit, numbers: dict[str, float], model: AdditiveModel
     ) -> Verdict:
         """The verdict that another calibration than the shipped one leads to."""
         read = self._read(exhibit)
-        if isinstance(read, Assessment):
+        if isinstance(read, RuleScores):
             return read.verdict
-        return _weighed(read, numbers, model.opinion(numbers))
+        return _apply_model(read, numbers, model.predict(numbers))
 
-    def _read(self, exhibit: Exhibit) -> "Assessment | _Read":
+    def _read(self, exhibit: Exhibit) -> "RuleScores | _RuleReading":
         """All that the rules find in an answer, or at once what it is worth."""
         history = self._histories.get(exhibit.scenario)
         if history is None:
@@ -124,55 +139,57 @@ class OfflineJudge:
                 f"the offline judge has not studied scenario {exhibit.scenario!r}; "
                 "hand it the scenario before its answers"
             )
-        case = self._case(exhibit)
-        leaks = told_leaks(case, self._histories, exhibit)
+        case = self._get_case(exhibit)
+        leaks = find_answer_leaks(case, self._histories, exhibit)
         if leaks:
             reason = f"gives away {', '.join(leaks[:3])}"
-            return Assessment(0.0, 0.0, 0.0, reason, (Finding.LEAK,), is_exact=True)
-        text = plain(exhibit.answer.text[:READ_CHARACTERS])
+            return RuleScores(0.0, 0.0, 0.0, reason, (Finding.LEAK,), is_exact=True)
+        text = normalise(exhibit.answer.text[:MAX_ANSWER_CHARACTERS])
         if case.wants_a_date:
-            text = written_out(text, exhibit.asked_at.date())
-        account = self._reader.account(without_echo(text, case.item.text))
+            text = expand_relative_dates(text, exhibit.asked_at.date())
+        account = self._reader.read_answer(remove_echo(text, case.item.text))
         reading = read_answer(case, account)
         if reading.stance is Stance.SILENT:
-            return Assessment(0.0, 0.0, 1.0, "the answer is empty", is_exact=case.is_exact)
-        return _Read(
+            return RuleScores(0.0, 0.0, 1.0, "the answer is empty", is_exact=case.is_exact)
+        return _RuleReading(
             case=case,
             account=account,
             reading=reading,
             grade=grade_answer(case, account, reading),
-            grounds=find_grounds(case, account, history, exhibit.days),
+            grounds=find_extra_claims(case, account, history, exhibit.days),
             history=history,
             days=exhibit.days,
         )
 
-    def _numbers(self, exhibit: Exhibit, read: "_Read") -> dict[str, float]:
-        return self._surveyor.numbers(exhibit, read.case, read.account, read.reading, read.grade)
+    def _extract_features(self, exhibit: Exhibit, read: "_RuleReading") -> dict[str, float]:
+        return self._surveyor.extract(exhibit, read.case, read.account, read.reading, read.grade)
 
-    def _case(self, exhibit: Exhibit) -> Case:
+    def _get_case(self, exhibit: Exhibit) -> GradingCase:
         key = (exhibit.scenario, exhibit.item.id)
         found = self._cases.get(key)
         if found is None or found.item != exhibit.item:
-            found = self._cases[key] = prepare(exhibit.item, self._reader)
+            found = self._cases[key] = prepare_case(exhibit.item, self._reader)
         return found
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _RuleReading:
     """An answer as the rules read it."""
 
-    case: Case
-    account: Account
-    reading: Reading
-    grade: Grade
-    grounds: Grounds
+    case: GradingCase
+    account: AnswerContents
+    reading: StanceReading
+    grade: RuleGrade
+    grounds: ExtraClaims
     history: HistoryIndex
     days: int
 
     @property
     def is_quoted(self) -> bool:
         """Whether it is sentences of the history, word for word, and nothing else."""
-        return all(self.history.has_quoted(told, self.days) for told in self.account.sentences)
+        return all(
+            self.history.is_sentence_known(told, self.days) for told in self.account.sentences
+        )
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -190,49 +207,51 @@ class _Read:
         return self.grade.reason
 
 
-def _assessed(read: _Read) -> Assessment:
+def _score_reading(read: _RuleReading) -> RuleScores:
     """What the rules alone make of an answer."""
-    return Assessment(
+    return RuleScores(
         correctness=read.grade.correctness,
         completeness=read.grade.completeness,
-        grounded=groundedness(read.grade, read.grounds),
+        grounded=score_groundedness(read.grade, read.grounds),
         reason=read.reason,
         findings=read.findings,
         is_exact=read.grade.is_exact,
     )
 
 
-def _weighed(read: _Read, numbers: dict[str, float], opinion: Opinion) -> Verdict:
+def _apply_model(read: _RuleReading, numbers: dict[str, float], opinion: PassChances) -> Verdict:
     """What a calibration makes of an answer, within what the rules allow."""
-    for mark, allowed in UNTOLD_ALLOWED.items():
-        if _must_fail(read, numbers, allowed):
-            opinion = opinion.at_most(mark, DOUBTED)
-        elif _tells_it_all(read, numbers):
-            opinion = opinion.at_least(mark, GRANTED)
+    for mark, allowed in MISSING_ALLOWED.items():
+        if _is_failure_certain(read, numbers, allowed):
+            opinion = opinion.limit(mark, MAX_DOUBTED)
+        elif _is_complete(read, numbers):
+            opinion = opinion.ensure(mark, MIN_GRANTED)
     if read.grounds.invented:
-        opinion = opinion.at_most("grounded", DOUBTED)
+        opinion = opinion.limit("grounded", MAX_DOUBTED)
     elif read.is_quoted:
-        opinion = opinion.at_least("grounded", GRANTED)
+        opinion = opinion.ensure("grounded", MIN_GRANTED)
     return Verdict(
-        marks={mark: opinion.points(mark) for mark in SCALES},
-        reason=f"{read.reason}; right with a chance of {opinion.chance('correctness'):.0%}",
-        probabilities={mark: clipped(opinion.chance(mark)) for mark in SCALES},
+        marks={mark: opinion.count_points(mark) for mark in SCALES},
+        reason=f"{read.reason}; right with a chance of {opinion.get_pass_chance('correctness'):.0%}",
+        probabilities={mark: clip_chance(opinion.get_pass_chance(mark)) for mark in SCALES},
         findings=read.findings,
     )
 
 
-def _must_fail(read: _Read, numbers: dict[str, float], untold_allowed: float) -> bool:
+def _is_failure_certain(
+    read: _RuleReading, numbers: dict[str, float], untold_allowed: float
+) -> bool:
     """Whether an answer is none, takes the wrong side, or tells nothing of what was asked for."""
     if read.grade.is_non_answer:
         return True
-    if read.case.right is not Right.TELLS:
+    if read.case.right is not RightResponse.TELLS:
         return read.grade.correctness == 0
-    tells_nothing = numbers["recall"] < HARDLY and 0 <= numbers["stem_news"] < HARDLY_NEW
+    tells_nothing = numbers["recall"] < LITTLE_RECALL and 0 <= numbers["stem_news"] < LITTLE_NEWS
     tells_another = numbers["values_share"] == 0 and numbers["contradicting"] > 0
     return tells_nothing or tells_another or numbers["list_untold"] > untold_allowed
 
 
-def _tells_it_all(read: _Read, numbers: dict[str, float]) -> bool:
-    is_answered = read.case.right is Right.TELLS and not read.reading.stance.is_non_answer
-    is_whole = numbers["recall"] >= WHOLE and numbers["values_share"] != 0
+def _is_complete(read: _RuleReading, numbers: dict[str, float]) -> bool:
+    is_answered = read.case.right is RightResponse.TELLS and not read.reading.stance.is_non_answer
+    is_whole = numbers["recall"] >= FULL_RECALL and numbers["values_share"] != 0
     return is_answered and is_whole and numbers["contradicting"] == 0

@@ -6,34 +6,34 @@ from functools import lru_cache
 
 _ARTICLE = re.compile(r"(?:an?|the|that|our|its)\s+", re.IGNORECASE)
 _PIECE = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+(?:[.,:]\d+)*")
-_DENIED = re.compile(
+_LITERAL_DENIAL = re.compile(
     r" (?:not|\w+n't|no longer|rather than|instead of|never)"
     r"(?: (?:at|on|by|for|in|to|with|the|an?|about|from|be|been)){0,2}$"
 )
-_REACH = 32
+_DENIAL_REACH = 32
 
 
-def levelled(text: str) -> str:
+def level_text(text: str) -> str:
     """A plain text as its words and numbers in lower case, a blank around each."""
     return f" {' '.join(_PIECE.findall(text.lower()))} "
 
 
-def literal_of(text: str) -> str:
+def make_literal(text: str) -> str:
     """What to look for in a levelled text to find a plain one; blank if it has no word."""
-    return levelled(_bare(text))
+    return level_text(_strip_article(text))
 
 
-def is_claimed(literal: str, said: str) -> bool:
+def is_literal_in(literal: str, said: str) -> bool:
     """Whether a levelled text holds the literal other than to deny it."""
     start = said.find(literal)
     while start >= 0:
-        if not _DENIED.search(said[max(0, start - _REACH) : start]):
+        if not _LITERAL_DENIAL.search(said[max(0, start - _DENIAL_REACH) : start]):
             return True
         start = said.find(literal, start + 1)
     return False
 
 
-def series_in(literal: str, said: str) -> Iterator[str]:
+def find_series(literal: str, said: str) -> Iterator[str]:
     """Others of the literal's series in a levelled text, as `bay 9` is of `bay 8`."""
     wanted = literal.split()
     if wanted[0][0].isdigit() or f" {wanted[0]} " not in said:
@@ -45,9 +45,9 @@ def series_in(literal: str, said: str) -> Iterator[str]:
             yield " ".join(row)
 
 
-def places_of(text: str, said: str) -> Iterator[tuple[int, int]]:
+def find_places(text: str, said: str) -> Iterator[tuple[int, int]]:
     """Where a plain text is found in another: the first character, and the one after it."""
-    pattern = _pattern(_bare(text))
+    pattern = _compile_literal(_strip_article(text))
     return (match.span() for match in pattern.finditer(said)) if pattern else iter(())
 
 
@@ -55,12 +55,12 @@ def _is_alike(one: str, other: str) -> bool:
     return one == other or (one[0].isdigit() and other[0].isdigit())
 
 
-def _bare(text: str) -> str:
+def _strip_article(text: str) -> str:
     return _ARTICLE.sub("", text, count=1) if _ARTICLE.match(text) else text
 
 
 @lru_cache(maxsize=4096)
-def _pattern(text: str) -> re.Pattern[str] | None:
+def _compile_literal(text: str) -> re.Pattern[str] | None:
     pieces = _PIECE.findall(text)
     if not pieces:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from recall_bench.judging.offline.wording import STOPWORDS
 
 _CAPITALISED = re.compile(r"(?<![\w@/])[A-Z][A-Za-z]*(?![\w@]|-\d)")
-_OPENING = re.compile(r'(?:^|[.!?:;|>#\n]|\n\s*(?:-|\d+[.)]))[\s"\'(\[-]*$')
+_SENTENCE_OPENING = re.compile(r'(?:^|[.!?:;|>#\n]|\n\s*(?:-|\d+[.)]))[\s"\'(\[-]*$')
 _NOT_NAMES = STOPWORDS | frozenset(
     """
     monday tuesday wednesday thursday friday saturday sunday january february march april may june
@@ -17,20 +17,20 @@ _NOT_NAMES = STOPWORDS | frozenset(
     """.split()
 )
 _GOES_ON = re.compile(r"'s|\s?[A-Z][\w.]")
-_CUES = ("ot ", "o longer ", "ather than ", "nstead of ")
-_DENIED = re.compile(
+_DENIAL_CUES = ("ot ", "o longer ", "ather than ", "nstead of ")
+_DENIED_NAME = re.compile(
     r"\b(?:[Nn]ot|no longer|[Rr]ather than|[Ii]nstead of)\s(?:(?:by|to|with|for|from|the)\s)?"
     r"[A-Z][\w'-]*(?:\s[A-Z][\w'-]*){0,3}"
 )
 
 
-def without_denied_names(text: str) -> str:
+def remove_denied_names(text: str) -> str:
     """A plain text without the names it holds only to deny them: "not Owen Pike but Nell"."""
     # Most sentences deny nothing, and a plain search is quicker than a pattern.
-    return _DENIED.sub(" ", text) if any(cue in text for cue in _CUES) else text
+    return _DENIED_NAME.sub(" ", text) if any(cue in text for cue in _DENIAL_CUES) else text
 
 
-def names(text: str) -> Iterator[str]:
+def find_names(text: str) -> Iterator[str]:
     """The words of proper names in a plain text, lower case, in order, repeats included.
 
     A capital makes a word a name, except where a sentence opens: there it must stand in a row of
@@ -41,9 +41,13 @@ def names(text: str) -> Iterator[str]:
         word = match[0].lower()
         if word in _NOT_NAMES or len(word) < 2:
             continue
-        if is_alone or not _opens(text, match.start()) or _GOES_ON.match(text, match.end()):
+        if (
+            is_alone
+            or not _is_sentence_opening(text, match.start())
+            or _GOES_ON.match(text, match.end())
+        ):
             yield word
 
 
-def _opens(text: str, start: int) -> bool:
-    return _OPENING.search(text[max(0, start - 8) : start]) is not None
+def _is_sentence_opening(text: str, start: int) -> bool:
+    return _SENTENCE_OPENING.search(text[max(0, start - 8) : start]) is not None

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from recall_bench.judging.offline.contents import Reader
-from recall_bench.judging.offline.literal import places_of
-from recall_bench.judging.offline.wanted import NEARLY_SAID, Wanted
+from recall_bench.judging.offline.contents import ContentReader
+from recall_bench.judging.offline.literal import find_places
+from recall_bench.judging.offline.wanted import NEARLY_STATED, RequiredPart
 
 _VERB = r"(?:(?:came|comes|was|is|were|happened|occurred|took place|lies|had|and|only|being)\s+)"
 _AFTER = re.compile(
@@ -44,7 +44,7 @@ _LAST_BEFORE = re.compile(
     r"(?:(?:came|was|is|the|an?|our)\s+)*$",
     re.IGNORECASE,
 )
-_NUMBERED = re.compile(r"\b(?:[A-Z][\w.]*[- ]\d[\w-]*|\d+-\d[\w-]*)\b")
+_NUMBERED_NAME = re.compile(r"\b(?:[A-Z][\w.]*[- ]\d[\w-]*|\d+-\d[\w-]*)\b")
 _CLAUSES = re.compile(
     r"(?:(?!\b(?:then|before|after|and|while|followed|preceded)\b)[^,;:.\n])+", re.IGNORECASE
 )
@@ -61,82 +61,87 @@ class Arrangement:
 
 
 @dataclass(frozen=True, slots=True)
-class _Mention:
+class _OrderMention:
     number: int
     start: int
     end: int
 
 
-def arrange(things: Sequence[Wanted], text: str, reader: Reader) -> Arrangement:
+def arrange(things: Sequence[RequiredPart], text: str, reader: ContentReader) -> Arrangement:
     """The order in which a plain text puts the things it mentions."""
-    mentions = _mentions(things, text, reader)
+    mentions = _find_mentions(things, text, reader)
     if not mentions:
         return Arrangement(())
-    places = _places(mentions, text, len(things))
+    places = _find_places(mentions, text, len(things))
     told = tuple(dict.fromkeys(mention.number for mention in mentions))
     if len(told) == 1:
         return Arrangement(told, is_placed_last=places.get(told[0], 0) > 0)
     if places and len(set(places.values())) == len(places):
-        return Arrangement(_filled(told, places, len(things)))
-    return Arrangement(_related(mentions, text, told))
+        return Arrangement(_fill_places(told, places, len(things)))
+    return Arrangement(_apply_relations(mentions, text, told))
 
 
-def _mentions(things: Sequence[Wanted], text: str, reader: Reader) -> list[_Mention]:
+def _find_mentions(
+    things: Sequence[RequiredPart], text: str, reader: ContentReader
+) -> list[_OrderMention]:
     """The mentions in order: by the thing's own words, else by its number, else by its sense."""
-    found: list[_Mention] = []
+    found: list[_OrderMention] = []
     for number, thing in enumerate(things):
         rest = [other.text for other in things if other is not thing]
-        places = [place for one in thing.spellings for place in places_of(one, text)]
+        places = [place for one in thing.spellings for place in find_places(one, text)]
         places = places or [
-            place for one in _numbers(thing, rest) for place in places_of(one, text)
+            place for one in _find_numbers(thing, rest) for place in find_places(one, text)
         ]
-        places = places or _by_sense(thing, text, reader)
-        found += [_Mention(number, *place) for place in places]
+        places = places or _find_by_sense(thing, text, reader)
+        found += [_OrderMention(number, *place) for place in places]
     found.sort(key=lambda mention: (mention.start, -mention.end))
-    apart: list[_Mention] = []
+    apart: list[_OrderMention] = []
     for mention in found:
         if not apart or mention.start >= apart[-1].end:
             apart.append(mention)
     return apart
 
 
-def _written(spellings: Sequence[str], text: str) -> list[tuple[int, int]]:
-    return [place for one in spellings for place in places_of(one, text)]
+def _locate_spellings(spellings: Sequence[str], text: str) -> list[tuple[int, int]]:
+    return [place for one in spellings for place in find_places(one, text)]
 
 
-def _numbers(thing: Wanted, others: Sequence[str]) -> list[str]:
+def _find_numbers(thing: RequiredPart, others: Sequence[str]) -> list[str]:
     """What identifies a thing among others: `CL-1804`, `Surge 484`."""
-    found = _NUMBERED.findall(thing.text)
+    found = _NUMBERED_NAME.findall(thing.text)
     return [number for number in found if not any(number in other for other in others)]
 
 
-def _by_sense(thing: Wanted, text: str, reader: Reader) -> list[tuple[int, int]]:
+def _find_by_sense(thing: RequiredPart, text: str, reader: ContentReader) -> list[tuple[int, int]]:
     """The clause that comes nearest to saying it."""
     if thing.phrase is None or not thing.stems:
         return []
     clauses = [match for match in _CLAUSES.finditer(text) if match[0].strip()]
-    ranked = [(thing.phrase.likeness(reader.phrase(match[0])), match.span()) for match in clauses]
+    ranked = [
+        (thing.phrase.measure_likeness(reader.read_phrase(match[0])), match.span())
+        for match in clauses
+    ]
     best = max(ranked, default=(0.0, (0, 0)))
-    return [best[1]] if best[0] > NEARLY_SAID else []
+    return [best[1]] if best[0] > NEARLY_STATED else []
 
 
-def _places(mentions: list[_Mention], text: str, total: int) -> dict[int, int]:
+def _find_places(mentions: list[_OrderMention], text: str, total: int) -> dict[int, int]:
     """The places told outright, by thing. Words between two things speak of one of them."""
     places: dict[int, int] = {}
     starts = [*(mention.start for mention in mentions[1:]), len(text)]
     before = text[: mentions[0].start]
     for mention, start in zip(mentions, starts, strict=True):
         after = text[mention.end : start]
-        place = _place_after(after, total)
+        place = _read_place_after(after, total)
         before, said_before = ("" if place is not None else after), before
         if place is None:
-            place = _place_before(said_before, total)
+            place = _read_place_before(said_before, total)
         if place is not None:
             places.setdefault(mention.number, place)
     return places
 
 
-def _place_after(words: str, total: int) -> int | None:
+def _read_place_after(words: str, total: int) -> int | None:
     if match := _NTH_AFTER.search(words):
         return _NTH[match[1].lower()]
     if _FIRST_AFTER.search(words):
@@ -146,13 +151,13 @@ def _place_after(words: str, total: int) -> int | None:
     return 1 if total == 3 and _MIDDLE_AFTER.search(words) else None
 
 
-def _place_before(words: str, total: int) -> int | None:
+def _read_place_before(words: str, total: int) -> int | None:
     if _FIRST_BEFORE.search(words):
         return 0
     return total - 1 if _LAST_BEFORE.search(words) else None
 
 
-def _filled(told: tuple[int, ...], places: dict[int, int], total: int) -> tuple[int, ...]:
+def _fill_places(told: tuple[int, ...], places: dict[int, int], total: int) -> tuple[int, ...]:
     """Placed things at their places, the others between them as they were told."""
     slots: list[int | None] = [None] * max(total, *(place + 1 for place in places.values()))
     for number, place in places.items():
@@ -162,7 +167,9 @@ def _filled(told: tuple[int, ...], places: dict[int, int], total: int) -> tuple[
     return tuple(number for number in (*filled, *rest) if number is not None)
 
 
-def _related(mentions: list[_Mention], text: str, told: tuple[int, ...]) -> tuple[int, ...]:
+def _apply_relations(
+    mentions: list[_OrderMention], text: str, told: tuple[int, ...]
+) -> tuple[int, ...]:
     """The order of telling, with each thing said to come after the next one moved behind it."""
     order = list(told)
     if _BEFORE_OPENS.search(text, 0, mentions[0].start):

@@ -9,14 +9,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recall_bench.judging.offline.number_words import PLACES
-from recall_bench.judging.offline.values import located
-from recall_bench.judging.offline.wording import STOPWORDS, Stems, words
+from recall_bench.judging.offline.number_words import ORDINAL_WORDS
+from recall_bench.judging.offline.values import locate_values
+from recall_bench.judging.offline.wording import STOPWORDS, Stems, split_words
 
 FIGURE_WEIGHT, CONTENT_WEIGHT, SMALL_WEIGHT = 1.0, 1.0, 0.25
 """What a number, a content word and a word such as "of" weigh in a phrase."""
 
-_REWRITTEN = (
+_REWRITES = (
     (re.compile(r"\bcan(?:not|'t)\b", re.IGNORECASE), "can not"),
     (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
     (re.compile(r"n't\b", re.IGNORECASE), " not"),
@@ -51,7 +51,7 @@ class Phrase:
     @property
     def weight(self) -> float:
         """The weight of all its words."""
-        return sum(map(_weight, self.row))
+        return sum(map(_weigh_word, self.row))
 
     @property
     def is_denied(self) -> bool:
@@ -63,21 +63,21 @@ class Phrase:
         size, row = len(self.row), said.row
         return any(row[at : at + size] == self.row for at in range(len(row) - size + 1))
 
-    def likeness(self, said: "Phrase") -> float:
+    def measure_likeness(self, said: "Phrase") -> float:
         """From 0 to 1: how much of this phrase the other text says."""
         if any(said.row.count(figure) < self.row.count(figure) for figure in self.figures):
             return 0.0
         shared = self.content & said.content
         if not shared and self.content:
             return 0.0
-        in_row, first, last = _longest(self.row, said.row)
+        in_row, first, last = _find_longest_row(self.row, said.row)
         if _is_odd(said.row[first:last]) is not self.is_denied:
             return 0.0
-        by_words = sum(map(_weight, shared)) / (sum(map(_weight, self.content)) or 1.0)
+        by_words = sum(map(_weigh_word, shared)) / (sum(map(_weigh_word, self.content)) or 1.0)
         return max(in_row / (self.weight or 1.0), by_words if len(self.content) > 1 else 0.0)
 
 
-class Phrases:
+class PhraseReader:
     """Reads phrases, remembering the words it has met."""
 
     def __init__(self, stems: Stems) -> None:
@@ -86,11 +86,11 @@ class Phrases:
 
     def read(self, text: str) -> Phrase:
         """The phrase that a plain text is."""
-        for pattern, instead in _REWRITTEN:
+        for pattern, instead in _REWRITES:
             text = pattern.sub(instead, text)
         row: list[str] = []
         end = 0
-        for atom, start, past in located(text):
+        for atom, start, past in locate_values(text):
             self._add(text[end:start], row)
             row.append(f"={atom.measure or atom.core}")
             end = past
@@ -101,23 +101,23 @@ class Phrases:
 
     def _add(self, text: str, row: list[str]) -> None:
         known = self._known
-        for word in words(text):
+        for word in split_words(text):
             reduced = known.get(word)
             if reduced is None:
-                known[word] = reduced = self._reduced(word)
+                known[word] = reduced = self._reduce(word)
             row.append(reduced)
 
-    def _reduced(self, word: str) -> str:
+    def _reduce(self, word: str) -> str:
         if word in STOPWORDS or word in _NEGATIONS:
             return word
-        if word in PLACES:
-            return f"={PLACES[word]}"
+        if word in ORDINAL_WORDS:
+            return f"={ORDINAL_WORDS[word]}"
         for pattern, instead in _SPELLINGS:
             word = pattern.sub(instead, word)
-        return next(iter(self._stems.of([word])), word)
+        return next(iter(self._stems.stem([word])), word)
 
 
-def _weight(word: str) -> float:
+def _weigh_word(word: str) -> float:
     if word.startswith("="):
         return FIGURE_WEIGHT
     return SMALL_WEIGHT if word in STOPWORDS else CONTENT_WEIGHT
@@ -127,23 +127,23 @@ def _is_odd(row: Sequence[str]) -> bool:
     return sum(word in _NEGATIONS for word in row) % 2 == 1
 
 
-def _longest(row: Sequence[str], said: Sequence[str]) -> tuple[float, int, int]:
+def _find_longest_row(row: Sequence[str], said: Sequence[str]) -> tuple[float, int, int]:
     """The heaviest row of words common to both, and where in the second it begins and ends."""
     best = [(0.0, len(said), 0)] * (len(said) + 1)
     for word in row:
-        weight = _weight(word)
+        weight = _weigh_word(word)
         diagonal = best[0]
         for place, other in enumerate(said, start=1):
             above = best[place]
             if word == other:
                 total, first, _ = diagonal
                 taken = (total + weight, min(first, place - 1), place)
-                best[place] = max(taken, above, best[place - 1], key=_total)
+                best[place] = max(taken, above, best[place - 1], key=_get_total)
             elif best[place - 1][0] > above[0]:
                 best[place] = best[place - 1]
             diagonal = above
     return best[-1]
 
 
-def _total(row: tuple[float, int, int]) -> float:
+def _get_total(row: tuple[float, int, int]) -> float:
     return row[0]

@@ -6,14 +6,14 @@ reference tells, by taking up the question ("it did not"), or by repeating it as
 
 import re
 
-from recall_bench.judging.offline.abstention import Polarity, Reading, Stance
-from recall_bench.judging.offline.answering import weighed
-from recall_bench.judging.offline.case import Case, Right
-from recall_bench.judging.offline.contents import Account
+from recall_bench.judging.offline.abstention import Polarity, Stance, StanceReading
+from recall_bench.judging.offline.answering import weigh_sentences
+from recall_bench.judging.offline.case import GradingCase, RightResponse
+from recall_bench.judging.offline.contents import AnswerContents
 
-ABOUT_THE_QUESTION = 0.5
+QUESTION_SHARE = 0.5
 """The share of the question's words from which on an opening speaks about the question."""
-SAYS_THE_REFERENCE = 0.75
+STATEMENT_SHARE = 0.75
 """How much of the reference's statement an opening must say to be on its side."""
 PLAIN_WORDS = 25
 """The longest sentence that can be nothing but a yes or a no."""
@@ -37,33 +37,35 @@ _TAKES_UP = re.compile(
 )
 
 
-def side_of(case: Case, account: Account, reading: Reading) -> Polarity | None:
+def find_side(
+    case: GradingCase, account: AnswerContents, reading: StanceReading
+) -> Polarity | None:
     """The side that an answer takes; None if it takes none."""
     if reading.polarity is not None:
         return reading.polarity
-    concluded = _concluded(account) or _outright(account)
+    concluded = _find_conclusion(account) or _find_outright(account)
     if concluded is not None:
         return concluded
     if reading.stance is Stance.ABSENT:
         return Polarity.NO
-    if _says_the_statement(case, account):
-        return Polarity.YES if case.right is Right.AFFIRMS else Polarity.NO
-    return _taken_up(case, account, reading)
+    if _is_statement_repeat(case, account):
+        return Polarity.YES if case.right is RightResponse.AFFIRMS else Polarity.NO
+    return _find_implied_side(case, account, reading)
 
 
-def affirms_outright(case: Case, account: Account, reading: Reading) -> bool:
+def is_plain_yes(case: GradingCase, account: AnswerContents, reading: StanceReading) -> bool:
     """Whether an answer says yes in so many words, or that it did happen and nothing else."""
-    outright = reading.polarity or _concluded(account) or _outright(account)
+    outright = reading.polarity or _find_conclusion(account) or _find_outright(account)
     if outright is not None:
         return outright is Polarity.YES
-    opening = weighed(account, case.question.stems, frozenset())[0]
+    opening = weigh_sentences(account, case.question.stems, frozenset())[0]
     if reading.is_negated or reading.stance is not Stance.ANSWERS or not opening.is_bare:
         return False
-    repeats = opening.relevance >= ABOUT_THE_QUESTION * len(case.question.stems)
+    repeats = opening.relevance >= QUESTION_SHARE * len(case.question.stems)
     return repeats or _TAKES_UP.search(opening.text) is not None
 
 
-def _concluded(account: Account) -> Polarity | None:
+def _find_conclusion(account: AnswerContents) -> Polarity | None:
     for sentence in account.sentences[:2]:
         match = _CONCLUSION.search(sentence)
         if match:
@@ -71,7 +73,7 @@ def _concluded(account: Account) -> Polarity | None:
     return None
 
 
-def _outright(account: Account) -> Polarity | None:
+def _find_outright(account: AnswerContents) -> Polarity | None:
     """The side of an answer that opens "certainly not", or is "certainly" and nothing more."""
     opening = account.sentences[0]
     match = _OUTRIGHT.match(opening)
@@ -84,17 +86,19 @@ def _outright(account: Account) -> Polarity | None:
     return Polarity.YES if not opening[match.end() :].strip(" .!") else None
 
 
-def _says_the_statement(case: Case, account: Account) -> bool:
+def _is_statement_repeat(case: GradingCase, account: AnswerContents) -> bool:
     if case.statement is None:
         return False
-    opening = case.reader.phrase(account.sentences[0])
-    return case.statement.likeness(opening) >= SAYS_THE_REFERENCE
+    opening = case.reader.read_phrase(account.sentences[0])
+    return case.statement.measure_likeness(opening) >= STATEMENT_SHARE
 
 
-def _taken_up(case: Case, account: Account, reading: Reading) -> Polarity | None:
+def _find_implied_side(
+    case: GradingCase, account: AnswerContents, reading: StanceReading
+) -> Polarity | None:
     asked = case.question.stems
-    opening = weighed(account, asked, frozenset())[0]
-    is_about_it = opening.relevance >= ABOUT_THE_QUESTION * len(asked)
+    opening = weigh_sentences(account, asked, frozenset())[0]
+    is_about_it = opening.relevance >= QUESTION_SHARE * len(asked)
     if reading.is_negated:
         denies = reading.denies_existence and (opening.relevance or opening.is_direct)
         is_plain = opening.is_bare and _is_short(opening.text)

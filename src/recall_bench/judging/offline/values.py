@@ -3,12 +3,37 @@
 import re
 from collections.abc import Callable, Iterator
 
-from recall_bench.judging.offline.atoms import DATE, IDENTIFIER, MONTH, QUANTITY, TIME, YEAR, Atom
-from recall_bench.judging.offline.number_words import SPELLED_NUMBER, SPELLED_OPENINGS, number_of
+from recall_bench.judging.offline.atoms import (
+    DATE,
+    IDENTIFIER,
+    MONTH,
+    QUANTITY,
+    TIME,
+    YEAR,
+    ValueAtom,
+)
+from recall_bench.judging.offline.number_words import (
+    NUMBER_WORDS_PATTERN,
+    NUMBER_WORDS_START,
+    parse_number_words,
+)
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_SCALES = {"t": 1e3, "k": 1e3, "m": 1e6, "b": 1e9}
-_CURRENCIES = {"$": "usd", "u": "usd", "€": "eur", "e": "eur", "£": "gbp", "g": "gbp"}
+MONTH_PREFIXES = (
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "may",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct",
+    "nov",
+    "dec",
+)
+_SCALE_FACTORS = {"t": 1e3, "k": 1e3, "m": 1e6, "b": 1e9}
+CURRENCY_CODES = {"$": "usd", "u": "usd", "€": "eur", "e": "eur", "£": "gbp", "g": "gbp"}
 _UNITS = {
     "percent": "%", "per cent": "%", "pct": "%", "percentage point": "%", "basis point": "bp",
     "times": "x", "s": "second", "sec": "second", "min": "minute", "h": "hour", "hr": "hour",
@@ -21,23 +46,25 @@ _DURATIONS = {
     "day": (86_400, "s"), "week": (604_800, "s"), "month": (1, "mon"), "year": (12, "mon"),
 }  # fmt: skip
 
-_MONTH = (
+MONTH_PATTERN = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|(?-i:M)ay|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 )
 _ORDINAL = r"(?:st|nd|rd|th)?"
-_NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
-_SCALE = r"(?:\s?(?:thousand|million|billion)|(?:mm|mn|bn|k|m|b))\b"
+NUMBER_PATTERN = r"\d+(?:,\d{3})*(?:\.\d+)?"
+SCALE_PATTERN = r"(?:\s?(?:thousand|million|billion)|(?:mm|mn|bn|k|m|b))\b"
 _UNIT = (
     r"(?:%|(?:percentage\spoint|basis\spoint|dollar|euro|pound|(?:milli)?second|sec|min(?:ute)?|hr"
     r"|hour|day|week|wk|month|year|yr|(?:kilo|milli)?gram|kilomet(?:re|er)|met(?:re|er))s?\b"
     r"|(?:per\s?cent|pct|bps?|times|usd|eur|gbp|x|st|nd|rd|th|kg|mg|ml|km|cm|ms|mb|gb|tb|h"
     r"|(?<=\s)s|(?<=\s)g)\b)"
 )
-_TIMED = r"(?:minute|hour|day|week|month|year)"
+_DURATION_UNIT = r"(?:minute|hour|day|week|month|year)"
 _PART_OF_DAY = r"\s(?:in\sthe|at)\s(morning|afternoon|evening|night)\b"
 _HOUR_WORD = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|1[0-2]|[1-9])\b"
-_RANGE_SCALE = rf"(?:({_SCALE})|(?=\s?(?:-|to\s)\s?[$€£]?{_NUMBER}({_SCALE})))?"
+_RANGE_SCALE = (
+    rf"(?:({SCALE_PATTERN})|(?=\s?(?:-|to\s)\s?[$€£]?{NUMBER_PATTERN}({SCALE_PATTERN})))?"
+)
 
 # The first letter decides which alternatives are tried: most words are none of them, and a
 # history has millions. What is repeated before something that may not come is bounded, or a
@@ -48,37 +75,37 @@ _VALUES = re.compile(
           (?P<iso>(\d{{4}})-(\d\d)-(\d\d)(?!\d))
         | (?P<slashed>(\d\d?)/(\d\d?)/(\d{{4}})(?!\d))
         | (?P<dotted>(\d\d?)\.\s?(\d\d?)\.\s?(\d{{4}})(?!\d))
-        | (?P<day_month>(\d\d?){_ORDINAL}\s(?:of\s)?({_MONTH})(?:,?\s(\d{{4}})\b)?)
+        | (?P<day_month>(\d\d?){_ORDINAL}\s(?:of\s)?({MONTH_PATTERN})(?:,?\s(\d{{4}})\b)?)
         | (?P<clock>(\d\d?):(\d\d)(?::\d\d)?(?!\d)(?:\s?([ap])\.?m\b\.?|{_PART_OF_DAY})?)
         | (?P<military>([01]\d|2[0-3])([0-5]\d)\s(?:hours|hrs)\b)
         | (?P<h_clock>([01]?\d|2[0-3])h([0-5]\d)\b)
         | (?P<o_clock>(\d\d?)\so'?clock\b(?:{_PART_OF_DAY})?)
         | (?P<oclock>(\d\d?)\s?([ap])\.?m\b\.?)
         | (?P<serial>(\d+(?:\.\d+){{2,}}|\d+-[a-z]+\d\w*
-            |(?!{_NUMBER}(?:{_SCALE}|{_UNIT}))\d\w{{0,64}}[a-z_]\w*(?:\.\w+)*))
-        | (?P<number>({_NUMBER})({_SCALE})?(\sand\sa\shalf\b)?(?:[\s-]?({_UNIT}))?))
+            |(?!{NUMBER_PATTERN}(?:{SCALE_PATTERN}|{_UNIT}))\d\w{{0,64}}[a-z_]\w*(?:\.\w+)*))
+        | (?P<number>({NUMBER_PATTERN})({SCALE_PATTERN})?(\sand\sa\shalf\b)?(?:[\s-]?({_UNIT}))?))
     | (?=[$€£@\#])(?i:
-          (?P<money>([$€£])\s?({_NUMBER}){_RANGE_SCALE})
+          (?P<money>([$€£])\s?({NUMBER_PATTERN}){_RANGE_SCALE})
         | (?P<handle>(@\w[\w-]*|\#\d+)))
     | (?=[JFMASONDjfmasond])(?i:
-          (?P<month_day>({_MONTH})\s(\d\d?){_ORDINAL}(?![\w:])(?:,?\s(\d{{4}})\b)?)
-        | (?P<month_year>({_MONTH})\s(\d{{4}})\b)
+          (?P<month_day>({MONTH_PATTERN})\s(\d\d?){_ORDINAL}(?![\w:])(?:,?\s(\d{{4}})\b)?)
+        | (?P<month_year>({MONTH_PATTERN})\s(\d{{4}})\b)
         | (?P<midday>(noon|midnight)\b))
-    | (?=[UEGueg])(?i:(?P<currency>((?:usd|eur|gbp)\s)({_NUMBER}){_RANGE_SCALE}))
+    | (?=[UEGueg])(?i:(?P<currency>((?:usd|eur|gbp)\s)({NUMBER_PATTERN}){_RANGE_SCALE}))
     | (?=[\w.+-]{{0,64}}[\d_@])
           (?P<identifier>([A-Z][A-Z0-9]*-\d+\b|[\w.+-]{{1,64}}@[\w-]+(?:\.\w+)+
             |(?=\w{{0,64}}[\d_])[A-Za-z_]\w*(?:\.\w+)*))
     | (?=(?:[Aa]n?|[Oo]ne|[Hh]alf|[Qq]uarter)\s)(?i:
           (?P<past>(half(?=\spast)|(?:a\s)?quarter)\s(past|to)\s({_HOUR_WORD})(?:\so'?clock\b)?(?:{_PART_OF_DAY})?)
-        | (?P<half_of>half\san?\s({_TIMED})\b)
-        | (?P<one_and_half>(?:an?|one)\s({_TIMED})\sand\sa\shalf\b))
-    | (?={SPELLED_OPENINGS})(?i:
+        | (?P<half_of>half\san?\s({_DURATION_UNIT})\b)
+        | (?P<one_and_half>(?:an?|one)\s({_DURATION_UNIT})\sand\sa\shalf\b))
+    | (?={NUMBER_WORDS_START})(?i:
           (?P<spelled_clock>(?=[a-z]{{3,6}}\so)({_HOUR_WORD})\so'?clock\b(?:{_PART_OF_DAY})?)
-        | (?P<spelled>({SPELLED_NUMBER})(\sand\sa\shalf\b)?(?:\s\({_NUMBER}\))?(?:[\s-]({_UNIT}))?))
+        | (?P<spelled>({NUMBER_WORDS_PATTERN})(\sand\sa\shalf\b)?(?:\s\({NUMBER_PATTERN}\))?(?:[\s-]({_UNIT}))?))
     )""",
     re.VERBOSE,
 )
-_DENIED = re.compile(
+_DENIAL = re.compile(
     r"(?:\bnot|n't|\bno longer|\brather than|\binstead of|\bnever)"
     r"\s(?:(?:at|on|by|for|in|to|the|a|an|about|around|from)\s){0,2}$",
     re.IGNORECASE,
@@ -87,21 +114,21 @@ _DENIAL_REACH = 32
 _JOINT = re.compile(r"(?:,?\sand\s|,\s|\s)", re.IGNORECASE)
 
 
-def values(text: str) -> Iterator[Atom]:
+def find_values(text: str) -> Iterator[ValueAtom]:
     """All values of a plain text, in order, repeats included."""
-    return (atom for atom, _, _ in located(text))
+    return (atom for atom, _, _ in locate_values(text))
 
 
-def located(text: str) -> Iterator[tuple[Atom, int, int]]:
+def locate_values(text: str) -> Iterator[tuple[ValueAtom, int, int]]:
     """Each value with its first character and the one after it.
 
     A duration in falling units, as in "3 weeks and 1 day", is one value.
     """
-    held: tuple[Atom, int, int] | None = None
+    held: tuple[ValueAtom, int, int] | None = None
     for match in _VALUES.finditer(text):
-        atom, start = _read(match), match.start()
+        atom, start = _parse_match(match), match.start()
         if held is not None:
-            whole = _together(held[0], atom) if atom.measure and held[0].measure else None
+            whole = _join_durations(held[0], atom) if atom.measure and held[0].measure else None
             if whole is not None and _JOINT.fullmatch(text, held[2], start):
                 held = (whole, held[1], match.end())
                 continue
@@ -111,148 +138,154 @@ def located(text: str) -> Iterator[tuple[Atom, int, int]]:
         yield held
 
 
-def _together(larger: Atom, smaller: Atom) -> Atom | None:
+def _join_durations(larger: ValueAtom, smaller: ValueAtom) -> ValueAtom | None:
     """Two durations as one, if the second is in a smaller unit of the same kind."""
     amount, _, dimension = larger.measure.partition(" ")
     rest, _, other = smaller.measure.partition(" ")
     unit = smaller.value.removeprefix(smaller.core).strip()
-    if dimension != other or _unit_size(smaller) >= _unit_size(larger):
+    if dimension != other or _measure_unit(smaller) >= _measure_unit(larger):
         return None
     factor = _DURATIONS[unit][0]
-    return _quantity((float(amount) + float(rest)) / factor, unit)
+    return _make_quantity((float(amount) + float(rest)) / factor, unit)
 
 
-def _unit_size(duration: Atom) -> float:
+def _measure_unit(duration: ValueAtom) -> float:
     return _DURATIONS[duration.value.removeprefix(duration.core).strip()][0]
 
 
-def split_values(text: str) -> tuple[list[Atom], str]:
+def split_values(text: str) -> tuple[list[ValueAtom], str]:
     """The values that a plain text claims, and the text without any.
 
     What is named only to be denied, as in "not $40 but $50", is not claimed.
     """
-    claimed: list[Atom] = []
+    claimed: list[ValueAtom] = []
     rest: list[str] = []
     end = 0
-    for atom, start, past in located(text):
+    for atom, start, past in locate_values(text):
         rest.append(text[end:start])
         end = past
-        if not _DENIED.search(text, max(0, start - _DENIAL_REACH), start):
+        if not _DENIAL.search(text, max(0, start - _DENIAL_REACH), start):
             claimed.append(atom)
     rest.append(text[end:])
     return claimed, " ".join(rest)
 
 
-def _read(match: re.Match[str]) -> Atom:
+def _parse_match(match: re.Match[str]) -> ValueAtom:
     reader = str(match.lastgroup)
     return _READERS[reader](match.groups()[match.re.groupindex[reader] :])
 
 
-def _date(year: str | None, month: int, day: int) -> Atom:
+def _make_date(year: str | None, month: int, day: int) -> ValueAtom:
     core = f"{month:02}-{day:02}"
-    return Atom(DATE, f"{core}/{year}" if year else core, core)
+    return ValueAtom(DATE, f"{core}/{year}" if year else core, core)
 
 
-def _slashed(first: int, second: int, year: str) -> Atom:
+def _make_slash_date(first: int, second: int, year: str) -> ValueAtom:
     # Written with slashes, the month comes first unless it cannot be one.
-    return _date(year, second, first) if first > 12 else _date(year, first, second)
+    return _make_date(year, second, first) if first > 12 else _make_date(year, first, second)
 
 
-def _month_number(name: str) -> int:
-    return _MONTHS.index(name[:3].lower()) + 1
+def parse_month(name: str) -> int:
+    """The number of a month by its name, however it is cut short."""
+    return MONTH_PREFIXES.index(name[:3].lower()) + 1
 
 
-def _month(name: str, year: str) -> Atom:
-    value = f"{_month_number(name):02}/{year}"
-    return Atom(MONTH, value, value)
+def _make_month(name: str, year: str) -> ValueAtom:
+    value = f"{parse_month(name):02}/{year}"
+    return ValueAtom(MONTH, value, value)
 
 
-def _clock(hour: str, minute: str, half: str | None) -> Atom:
+def _make_clock(hour: str, minute: str, half: str | None) -> ValueAtom:
     hours = int(hour)
     core = f"{hours % 12}:{minute}"
     if half is None and (hours > 12 or hour.startswith("0")):
         half = "p" if hours > 12 else "a"
-    return Atom(TIME, f"{core}{half.lower()}" if half else core, core)
+    return ValueAtom(TIME, f"{core}{half.lower()}" if half else core, core)
 
 
-def _full_clock(hour: str, minute: str) -> Atom:
-    return _clock(hour, minute, "p" if int(hour) >= 12 else "a")
+def _make_full_clock(hour: str, minute: str) -> ValueAtom:
+    return _make_clock(hour, minute, "p" if int(hour) >= 12 else "a")
 
 
-def _half_of_day(part: str | None) -> str | None:
+def _parse_half_of_day(part: str | None) -> str | None:
     return {"morning": "a", "afternoon": "p", "evening": "p"}.get((part or "").lower())
 
 
-def _hour(word: str) -> str:
-    return word if word.isdigit() else f"{number_of(word):.0f}"
+def _parse_hour(word: str) -> str:
+    return word if word.isdigit() else f"{parse_number_words(word):.0f}"
 
 
-def _past(minutes: str, side: str, word: str, part: str | None) -> Atom:
-    hour = int(_hour(word))
+def _make_past_clock(minutes: str, side: str, word: str, part: str | None) -> ValueAtom:
+    hour = int(_parse_hour(word))
     if side.lower() == "to":
-        return _clock(str((hour - 2) % 12 + 1), "45", _half_of_day(part))
-    return _clock(str(hour), "30" if minutes.lower() == "half" else "15", _half_of_day(part))
+        return _make_clock(str((hour - 2) % 12 + 1), "45", _parse_half_of_day(part))
+    return _make_clock(
+        str(hour), "30" if minutes.lower() == "half" else "15", _parse_half_of_day(part)
+    )
 
 
-def _quantity(number: float, unit: str | None) -> Atom:
+def _make_quantity(number: float, unit: str | None) -> ValueAtom:
     core = f"{number:.12g}"
     if not unit:
-        return Atom(QUANTITY, core, core)
+        return ValueAtom(QUANTITY, core, core)
     name = unit.lower()
     name = _UNITS.get(name) or _UNITS.get(name.removesuffix("s")) or name.removesuffix("s")
     factor, dimension = _DURATIONS.get(name, (0, ""))
     measure = f"{number * factor:.12g} {dimension}" if factor else ""
-    return Atom(QUANTITY, f"{core} {name}", core, measure)
+    return ValueAtom(QUANTITY, f"{core} {name}", core, measure)
 
 
-def _scaled(number: str, scale: str | None) -> float:
-    factor = _SCALES[scale.strip()[0].lower()] if scale else 1.0
+def scale_number(number: str, scale: str | None) -> float:
+    """A number with its scale word: `2.5 million`."""
+    factor = _SCALE_FACTORS[scale.strip()[0].lower()] if scale else 1.0
     return float(number.replace(",", "")) * factor
 
 
 _Groups = tuple[str, ...]
 
 
-def _money(groups: _Groups) -> Atom:
+def _make_money(groups: _Groups) -> ValueAtom:
     sign, number, own_scale, range_scale, *_ = groups
-    return _quantity(_scaled(number, own_scale or range_scale), _CURRENCIES[sign[0].lower()])
+    return _make_quantity(
+        scale_number(number, own_scale or range_scale), CURRENCY_CODES[sign[0].lower()]
+    )
 
 
-def _number(digits: str, scale: str | None, half: str | None, unit: str | None) -> Atom:
+def _make_number(digits: str, scale: str | None, half: str | None, unit: str | None) -> ValueAtom:
     if half:
-        return _quantity(_scaled(digits, scale) + 0.5, unit)
+        return _make_quantity(scale_number(digits, scale) + 0.5, unit)
     if scale is None and unit is None and re.fullmatch(r"(?:19|20)\d\d", digits):
-        return Atom(YEAR, digits, digits)
-    return _quantity(_scaled(digits, scale), unit)
+        return ValueAtom(YEAR, digits, digits)
+    return _make_quantity(scale_number(digits, scale), unit)
 
 
-def _identifier(groups: _Groups) -> Atom:
+def _make_identifier(groups: _Groups) -> ValueAtom:
     name = groups[0].lower().rstrip(".")
-    return Atom(IDENTIFIER, name, name)
+    return ValueAtom(IDENTIFIER, name, name)
 
 
-_READERS: dict[str, Callable[[_Groups], Atom]] = {
-    "iso": lambda g: _date(g[0], int(g[1]), int(g[2])),
-    "slashed": lambda g: _slashed(int(g[0]), int(g[1]), g[2]),
-    "dotted": lambda g: _date(g[2], int(g[1]), int(g[0])),
-    "month_day": lambda g: _date(g[2], _month_number(g[0]), int(g[1])),
-    "day_month": lambda g: _date(g[2], _month_number(g[1]), int(g[0])),
-    "month_year": lambda g: _month(g[0], g[1]),
-    "clock": lambda g: _clock(g[0], g[1], g[2] or _half_of_day(g[3])),
-    "military": lambda g: _full_clock(g[0], g[1]),
-    "h_clock": lambda g: _full_clock(g[0], g[1]),
-    "o_clock": lambda g: _clock(g[0], "00", _half_of_day(g[1])),
-    "spelled_clock": lambda g: _clock(_hour(g[0]), "00", _half_of_day(g[1])),
-    "past": lambda g: _past(g[0], g[1], g[2], g[3]),
-    "half_of": lambda g: _quantity(0.5, g[0]),
-    "one_and_half": lambda g: _quantity(1.5, g[0]),
-    "oclock": lambda g: _clock(g[0], "00", g[1]),
-    "midday": lambda g: _clock("12", "00", "p" if g[0].lower() == "noon" else "a"),
-    "money": _money,
-    "currency": _money,
-    "identifier": _identifier,
-    "serial": _identifier,
-    "handle": _identifier,
-    "number": lambda g: _number(g[0], g[1], g[2], g[3]),
-    "spelled": lambda g: _quantity(number_of(g[0]) + (0.5 if g[1] else 0.0), g[2]),
+_READERS: dict[str, Callable[[_Groups], ValueAtom]] = {
+    "iso": lambda g: _make_date(g[0], int(g[1]), int(g[2])),
+    "slashed": lambda g: _make_slash_date(int(g[0]), int(g[1]), g[2]),
+    "dotted": lambda g: _make_date(g[2], int(g[1]), int(g[0])),
+    "month_day": lambda g: _make_date(g[2], parse_month(g[0]), int(g[1])),
+    "day_month": lambda g: _make_date(g[2], parse_month(g[1]), int(g[0])),
+    "month_year": lambda g: _make_month(g[0], g[1]),
+    "clock": lambda g: _make_clock(g[0], g[1], g[2] or _parse_half_of_day(g[3])),
+    "military": lambda g: _make_full_clock(g[0], g[1]),
+    "h_clock": lambda g: _make_full_clock(g[0], g[1]),
+    "o_clock": lambda g: _make_clock(g[0], "00", _parse_half_of_day(g[1])),
+    "spelled_clock": lambda g: _make_clock(_parse_hour(g[0]), "00", _parse_half_of_day(g[1])),
+    "past": lambda g: _make_past_clock(g[0], g[1], g[2], g[3]),
+    "half_of": lambda g: _make_quantity(0.5, g[0]),
+    "one_and_half": lambda g: _make_quantity(1.5, g[0]),
+    "oclock": lambda g: _make_clock(g[0], "00", g[1]),
+    "midday": lambda g: _make_clock("12", "00", "p" if g[0].lower() == "noon" else "a"),
+    "money": _make_money,
+    "currency": _make_money,
+    "identifier": _make_identifier,
+    "serial": _make_identifier,
+    "handle": _make_identifier,
+    "number": lambda g: _make_number(g[0], g[1], g[2], g[3]),
+    "spelled": lambda g: _make_quantity(parse_number_words(g[0]) + (0.5 if g[1] else 0.0), g[2]),
 }

@@ -36,7 +36,7 @@ STOPWORDS = frozenset(
 """Words that carry no content of their own. Negations are read elsewhere, by stance."""
 
 
-def plain(text: str) -> str:
+def normalise(text: str) -> str:
     """The text without emphasis and accents, with straight quotes and plain hyphens and blanks."""
     text = text.replace("*", "").replace("`", "")
     if text.isascii() or (text := text.translate(_LEVEL)).isascii():
@@ -44,7 +44,7 @@ def plain(text: str) -> str:
     return _ACCENT.sub("", unicodedata.normalize("NFKD", text))
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences and list entries of a plain text, in order, none of them blank."""
     found: list[str] = []
     for part in _SENTENCE_END.split(text):
@@ -56,16 +56,16 @@ def sentences(text: str) -> list[str]:
     return found
 
 
-def without_echo(text: str, question: str) -> str:
+def remove_echo(text: str, question: str) -> str:
     """A plain text without the question, where it repeats it word for word."""
-    asked = plain(question).strip()
+    asked = normalise(question).strip()
     place = text.lower().find(asked.lower())
     if place < 0 or not asked:
         return text
     return f"{text[:place]} {text[place + len(asked) :]}"
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Every word and number of a plain text, lower case, possessives removed."""
     return [word.removesuffix("'s") for word in _WORD.findall(text.lower())]
 
@@ -79,7 +79,7 @@ class Stems:
         self._stem = Stemmer("english").stemWord
         self._known: dict[str, str] = dict.fromkeys(STOPWORDS, "")
 
-    def of(self, found: Iterable[str]) -> list[str]:
+    def stem(self, found: Iterable[str]) -> list[str]:
         """The stems of the content words among `found`."""
         known = self._known
         stems: list[str] = []

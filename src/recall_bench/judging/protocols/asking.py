@@ -20,7 +20,7 @@ from recall_bench.errors import (
 from recall_bench.judging.protocols.score import Bill
 from recall_bench.models.model import Finish, Model, Prompt, Reply
 
-ATTEMPTS = 3
+YES_NO_ATTEMPTS = 3
 """How often a model is asked before it counts as unreadable."""
 
 REMINDER = "\n\nReply with the single word yes or the single word no, and nothing else."
@@ -29,32 +29,32 @@ _RULING = re.compile(r"\s*(yes|no)\.?\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class YesNoRuling:
     """What the model said, and at which attempt."""
 
     is_yes: bool
     attempts: int
 
 
-async def yes_or_no(model: Model, prompt: Prompt, bill: Bill) -> Ruling:
+async def ask_yes_or_no(model: Model, prompt: Prompt, bill: Bill) -> YesNoRuling:
     """The model's ruling; UnreadableVerdict if it gives none, another JudgeFault if it fails."""
     said = ""
-    for attempt in range(1, ATTEMPTS + 1):
-        reply = await _asked(model, prompt)
+    for attempt in range(1, YES_NO_ATTEMPTS + 1):
+        reply = await _complete(model, prompt)
         bill(reply.usage)
         ruling = _RULING.fullmatch(reply.text)
         if ruling and reply.finish is Finish.STOP:
-            return Ruling(ruling[1].lower() == "yes", attempt)
+            return YesNoRuling(ruling[1].lower() == "yes", attempt)
         said = f"{reply.text[:120]!r} ({reply.finish})"
         # Asked in the same words, a model at temperature 0 or a cache would say the same again.
         prompt = replace(prompt, user=prompt.user + REMINDER)
     raise UnreadableVerdict(
-        f"{model.name} was asked {ATTEMPTS} times for yes or no and last replied {said}; "
+        f"{model.name} was asked {YES_NO_ATTEMPTS} times for yes or no and last replied {said}; "
         "use another judge model"
     )
 
 
-async def _asked(model: Model, prompt: Prompt) -> Reply:
+async def _complete(model: Model, prompt: Prompt) -> Reply:
     try:
         return await model.complete(prompt)
     except ModelBusy as error:

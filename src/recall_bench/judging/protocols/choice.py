@@ -31,52 +31,57 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from recall_bench.errors import Malformed
-from recall_bench.judging.protocols.score import Computed, ProtocolCard, Score, Submission
+from recall_bench.judging.protocols.score import (
+    ComputedProtocol,
+    ProtocolCard,
+    ProtocolScore,
+    Submission,
+)
 
 _MARKS = re.compile(r"[*`\"“”„]")
 _ENCLOSED = r"[(\[]\s*([a-z])\s*[)\]]"
 _BARE = r"([a-z])\)?(?=\s*(?:$|[.,;:!?<\n])|\s+(?:because|since|as|given|due|based)\b)"
 _LETTER = rf"(?:{_ENCLOSED}|{_BARE})"
 
-_ANNOUNCED = re.compile(
+_ANNOUNCEMENT = re.compile(
     r"(?:<final_answer>"
     r"|\b(?:answer|option|choice|response)(?:\s+(?:is|would\s+be|should\s+be)\b\s*:?|\s*[:=])"
     r"|\b(?:i|we)(?:\s+would|['’]d|\s+will|['’]ll)?\s+(?:choose|chose|pick|select|go\s+with)\b)"
     r"\s*(?:(?:option|choice|answer|letter)\b\s*)?"
 )
-_NAMED = re.compile(_LETTER)
+_NAMED_LETTER = re.compile(_LETTER)
 _ALSO = re.compile(rf"\s*(?:,|/|&|\bor\b|\band\b)\s*(?:(?:or|and)\b\s*)?{_LETTER}")
 _LEADING = re.compile(
     r"^(?:(?:option|choice|letter) )?\(? ?([a-z]) ?(?:\)|\]|[.:](?= |$)| [-–—] |$) ?", re.MULTILINE
 )
-_MENTIONED = re.compile(r"(?<![\w(\['’])[(\[]?\s?([a-z])\s?[)\]]")
+_MENTION = re.compile(r"(?<![\w(\['’])[(\[]?\s?([a-z])\s?[)\]]")
 _CLAUSE = re.compile(r"[.,;:!?\n—–]")
 _SENTENCE = re.compile(r"[.;!?\n]")
 _DENIALS = frozenset(
     "not no never neither nor isn't isnt wasn't cannot can't don't doesn't except excluding unlike"
     " than instead rejected reject wrong incorrect false".split()
 )
-_SHUT = "</final_answer>"
+_CLOSING_TAG = "</final_answer>"
 
-STRICT = ProtocolCard.stating(
+STRICT = ProtocolCard.declare(
     "choice/letter",
     "1",
     "announcements first, then leading and enclosed letters and whole option texts; unanimous",
-    _ANNOUNCED.pattern,
-    _NAMED.pattern,
+    _ANNOUNCEMENT.pattern,
+    _NAMED_LETTER.pattern,
     _ALSO.pattern,
     _LEADING.pattern,
-    _MENTIONED.pattern,
+    _MENTION.pattern,
     " ".join(sorted(_DENIALS)),
 )
-PERSONAMEM = ProtocolCard.stating(
+PERSONAMEM = ProtocolCard.declare(
     "personamem/official",
     "1",
     "letters a to d after the last <final_answer>, else anywhere; enclosed, else bare; exactly one",
 )
 
 
-def lettered(options: list[str]) -> dict[str, str]:
+def parse_options(options: list[str]) -> dict[str, str]:
     """PersonaMem's options, which begin "(a) ", as letter to text."""
     found: dict[str, str] = {}
     for option in options:
@@ -89,25 +94,25 @@ def lettered(options: list[str]) -> dict[str, str]:
     return found
 
 
-def chosen(answer: str, options: Mapping[str, str]) -> str | None:
+def read_choice(answer: str, options: Mapping[str, str]) -> str | None:
     """The one option that the answer names, as a capital letter; None if it is none or several."""
-    text, offer = _plain(answer), _Offer(options)
-    named = set(_announced(text, offer)) or set(_mentioned(text, offer))
+    text, offer = _normalise_lines(answer), _ChoiceOptions(options)
+    named = set(_find_announcements(text, offer)) or set(_find_mentions(text, offer))
     if len(named) != 1:
         return None
     letter = named.pop()
     return letter.upper() if letter in offer.letters else None
 
 
-def grade_strictly(submission: Submission) -> Score:
+def grade_strictly(submission: Submission) -> ProtocolScore:
     """1 for an answer that names the right option and no other."""
-    right = _right_letter(STRICT, submission)
-    read = chosen(submission.answer, submission.options)
+    right = _get_right_letter(STRICT, submission)
+    read = read_choice(submission.answer, submission.options)
     chance = 1 / len(submission.options)
     if read is None:
         reason = "no single option can be read from the answer"
-        return Score(protocol=STRICT, value=0.0, reason=reason, details={"chance": chance})
-    return Score(
+        return ProtocolScore(protocol=STRICT, value=0.0, reason=reason, details={"chance": chance})
+    return ProtocolScore(
         protocol=STRICT,
         value=float(read == right),
         reason=f"chose {read}; {right} is right",
@@ -115,16 +120,16 @@ def grade_strictly(submission: Submission) -> Score:
     )
 
 
-def grade_as_personamem(submission: Submission) -> Score:
+def grade_as_personamem(submission: Submission) -> ProtocolScore:
     """1 for an answer whose letters, as PersonaMem's script finds them, are the right one alone."""
-    right = _right_letter(PERSONAMEM, submission)
-    final = submission.answer.rpartition("<final_answer>")[2].strip().removesuffix(_SHUT)
-    readings = [_letters(final), _letters(submission.answer)]
+    right = _get_right_letter(PERSONAMEM, submission)
+    final = submission.answer.rpartition("<final_answer>")[2].strip().removesuffix(_CLOSING_TAG)
+    readings = [_read_personamem_letters(final), _read_personamem_letters(submission.answer)]
     details: dict[str, str | int | float] = {"chance": 1 / len(submission.options)}
     if {right} in readings:
         details["read"] = right
     shown = ", ".join(sorted(readings[0])) or "no letter"
-    return Score(
+    return ProtocolScore(
         protocol=PERSONAMEM,
         value=float({right} in readings),
         reason=f"reads {shown}; {right} is right",
@@ -132,91 +137,91 @@ def grade_as_personamem(submission: Submission) -> Score:
     )
 
 
-def _plain(text: str) -> str:
+def _normalise_lines(text: str) -> str:
     """Folded and unadorned, blanks joined but lines kept."""
     bare = _MARKS.sub("", unicodedata.normalize("NFKC", text).casefold())
     return "\n".join(" ".join(line.split()) for line in bare.strip().splitlines())
 
 
-class _Offer:
+class _ChoiceOptions:
     """The options, ready to be recognised by their texts."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self.letters = {letter.lower() for letter in options}
         self._texts: dict[str, set[str]] = {}
         for letter, option in options.items():
-            if text := _bounded(_plain(option)):
+            if text := _strip_marks(_normalise_lines(option)):
                 self._texts.setdefault(text, set()).add(letter.lower())
-        self._longest = max(map(len, self._texts), default=0) + 2 * len(_SHUT)
+        self._longest = max(map(len, self._texts), default=0) + 2 * len(_CLOSING_TAG)
 
-    def quoted(self, text: str, start: int) -> set[str]:
+    def match_text(self, text: str, start: int) -> set[str]:
         """The letters of the options whose whole text is the rest, or the rest of its line."""
         line_end = text.find("\n", start, start + self._longest + 1)
         ends = (len(text), line_end if line_end >= 0 else len(text))
         # A rest longer than any option is not one, and need not be copied to be told so.
-        rests = {_bounded(text[start:end]) for end in ends if end - start <= self._longest}
+        rests = {_strip_marks(text[start:end]) for end in ends if end - start <= self._longest}
         return {letter for rest in rests for letter in self._texts.get(rest, ())}
 
 
-def _bounded(text: str) -> str:
-    return text.removesuffix(_SHUT).strip(" \n.:-–—)")
+def _strip_marks(text: str) -> str:
+    return text.removesuffix(_CLOSING_TAG).strip(" \n.:-–—)")
 
 
-def _announced(text: str, offer: _Offer) -> Iterator[str]:
-    announcements = [found.span() for found in _ANNOUNCED.finditer(text)]
+def _find_announcements(text: str, offer: _ChoiceOptions) -> Iterator[str]:
+    announcements = [found.span() for found in _ANNOUNCEMENT.finditer(text)]
     for (_, place), (following, _) in pairwise([*announcements, (len(text), len(text))]):
-        if named := _NAMED.match(text, place):
-            yield from _with_text(named[1] or named[2], offer.quoted(text, named.end()))
-            yield from _second_thoughts(text, named.end(), following)
+        if named := _NAMED_LETTER.match(text, place):
+            yield from _merge_letter(named[1] or named[2], offer.match_text(text, named.end()))
+            yield from _find_further_letters(text, named.end(), following)
         else:
-            yield from offer.quoted(text, place)
+            yield from offer.match_text(text, place)
 
 
-def _with_text(letter: str, quoted: set[str]) -> set[str]:
+def _merge_letter(letter: str, quoted: set[str]) -> set[str]:
     """What a letter and the option text after it name together: two things unless they agree."""
     return {letter} if letter in quoted else {letter, *quoted}
 
 
-def _second_thoughts(text: str, place: int, limit: int) -> Iterator[str]:
+def _find_further_letters(text: str, place: int, limit: int) -> Iterator[str]:
     """Other letters that the sentence of an announcement goes on to name."""
     while also := _ALSO.match(text, place):
         yield also[1] or also[2]
         place = also.end()
     stop = _SENTENCE.search(text, place, limit)
-    yield from _enclosed(text, place, stop.start() if stop else limit)
+    yield from _find_enclosed_letters(text, place, stop.start() if stop else limit)
 
 
-def _mentioned(text: str, offer: _Offer) -> Iterator[str]:
-    yield from offer.quoted(text, 0)
+def _find_mentions(text: str, offer: _ChoiceOptions) -> Iterator[str]:
+    yield from offer.match_text(text, 0)
     for leading in _LEADING.finditer(text):
-        quoted = offer.quoted(text, leading.end())
-        if quoted or not _is_denied(text, leading.start(1), leading.end(1)):
-            yield from _with_text(leading[1], quoted)
-    yield from _enclosed(text, 0, len(text))
+        quoted = offer.match_text(text, leading.end())
+        if quoted or not _is_negation_near(text, leading.start(1), leading.end(1)):
+            yield from _merge_letter(leading[1], quoted)
+    yield from _find_enclosed_letters(text, 0, len(text))
 
 
-def _enclosed(text: str, start: int, end: int) -> Iterator[str]:
-    for mention in _MENTIONED.finditer(text, start, end):
-        if not _is_denied(text, mention.start(), mention.end()):
+def _find_enclosed_letters(text: str, start: int, end: int) -> Iterator[str]:
+    for mention in _MENTION.finditer(text, start, end):
+        if not _is_negation_near(text, mention.start(), mention.end()):
             yield mention[1]
 
 
-def _is_denied(text: str, start: int, end: int) -> bool:
+def _is_negation_near(text: str, start: int, end: int) -> bool:
     """Whether one of three words on either side, in the same clause, takes the letter back."""
     before = _CLAUSE.split(text[max(0, start - 60) : start])[-1].split()[-3:]
     after = _CLAUSE.split(text[end : end + 60])[0].strip(")] ").split()[:3]
     return not _DENIALS.isdisjoint([*before, *after])
 
 
-def _letters(text: str) -> set[str]:
+def _read_personamem_letters(text: str) -> set[str]:
     lowered = text.lower()
     enclosed = re.findall(r"\(([a-d])\)", lowered) or re.findall(r"\b([a-d])\b", lowered)
     return {letter.upper() for letter in enclosed}
 
 
-def _right_letter(card: ProtocolCard, submission: Submission) -> str:
+def _get_right_letter(card: ProtocolCard, submission: Submission) -> str:
     where = f"{card.name}: {submission.question!r}"
-    right = submission.only_gold(card).strip(" ()").upper()
+    right = submission.get_only_gold(card).strip(" ()").upper()
     offered = [letter.upper() for letter in submission.options]
     if len(offered) < 2 or len(set(offered)) < len(offered) or any(len(x) != 1 for x in offered):
         raise Malformed(where, f"options need two or more different letters; got {offered}")
@@ -225,4 +230,7 @@ def _right_letter(card: ProtocolCard, submission: Submission) -> str:
     return right
 
 
-PROTOCOLS = (Computed(STRICT, grade_strictly), Computed(PERSONAMEM, grade_as_personamem))
+CHOICE_PROTOCOLS = (
+    ComputedProtocol(STRICT, grade_strictly),
+    ComputedProtocol(PERSONAMEM, grade_as_personamem),
+)

@@ -6,8 +6,8 @@ import msgspec
 
 from recall_bench.core.question import Scenario
 from recall_bench.core.verdict import Exhibit, JudgeCard, Verdict
-from recall_bench.judging.protocols.score import Asked, Submission
-from recall_bench.judging.protocols.submission import submission_of
+from recall_bench.judging.protocols.score import ModelProtocol, Submission
+from recall_bench.judging.protocols.submission import make_submission
 from recall_bench.judging.rubric.cache import VerdictCache
 from recall_bench.models.model import Model
 
@@ -15,7 +15,7 @@ from recall_bench.models.model import Model
 class ProtocolJudge:
     """Puts every answer to one model by one protocol. What was paid for is not paid for twice."""
 
-    def __init__(self, protocol: Asked, model: Model, cache: VerdictCache | None) -> None:
+    def __init__(self, protocol: ModelProtocol, model: Model, cache: VerdictCache | None) -> None:
         self._protocol = protocol
         self._model = model
         self._cache = cache
@@ -31,8 +31,8 @@ class ProtocolJudge:
 
     async def judge(self, exhibit: Exhibit) -> Verdict:
         """The protocol's score, or a JudgeFault."""
-        submission = submission_of(exhibit.item, exhibit.answer.text)
-        key = self._key(submission)
+        submission = make_submission(exhibit.item, exhibit.answer.text)
+        key = self._make_key(submission)
         kept = None if self._cache is None else self._cache.find(key)
         if kept is not None:
             return kept
@@ -46,7 +46,7 @@ class ProtocolJudge:
         """Release the model's connections."""
         await self._model.close()
 
-    def _key(self, submission: Submission) -> str:
+    def _make_key(self, submission: Submission) -> str:
         """Names one answer before this judge, with all that its score depends on."""
         asked = (self.card, msgspec.to_builtins(submission))
         return sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()

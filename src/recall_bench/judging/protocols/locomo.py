@@ -23,92 +23,109 @@ import string
 from collections import Counter
 
 from recall_bench.errors import Malformed
-from recall_bench.judging.protocols.porter import stem
-from recall_bench.judging.protocols.score import Computed, ProtocolCard, Score, Submission
+from recall_bench.judging.protocols.porter import stem_porter
+from recall_bench.judging.protocols.score import (
+    ComputedProtocol,
+    ProtocolCard,
+    ProtocolScore,
+    Submission,
+)
 
-CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+LOCOMO_CATEGORIES = {
+    1: "multi-hop",
+    2: "temporal",
+    3: "open-domain",
+    4: "single-hop",
+    5: "adversarial",
+}
 """What the numbers in LoCoMo's file mean to its official script."""
 
-ABSTENTIONS = ("no information available", "not mentioned")
+LOCOMO_ABSTENTIONS = ("no information available", "not mentioned")
 """What an adversarial question must be answered with, in any case, anywhere in the answer."""
 
-_LEFT_OUT = re.compile(r"\b(?:a|an|the|and)\b")
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_IGNORED_WORDS = re.compile(r"\b(?:a|an|the|and)\b")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
-CARD = ProtocolCard.stating(
+LOCOMO_CARD = ProtocolCard.declare(
     "locomo/official",
     "1",
     "token F1 with repetitions; lower case; ASCII punctuation deleted; Porter with NLTK extensions",
-    _LEFT_OUT.pattern,
-    *ABSTENTIONS,
+    _IGNORED_WORDS.pattern,
+    *LOCOMO_ABSTENTIONS,
     "multi-hop: mean over the gold's comma-separated parts of the best F1 of the answer's parts",
     "open-domain: gold up to its first semicolon",
 )
 
 
-def tokens(text: str) -> Counter[str]:
+def count_tokens(text: str) -> Counter[str]:
     """The stemmed words that count, with how often each occurs."""
-    bare = text.lower().translate(_PUNCTUATION)
-    return Counter(stem(word) for word in _LEFT_OUT.sub(" ", bare).split())
+    bare = text.lower().translate(_NO_PUNCTUATION)
+    return Counter(stem_porter(word) for word in _IGNORED_WORDS.sub(" ", bare).split())
 
 
-def token_f1(answer: Counter[str], gold: Counter[str]) -> float:
+def compute_token_f1(answer: Counter[str], gold: Counter[str]) -> float:
     """The harmonic mean of precision and recall over tokens."""
     same = (answer & gold).total()
     return 2 * same / (answer.total() + gold.total()) if same else 0.0
 
 
-def grade(submission: Submission) -> Score:
+def grade_locomo(submission: Submission) -> ProtocolScore:
     """The official score of an answer to a question of one of the `CATEGORIES`."""
     match submission.category:
         case "multi-hop":
-            return _multi_hop(submission.answer, submission.only_gold(CARD))
+            return _grade_multi_hop(submission.answer, submission.get_only_gold(LOCOMO_CARD))
         case "open-domain":
-            return _whole(submission.answer, submission.only_gold(CARD).partition(";")[0])
+            return _grade_whole(
+                submission.answer, submission.get_only_gold(LOCOMO_CARD).partition(";")[0]
+            )
         case "temporal" | "single-hop":
-            return _whole(submission.answer, submission.only_gold(CARD))
+            return _grade_whole(submission.answer, submission.get_only_gold(LOCOMO_CARD))
         case "adversarial":
-            return _adversarial(submission.answer)
+            return _grade_adversarial(submission.answer)
         case other:
             raise Malformed(
-                f"{CARD.name}: {submission.question!r}",
-                f"no category {other!r}; there are {', '.join(CATEGORIES.values())}",
+                f"{LOCOMO_CARD.name}: {submission.question!r}",
+                f"no category {other!r}; there are {', '.join(LOCOMO_CATEGORIES.values())}",
             )
 
 
-def _whole(answer: str, gold: str) -> Score:
-    said, wanted = tokens(answer), tokens(gold)
+def _grade_whole(answer: str, gold: str) -> ProtocolScore:
+    said, wanted = count_tokens(answer), count_tokens(gold)
     same = (said & wanted).total()
-    return Score(
-        protocol=CARD,
-        value=token_f1(said, wanted),
+    return ProtocolScore(
+        protocol=LOCOMO_CARD,
+        value=compute_token_f1(said, wanted),
         reason=f"{same} tokens in common; {said.total()} in the answer, {wanted.total()} in gold",
         details={"common": same, "answer_tokens": said.total(), "gold_tokens": wanted.total()},
     )
 
 
-def _multi_hop(answer: str, gold: str) -> Score:
+def _grade_multi_hop(answer: str, gold: str) -> ProtocolScore:
     # Parts that say the same are compared once: a long answer may consist of little else.
-    parts = {frozenset(tokens(part).items()) for part in answer.split(",")}
+    parts = {frozenset(count_tokens(part).items()) for part in answer.split(",")}
     said = [Counter(dict(part)) for part in parts]
-    best = [_best_f1(said, tokens(part)) for part in gold.split(",")]
-    return Score(
-        protocol=CARD,
+    best = [_find_best_f1(said, count_tokens(part)) for part in gold.split(",")]
+    return ProtocolScore(
+        protocol=LOCOMO_CARD,
         value=sum(best) / len(best),
         reason=f"{sum(share > 0 for share in best)} of {len(best)} parts touched",
         details={"gold_parts": len(best), "parts_in_full": sum(share == 1.0 for share in best)},
     )
 
 
-def _best_f1(said: list[Counter[str]], wanted: Counter[str]) -> float:
+def _find_best_f1(said: list[Counter[str]], wanted: Counter[str]) -> float:
     sharing = (part for part in said if not part.keys().isdisjoint(wanted))
-    return max((token_f1(part, wanted) for part in sharing), default=0.0)
+    return max((compute_token_f1(part, wanted) for part in sharing), default=0.0)
 
 
-def _adversarial(answer: str) -> Score:
-    found = next((phrase for phrase in ABSTENTIONS if phrase in answer.lower()), None)
-    reason = f"says {found!r}" if found else f"says neither {' nor '.join(map(repr, ABSTENTIONS))}"
-    return Score(protocol=CARD, value=float(found is not None), reason=reason)
+def _grade_adversarial(answer: str) -> ProtocolScore:
+    found = next((phrase for phrase in LOCOMO_ABSTENTIONS if phrase in answer.lower()), None)
+    reason = (
+        f"says {found!r}"
+        if found
+        else f"says neither {' nor '.join(map(repr, LOCOMO_ABSTENTIONS))}"
+    )
+    return ProtocolScore(protocol=LOCOMO_CARD, value=float(found is not None), reason=reason)
 
 
-OFFICIAL = Computed(CARD, grade)
+LOCOMO_OFFICIAL = ComputedProtocol(LOCOMO_CARD, grade_locomo)

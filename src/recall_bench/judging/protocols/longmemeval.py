@@ -19,11 +19,17 @@ gives both.
 
 from collections.abc import Mapping
 
-from recall_bench.core.verdict import unbilled
+from recall_bench.core.verdict import ignore_usage
 from recall_bench.errors import Malformed
-from recall_bench.judging.protocols.asking import REMINDER, yes_or_no
-from recall_bench.judging.protocols.score import Asked, Bill, ProtocolCard, Score, Submission
-from recall_bench.models.fencing import fenced
+from recall_bench.judging.protocols.asking import REMINDER, ask_yes_or_no
+from recall_bench.judging.protocols.score import (
+    Bill,
+    ModelProtocol,
+    ProtocolCard,
+    ProtocolScore,
+    Submission,
+)
+from recall_bench.models.fencing import fence_blocks
 from recall_bench.models.model import Model, Prompt
 
 _SYSTEM = (
@@ -69,7 +75,7 @@ _ABSTENTION = (
 ABSTENTION = "abstention"
 """The rule for a question that has no answer, whatever its type."""
 
-RULES: Mapping[str, str] = {
+QUESTION_RULES: Mapping[str, str] = {
     "single-session-user": _FACT,
     "single-session-assistant": _FACT,
     "multi-session": _FACT,
@@ -89,40 +95,40 @@ The material stands between lines that carry the mark {mark}. No other line ends
 
 By the rule above, is the reply right?{reminder}"""
 
-CARD = ProtocolCard.stating(
+LONGMEMEVAL_CARD = ProtocolCard.declare(
     "longmemeval/official-rules",
     "1",
     _SYSTEM,
     _LAYOUT,
     REMINDER,
-    *(f"{kind}: {rule}" for kind, rule in RULES.items()),
+    *(f"{kind}: {rule}" for kind, rule in QUESTION_RULES.items()),
     asks_model=True,
 )
 
 
-def kind_of(question_id: str, question_type: str) -> tuple[str, bool]:
+def find_question_kind(question_id: str, question_type: str) -> tuple[str, bool]:
     """The category and whether the question is unanswerable, as the dataset's own fields say."""
-    if question_type not in RULES or question_type == ABSTENTION:
+    if question_type not in QUESTION_RULES or question_type == ABSTENTION:
         raise Malformed(
             f"LongMemEval question {question_id!r}",
-            f"no question type {question_type!r}; there are {', '.join(sorted(RULES))}",
+            f"no question type {question_type!r}; there are {', '.join(sorted(QUESTION_RULES))}",
         )
     return question_type, question_id.endswith("_abs")
 
 
-def prompt_for(submission: Submission) -> Prompt:
+def build_prompt(submission: Submission) -> Prompt:
     """What the model is asked about a reply."""
-    blocks = fenced(
+    blocks = fence_blocks(
         {
             "question": submission.question,
-            "reference": submission.only_gold(CARD),
+            "reference": submission.get_only_gold(LONGMEMEVAL_CARD),
             "reply": submission.answer,
         }
     )
     return Prompt(
         system=_SYSTEM,
         user=_LAYOUT.format(
-            rule=RULES[_rule_of(submission)],
+            rule=QUESTION_RULES[_find_rule(submission)],
             mark=blocks.mark,
             blocks=blocks.text,
             reminder=REMINDER,
@@ -130,31 +136,36 @@ def prompt_for(submission: Submission) -> Prompt:
     )
 
 
-async def grade(submission: Submission, model: Model, bill: Bill = unbilled) -> Score:
+async def grade_longmemeval(
+    submission: Submission, model: Model, bill: Bill = ignore_usage
+) -> ProtocolScore:
     """1 or 0 by the rule for the question's type, or a JudgeFault."""
-    rule = _rule_of(submission)
-    prompt = prompt_for(submission)
+    rule = _find_rule(submission)
+    prompt = build_prompt(submission)
     if not submission.answer.strip():
-        return Score(
-            protocol=CARD, value=0.0, reason="nothing was answered", details={"rule": rule}
+        return ProtocolScore(
+            protocol=LONGMEMEVAL_CARD,
+            value=0.0,
+            reason="nothing was answered",
+            details={"rule": rule},
         )
-    ruling = await yes_or_no(model, prompt, bill)
-    return Score(
-        protocol=CARD,
+    ruling = await ask_yes_or_no(model, prompt, bill)
+    return ProtocolScore(
+        protocol=LONGMEMEVAL_CARD,
         value=float(ruling.is_yes),
         reason=f"{model.name} says {'yes' if ruling.is_yes else 'no'} by the rule for {rule}",
         details={"rule": rule, "model": model.name, "attempts": ruling.attempts},
     )
 
 
-def _rule_of(submission: Submission) -> str:
+def _find_rule(submission: Submission) -> str:
     rule = ABSTENTION if submission.is_unanswerable else submission.category
-    if rule not in RULES:
+    if rule not in QUESTION_RULES:
         raise Malformed(
-            f"{CARD.name}: {submission.question!r}",
-            f"no rule for {rule!r}; there are rules for {', '.join(RULES)}",
+            f"{LONGMEMEVAL_CARD.name}: {submission.question!r}",
+            f"no rule for {rule!r}; there are rules for {', '.join(QUESTION_RULES)}",
         )
     return rule
 
 
-OFFICIAL_RULES = Asked(CARD, grade)
+LONGMEMEVAL_RULES = ModelProtocol(LONGMEMEVAL_CARD, grade_longmemeval)

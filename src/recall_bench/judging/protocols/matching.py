@@ -19,74 +19,83 @@ import string
 from collections import Counter
 from collections.abc import Callable
 
-from recall_bench.core.matching import ARTICLE, RULES, contains, words
+from recall_bench.core.matching import ARTICLE, MATCHING_RULES, contains_phrase, split_words
 from recall_bench.errors import Malformed
-from recall_bench.judging.protocols.score import Computed, ProtocolCard, Score, Submission
+from recall_bench.judging.protocols.score import (
+    ComputedProtocol,
+    ProtocolCard,
+    ProtocolScore,
+    Submission,
+)
 
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_DELETE_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 _SQUAD_RULES = ("lower case; ASCII punctuation deleted; blanks joined", ARTICLE.pattern)
 
-EXACT = ProtocolCard.stating("squad/exact", "1", "equality with any gold", *_SQUAD_RULES)
-F1 = ProtocolCard.stating("squad/f1", "1", "best token F1 over the golds", *_SQUAD_RULES)
-PLAIN = ProtocolCard.stating(
+EXACT = ProtocolCard.declare("squad/exact", "1", "equality with any gold", *_SQUAD_RULES)
+F1 = ProtocolCard.declare("squad/f1", "1", "best token F1 over the golds", *_SQUAD_RULES)
+PLAIN = ProtocolCard.declare(
     "memoryagentbench/official", "1", "any gold is a substring", *_SQUAD_RULES
 )
-WORDS = ProtocolCard.stating(
+WORDS = ProtocolCard.declare(
     "match/substring",
     "1",
     "the words of any gold stand in a row in the answer; NFKC; case folded; apostrophes deleted",
-    *RULES,
+    *MATCHING_RULES,
 )
 
 
-def normalised(text: str) -> str:
+def normalise_squad(text: str) -> str:
     """The text as SQuAD compares it."""
-    return " ".join(ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+    return " ".join(ARTICLE.sub(" ", text.lower().translate(_DELETE_PUNCTUATION)).split())
 
 
-def grade_exact(submission: Submission) -> Score:
+def grade_exact(submission: Submission) -> ProtocolScore:
     """1 for an answer that is a gold answer."""
-    said = normalised(submission.answer)
-    return _any(EXACT, submission, "is", lambda gold: normalised(gold) == said)
+    said = normalise_squad(submission.answer)
+    return _grade_any(EXACT, submission, "is", lambda gold: normalise_squad(gold) == said)
 
 
-def grade_plain(submission: Submission) -> Score:
+def grade_plain(submission: Submission) -> ProtocolScore:
     """1 for an answer in which a gold answer stands, even inside another word or number."""
-    said = normalised(submission.answer)
-    return _any(PLAIN, submission, "contains", lambda gold: normalised(gold) in said)
+    said = normalise_squad(submission.answer)
+    return _grade_any(PLAIN, submission, "contains", lambda gold: normalise_squad(gold) in said)
 
 
-def grade_words(submission: Submission) -> Score:
+def grade_words(submission: Submission) -> ProtocolScore:
     """1 for an answer in which a gold answer stands as whole words."""
-    return _any(WORDS, submission, "contains", lambda gold: contains(submission.answer, gold))
+    return _grade_any(
+        WORDS, submission, "contains", lambda gold: contains_phrase(submission.answer, gold)
+    )
 
 
-def grade_f1(submission: Submission) -> Score:
+def grade_f1(submission: Submission) -> ProtocolScore:
     """How far the words of the answer are those of the nearest gold answer."""
-    said = Counter(normalised(submission.answer).split())
+    said = Counter(normalise_squad(submission.answer).split())
     best, nearest = 0.0, ""
-    for gold in _golds(F1, submission):
-        wanted = Counter(normalised(gold).split())
+    for gold in _get_golds(F1, submission):
+        wanted = Counter(normalise_squad(gold).split())
         share = 2 * (said & wanted).total() / (said.total() + wanted.total())
         if share > best:
             best, nearest = share, gold
     reason = f"nearest to {nearest!r:.80}" if nearest else "no word in common with any gold answer"
-    return Score(protocol=F1, value=best, reason=reason)
+    return ProtocolScore(protocol=F1, value=best, reason=reason)
 
 
-def _any(
+def _grade_any(
     card: ProtocolCard, submission: Submission, verb: str, fits: Callable[[str], bool]
-) -> Score:
-    golds = _golds(card, submission)
+) -> ProtocolScore:
+    golds = _get_golds(card, submission)
     matched = next((gold for gold in golds if fits(gold)), None)
     if matched is None:
-        return Score(protocol=card, value=0.0, reason=f"{verb} none of {len(golds)} gold answers")
-    return Score(protocol=card, value=1.0, reason=f"{verb} {matched!r:.80}")
+        return ProtocolScore(
+            protocol=card, value=0.0, reason=f"{verb} none of {len(golds)} gold answers"
+        )
+    return ProtocolScore(protocol=card, value=1.0, reason=f"{verb} {matched!r:.80}")
 
 
-def _golds(card: ProtocolCard, submission: Submission) -> tuple[str, ...]:
-    prepared = words if card is WORDS else normalised
+def _get_golds(card: ProtocolCard, submission: Submission) -> tuple[str, ...]:
+    prepared = split_words if card is WORDS else normalise_squad
     for gold in submission.golds:
         if not prepared(gold):
             raise Malformed(
@@ -98,9 +107,9 @@ def _golds(card: ProtocolCard, submission: Submission) -> tuple[str, ...]:
     return submission.golds
 
 
-PROTOCOLS = (
-    Computed(EXACT, grade_exact),
-    Computed(F1, grade_f1),
-    Computed(PLAIN, grade_plain),
-    Computed(WORDS, grade_words),
+STRING_PROTOCOLS = (
+    ComputedProtocol(EXACT, grade_exact),
+    ComputedProtocol(F1, grade_f1),
+    ComputedProtocol(PLAIN, grade_plain),
+    ComputedProtocol(WORDS, grade_words),
 )

@@ -26,23 +26,31 @@ _IRREGULAR = {
     **{word: word for word in "sky news inning outing canning howe proceed exceed succeed".split()},
 }
 
-Condition = Callable[[str], bool]
-Rule = tuple[str, str, Condition]
+StemCondition = Callable[[str], bool]
+StemRule = tuple[str, str, StemCondition]
 """A suffix, what takes its place, and what must hold of the part before it."""
 
 
-def stem(word: str) -> str:
+def stem_porter(word: str) -> str:
     """The stem of a word in lower case."""
     if len(word) <= 2:
         return word
     if word in _IRREGULAR:
         return _IRREGULAR[word]
-    for step in (_plural, _past_or_gerund, _final_y, _double_suffix, _suffix, _ending, _final_e):
+    for step in (
+        _remove_plural,
+        _remove_past_or_gerund,
+        _replace_final_y,
+        _reduce_double_suffix,
+        _remove_suffix,
+        _remove_ending,
+        _remove_final_e,
+    ):
         word = step(word)
     return word
 
 
-def _shape(word: str) -> str:
+def _find_shape(word: str) -> str:
     """`c` for each consonant and `v` for each vowel; y is a vowel after a consonant."""
     shape: list[str] = []
     for letter in word:
@@ -51,38 +59,38 @@ def _shape(word: str) -> str:
     return "".join(shape)
 
 
-def _measure(stem: str) -> int:
+def _measure_stem(stem: str) -> int:
     """How many times a run of vowels is followed by a run of consonants."""
-    return _shape(stem).count("vc")
+    return _find_shape(stem).count("vc")
 
 
-def _always(_stem: str) -> bool:
+def _accept_any(_stem: str) -> bool:
     return True
 
 
-def _measures_one(stem: str) -> bool:
-    return _measure(stem) > 0
+def _is_measure_one(stem: str) -> bool:
+    return _measure_stem(stem) > 0
 
 
-def _measures_two(stem: str) -> bool:
-    return _measure(stem) > 1
+def _is_measure_two(stem: str) -> bool:
+    return _measure_stem(stem) > 1
 
 
-def _measures_two_and_ends_in_s_or_t(stem: str) -> bool:
-    return stem[-1:] in ("s", "t") and _measure(stem) > 1
+def _is_measure_two_before_ion(stem: str) -> bool:
+    return stem[-1:] in ("s", "t") and _measure_stem(stem) > 1
 
 
-def _measures_one_with_its_l(stem: str) -> bool:
-    return _measure(f"{stem}l") > 0
+def _is_measure_one_with_l(stem: str) -> bool:
+    return _measure_stem(f"{stem}l") > 0
 
 
 def _is_short(stem: str) -> bool:
     """Whether a dropped e is put back: `hop` for hoping, but not `snow`, `box`, `tray`."""
-    shape = _shape(stem)
+    shape = _find_shape(stem)
     return shape == "vc" or (shape.endswith("cvc") and stem[-1] not in "wxy")
 
 
-def _by_first(word: str, rules: tuple[Rule, ...]) -> str:
+def _apply_first(word: str, rules: tuple[StemRule, ...]) -> str:
     """Apply the first rule whose suffix fits, if its condition holds; no other is tried."""
     for suffix, replacement, condition in rules:
         if word.endswith(suffix):
@@ -91,44 +99,44 @@ def _by_first(word: str, rules: tuple[Rule, ...]) -> str:
     return word
 
 
-_PLURAL: tuple[Rule, ...] = (
-    ("sses", "ss", _always),
-    ("ies", "i", _always),
-    ("ss", "ss", _always),
-    ("s", "", _always),
+_PLURAL: tuple[StemRule, ...] = (
+    ("sses", "ss", _accept_any),
+    ("ies", "i", _accept_any),
+    ("ss", "ss", _accept_any),
+    ("s", "", _accept_any),
 )
 
 
-def _plural(word: str) -> str:
+def _remove_plural(word: str) -> str:
     if word.endswith("ies") and len(word) == 4:
         return word[:-1]
-    return _by_first(word, _PLURAL)
+    return _apply_first(word, _PLURAL)
 
 
-def _past_or_gerund(word: str) -> str:
+def _remove_past_or_gerund(word: str) -> str:
     if word.endswith("ied"):
         return word[:-1] if len(word) == 4 else word[:-2]
     if word.endswith("eed"):
-        return word[:-1] if _measure(word[:-3]) > 0 else word
+        return word[:-1] if _measure_stem(word[:-3]) > 0 else word
     for suffix in ("ed", "ing"):
         before = word.removesuffix(suffix)
-        if before != word and "v" in _shape(before):
-            return _mended(before)
+        if before != word and "v" in _find_shape(before):
+            return _repair_stem(before)
     return word
 
 
-def _mended(stem: str) -> str:
+def _repair_stem(stem: str) -> str:
     """What is left of a word after -ed or -ing, spelled as a word again."""
     if stem.endswith(("at", "bl", "iz")):
         return f"{stem}e"
-    if stem[-1:] == stem[-2:-1] and _shape(stem)[-1] == "c":
+    if stem[-1:] == stem[-2:-1] and _find_shape(stem)[-1] == "c":
         return stem if stem[-1] in "lsz" else stem[:-1]
-    return f"{stem}e" if _measure(stem) == 1 and _is_short(stem) else stem
+    return f"{stem}e" if _measure_stem(stem) == 1 and _is_short(stem) else stem
 
 
-def _final_y(word: str) -> str:
+def _replace_final_y(word: str) -> str:
     before = word.removesuffix("y")
-    is_after_consonant = before != word and len(before) > 1 and _shape(before)[-1] == "c"
+    is_after_consonant = before != word and len(before) > 1 and _find_shape(before)[-1] == "c"
     return f"{before}i" if is_after_consonant else word
 
 
@@ -155,20 +163,20 @@ _SHORTER = {
     "biliti": "ble",
     "fulli": "ful",
 }
-_DOUBLE: tuple[Rule, ...] = (
-    *((suffix, shorter, _measures_one) for suffix, shorter in _SHORTER.items()),
-    ("logi", "log", _measures_one_with_its_l),
+_DOUBLE: tuple[StemRule, ...] = (
+    *((suffix, shorter, _is_measure_one) for suffix, shorter in _SHORTER.items()),
+    ("logi", "log", _is_measure_one_with_l),
 )
 
 
-def _double_suffix(word: str) -> str:
-    if word.endswith("alli") and _measure(word[:-4]) > 0:
+def _reduce_double_suffix(word: str) -> str:
+    if word.endswith("alli") and _measure_stem(word[:-4]) > 0:
         word = word[:-2]
-    return _by_first(word, _DOUBLE)
+    return _apply_first(word, _DOUBLE)
 
 
-_SINGLE: tuple[Rule, ...] = tuple(
-    (suffix, replacement, _measures_one)
+_SINGLE: tuple[StemRule, ...] = tuple(
+    (suffix, replacement, _is_measure_one)
     for suffix, replacement in (
         ("icate", "ic"),
         ("ative", ""),
@@ -181,26 +189,26 @@ _SINGLE: tuple[Rule, ...] = tuple(
 )
 
 
-def _suffix(word: str) -> str:
-    return _by_first(word, _SINGLE)
+def _remove_suffix(word: str) -> str:
+    return _apply_first(word, _SINGLE)
 
 
-_ENDINGS: tuple[Rule, ...] = tuple(
-    (suffix, "", _measures_two_and_ends_in_s_or_t if suffix == "ion" else _measures_two)
+_ENDINGS: tuple[StemRule, ...] = tuple(
+    (suffix, "", _is_measure_two_before_ion if suffix == "ion" else _is_measure_two)
     for suffix in (
         "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split()
     )
 )
 
 
-def _ending(word: str) -> str:
-    return _by_first(word, _ENDINGS)
+def _remove_ending(word: str) -> str:
+    return _apply_first(word, _ENDINGS)
 
 
-def _final_e(word: str) -> str:
+def _remove_final_e(word: str) -> str:
     if word.endswith("e"):
         before = word[:-1]
-        measure = _measure(before)
+        measure = _measure_stem(before)
         if measure > 1 or (measure == 1 and not _is_short(before)):
             word = before
-    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
+    return word[:-1] if word.endswith("ll") and _measure_stem(word[:-1]) > 1 else word

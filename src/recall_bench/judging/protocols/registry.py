@@ -2,25 +2,25 @@
 
 from recall_bench.errors import UsageError
 from recall_bench.judging.protocols import choice, locomo, longmemeval, matching
-from recall_bench.judging.protocols.score import Asked, Computed, ProtocolCard
+from recall_bench.judging.protocols.score import ComputedProtocol, ModelProtocol, ProtocolCard
 
-_PROTOCOLS: dict[str, Computed | Asked] = {
+_PROTOCOLS: dict[str, ComputedProtocol | ModelProtocol] = {
     protocol.card.name: protocol
     for protocol in (
-        locomo.OFFICIAL,
-        longmemeval.OFFICIAL_RULES,
-        *choice.PROTOCOLS,
-        *matching.PROTOCOLS,
+        locomo.LOCOMO_OFFICIAL,
+        longmemeval.LONGMEMEVAL_RULES,
+        *choice.CHOICE_PROTOCOLS,
+        *matching.STRING_PROTOCOLS,
     )
 }
 
 
-def cards() -> tuple[ProtocolCard, ...]:
+def list_cards() -> tuple[ProtocolCard, ...]:
     """Every protocol there is, by name."""
     return tuple(_PROTOCOLS[name].card for name in sorted(_PROTOCOLS))
 
 
-def find(name: str) -> Computed | Asked:
+def find_protocol(name: str) -> ComputedProtocol | ModelProtocol:
     """The protocol of this name."""
     if name not in _PROTOCOLS:
         raise UsageError(f"no protocol named {name!r}; there are {', '.join(sorted(_PROTOCOLS))}")

@@ -9,7 +9,7 @@ import msgspec
 
 from recall_bench.core.record import Record
 from recall_bench.core.usage import Usage
-from recall_bench.core.verdict import unbilled
+from recall_bench.core.verdict import ignore_usage
 from recall_bench.errors import Malformed
 from recall_bench.models.model import Model
 
@@ -23,7 +23,7 @@ class ProtocolCard(Record, frozen=True, kw_only=True, omit_defaults=True):
     asks_model: bool = False
 
     @classmethod
-    def stating(
+    def declare(
         cls, name: str, version: str, *rules: str, asks_model: bool = False
     ) -> "ProtocolCard":
         """The card of a protocol that follows these rules."""
@@ -31,7 +31,7 @@ class ProtocolCard(Record, frozen=True, kw_only=True, omit_defaults=True):
         return cls(name=name, version=version, digest=digest, asks_model=asks_model)
 
 
-class Score(Record, frozen=True, kw_only=True, omit_defaults=True):
+class ProtocolScore(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What one answer got, from 0 to 1."""
 
     protocol: ProtocolCard
@@ -60,7 +60,7 @@ class Submission:
     options: Mapping[str, str] = field(default_factory=dict)
     """What multiple choice offers: letter to text."""
 
-    def only_gold(self, protocol: ProtocolCard) -> str:
+    def get_only_gold(self, protocol: ProtocolCard) -> str:
         """The one gold answer, for a protocol that knows no aliases."""
         if len(self.golds) != 1:
             raise Malformed(
@@ -75,32 +75,32 @@ Bill = Callable[[Usage], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Computed:
+class ComputedProtocol:
     """A protocol that needs nothing but the submission."""
 
     card: ProtocolCard
-    grade: Callable[[Submission], Score]
+    grade: Callable[[Submission], ProtocolScore]
 
 
-class Asking(Protocol):
+class GradeCall(Protocol):
     """How a protocol that asks a model is called."""
 
     def __call__(
-        self, submission: Submission, model: Model, bill: Bill = unbilled
-    ) -> Awaitable[Score]:
+        self, submission: Submission, model: Model, bill: Bill = ignore_usage
+    ) -> Awaitable[ProtocolScore]:
         """Grade, or raise a JudgeFault. Never guess from an unreadable reply."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelProtocol:
     """A protocol that puts the submission to a language model."""
 
     card: ProtocolCard
-    grade: Asking
+    grade: GradeCall
 
 
-def gold_text(value: object, where: str) -> str:
+def parse_gold(value: object, where: str) -> str:
     """A gold answer as its file has it, which may be a whole number, as text.
 
     Anything else is refused: nothing may pass for an answer that reads `None` or `undefined`.

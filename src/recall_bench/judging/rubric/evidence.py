@@ -18,18 +18,24 @@ from recall_bench.core.history import Episode
 from recall_bench.core.question import Evidence
 from recall_bench.core.tokens import CHARACTERS_A_TOKEN
 from recall_bench.core.verdict import Exhibit
-from recall_bench.judging.rubric.options import RubricOptions, Showing
-from recall_bench.judging.rubric.passages import CUT, Page, banner, page_of, terms
+from recall_bench.judging.rubric.options import ExcerptMode, RubricOptions
+from recall_bench.judging.rubric.passages import (
+    CUT,
+    EpisodePage,
+    extract_terms,
+    format_banner,
+    read_page,
+)
 
 ANSWER_CHARACTERS = 12_000
 """So much of an answer is judged; whoever needs more to answer a question has not answered it."""
 
-_BETWEEN_DAYS = "\n\n"
-_WORTH_SHOWING = (1.0, 0.5, 0.25)
+_DAY_SEPARATOR = "\n\n"
+_REPEAT_WEIGHTS = (1.0, 0.5, 0.25)
 """What a term is worth the first time it is shown, the second and the third."""
 
 
-def shown_evidence(exhibit: Exhibit, options: RubricOptions) -> str:
+def render_evidence(exhibit: Exhibit, options: RubricOptions) -> str:
     """The exhibit's days, whole or in passages, in story order; empty only if there are none.
 
     No day later than the checkpoint is ever shown. Days that have nothing to do with the case,
@@ -39,28 +45,28 @@ def shown_evidence(exhibit: Exhibit, options: RubricOptions) -> str:
         (day for day in exhibit.excerpts if day.day <= exhibit.days and day.text.strip()),
         key=lambda day: day.day,
     )
-    if options.showing is Showing.FULL or not days:
-        return _BETWEEN_DAYS.join(f"{banner(day)}\n{day.text.strip()}" for day in days)
-    return _passages_that_matter(exhibit, days, options.budget_tokens * CHARACTERS_A_TOKEN)
+    if options.showing is ExcerptMode.FULL or not days:
+        return _DAY_SEPARATOR.join(f"{format_banner(day)}\n{day.text.strip()}" for day in days)
+    return _select_passages(exhibit, days, options.budget_tokens * CHARACTERS_A_TOKEN)
 
 
-def _passages_that_matter(exhibit: Exhibit, days: Iterable[Episode], room: int) -> str:
+def _select_passages(exhibit: Exhibit, days: Iterable[Episode], room: int) -> str:
     item = exhibit.item
     truth = item.truth
-    wanted = terms("\n".join((item.text, truth.reference, *truth.aliases, *truth.stale)))
-    told = terms(exhibit.answer.text[:ANSWER_CHARACTERS])
-    pages = [page_of(day) for day in days]
-    selection = _Selection(_Candidates(pages, truth.evidence, wanted | told), room)
+    wanted = extract_terms("\n".join((item.text, truth.reference, *truth.aliases, *truth.stale)))
+    told = extract_terms(exhibit.answer.text[:ANSWER_CHARACTERS])
+    pages = [read_page(day) for day in days]
+    selection = _PassageSelection(_EvidencePool(pages, truth.evidence, wanted | told), room)
     selection.take_cited_sentences()
     selection.take_cited_turns()
     selection.take(wanted, keep_free=selection.room // 2)
     selection.take(told - wanted)
     selection.take(wanted | told)
-    return selection.shown or CUT
+    return selection.text or CUT
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _PassageCandidate:
     """A passage that shares something with the case."""
 
     page: int
@@ -78,24 +84,24 @@ class _Candidate:
         return self.is_aside, self.page, self.sentences.start
 
 
-class _Candidates:
+class _EvidencePool:
     """All that could be shown, and how rare what it shares with the case is."""
 
     def __init__(
-        self, pages: Sequence[Page], evidence: Iterable[Evidence], case: frozenset[str]
+        self, pages: Sequence[EpisodePage], evidence: Iterable[Evidence], case: frozenset[str]
     ) -> None:
         numbers = {page.episode.day: number for number, page in enumerate(pages)}
         self.pages = pages
         self.case = case
         self.cited = [(numbers[each.day], each) for each in evidence if each.day in numbers]
         self.all = [
-            _Candidate(
+            _PassageCandidate(
                 page=number,
                 block=passage.block,
                 sentences=passage.sentences,
                 characters=passage.characters,
                 shared=tuple(sorted(case.intersection(passage.terms))),
-                is_aside=not self._is_cited(number, passage.session),
+                is_aside=not self._is_evidence(number, passage.session),
             )
             for number, page in enumerate(pages)
             for passage in page.passages
@@ -105,14 +111,14 @@ class _Candidates:
         spread = Counter(term for each in self.all for term in each.shared)
         self.rarity = {term: log(1 + total / (1 + count)) for term, count in spread.items()}
 
-    def _is_cited(self, number: int, session: str | None) -> bool:
+    def _is_evidence(self, number: int, session: str | None) -> bool:
         return any(day == number and cited.session in (None, session) for day, cited in self.cited)
 
 
-class _Selection:
+class _PassageSelection:
     """Sentences taken while there is room."""
 
-    def __init__(self, candidates: _Candidates, room: int) -> None:
+    def __init__(self, candidates: _EvidencePool, room: int) -> None:
         self.room = room
         """How many characters may still be shown."""
         self._candidates = candidates
@@ -121,10 +127,10 @@ class _Selection:
         self._times_shown: Counter[str] = Counter()
 
     @property
-    def shown(self) -> str:
+    def text(self) -> str:
         """All that was taken, in story order."""
-        return _BETWEEN_DAYS.join(
-            page.shown(chosen)
+        return _DAY_SEPARATOR.join(
+            page.render(chosen)
             for page, chosen in zip(self._candidates.pages, self._chosen, strict=True)
             if chosen
         )
@@ -135,8 +141,8 @@ class _Selection:
             if cited.start is None or cited.end is None:
                 continue
             page = self._candidates.pages[number]
-            for index in page.at(cited.start, cited.end):
-                shared = terms(page.sentences[index].text) & self._candidates.case
+            for index in page.find_sentences(cited.start, cited.end):
+                shared = extract_terms(page.sentences[index].text) & self._candidates.case
                 self._add(number, (index,), shared)
 
     def take_cited_turns(self) -> None:
@@ -155,26 +161,26 @@ class _Selection:
         self._take_best(wanted, self._candidates.all, keep_free)
 
     def _take_best(
-        self, wanted: frozenset[str], among: Iterable[_Candidate], keep_free: int = 0
+        self, wanted: frozenset[str], among: Iterable[_PassageCandidate], keep_free: int = 0
     ) -> None:
         """Always the best next. What a passage is worth only falls, so an old rank is a bound."""
         ranked = [
-            (-worth, each.place, each) for each in among if (worth := self._worth(each, wanted))
+            (-worth, each.place, each) for each in among if (worth := self._score(each, wanted))
         ]
         heapify(ranked)
         while ranked:
             rank, place, best = heappop(ranked)
-            worth = self._worth(best, wanted)
+            worth = self._score(best, wanted)
             if worth == -rank and best.characters <= self.room - keep_free:
                 self._add(best.page, best.sentences, best.shared, keep_free)
             elif 0 < worth < -rank:
                 heappush(ranked, (-worth, place, best))
 
-    def _worth(self, candidate: _Candidate, wanted: frozenset[str]) -> float:
+    def _score(self, candidate: _PassageCandidate, wanted: frozenset[str]) -> float:
         return sum(
-            self._candidates.rarity[term] * _WORTH_SHOWING[times]
+            self._candidates.rarity[term] * _REPEAT_WEIGHTS[times]
             for term in candidate.shared
-            if term in wanted and (times := self._times_shown[term]) < len(_WORTH_SHOWING)
+            if term in wanted and (times := self._times_shown[term]) < len(_REPEAT_WEIGHTS)
         )
 
     def _add(
@@ -184,7 +190,7 @@ class _Selection:
         more = self._chosen[number].union(sentences)
         if len(more) == len(self._chosen[number]):
             return
-        length = len(self._candidates.pages[number].shown(more)) + len(_BETWEEN_DAYS)
+        length = len(self._candidates.pages[number].render(more)) + len(_DAY_SEPARATOR)
         room = self.room - (length - self._lengths[number])
         if room >= keep_free:
             self._chosen[number], self._lengths[number], self.room = more, length, room

@@ -24,16 +24,16 @@ from recall_bench.errors import (
     ModelGone,
     UnreadableVerdict,
 )
-from recall_bench.judging.offline.abstention import Stance, apart_from_refusal, read_stance
+from recall_bench.judging.offline.abstention import Stance, read_stance, remove_refusing_clauses
 from recall_bench.judging.offline.citations import split_citations
 from recall_bench.judging.offline.leaks import LeakFinder
-from recall_bench.judging.offline.wording import plain
-from recall_bench.judging.rubric.cache import VerdictCache, cache_key
+from recall_bench.judging.offline.wording import normalise
+from recall_bench.judging.rubric.cache import VerdictCache, make_cache_key
 from recall_bench.judging.rubric.evidence import ANSWER_CHARACTERS
-from recall_bench.judging.rubric.options import RubricOptions, Showing
-from recall_bench.judging.rubric.prompt import build_case, disclosure_of, once_more
-from recall_bench.judging.rubric.reading import read_verdict
-from recall_bench.judging.rubric.rubrics import rubrics
+from recall_bench.judging.rubric.options import ExcerptMode, RubricOptions
+from recall_bench.judging.rubric.prompt import build_case, find_disclosure, repeat_prompt
+from recall_bench.judging.rubric.reading import parse_verdict
+from recall_bench.judging.rubric.rubrics import load_rubrics
 from recall_bench.models.model import Model, Prompt, Reply
 
 VERSION = "2"
@@ -46,14 +46,14 @@ when either moves and the version does not.
 ATTEMPTS = 3
 """How often a model is asked for one verdict before the answer stays unjudged."""
 
-_FINDINGS = {
+_STANCE_FINDINGS = {
     Stance.REFUSES: (Finding.REFUSAL,),
     Stance.IGNORANT: (Finding.ABSTENTION,),
     Stance.ABSENT: (Finding.ABSTENTION,),
 }
 
 
-def rubric_judge(model: Model, options: RubricOptions) -> Judge:
+def make_rubric_judge(model: Model, options: RubricOptions) -> Judge:
     """The model as a judge. Whoever opened the model closes it."""
     return RubricJudge(model, options)
 
@@ -76,49 +76,49 @@ class RubricJudge:
             version=VERSION,
             model=self._model.name,
             rules_digest=_digest_options(self._options),
-            rubrics=tuple(rubric.card for rubric in rubrics().values()),
+            rubrics=tuple(rubric.card for rubric in load_rubrics().values()),
         )
 
     def study(self, scenario: Scenario) -> None:
         """Learn the scenario's secrets, if it has any."""
-        if any(disclosure_of(item.truth) is not None for item in scenario.items):
+        if any(find_disclosure(item.truth) is not None for item in scenario.items):
             self._leaks.study(scenario)
 
     async def judge(self, exhibit: Exhibit) -> Verdict:
         """The model's verdict, or one that needs no model."""
-        if disclosure_of(exhibit.item.truth) is not None:
-            leaks = self._leaks.leaks(exhibit)
+        if find_disclosure(exhibit.item.truth) is not None:
+            leaks = self._leaks.find_leaks(exhibit)
             if leaks:
                 found = Verdict.of(0, 0, 0, f"gives away {', '.join(leaks[:3])}")
-                return found.but(findings=(Finding.LEAK,))
+                return found.replace(findings=(Finding.LEAK,))
         if not exhibit.answer.text.strip():
             return Verdict.of(0, 0, 1, "the answer is empty")
         case = build_case(exhibit, self._options)
-        verdict = await self._known_or_asked(case.prompt, exhibit)
-        return verdict.but(rubric=str(case.rubric.kind), findings=_findings(exhibit))
+        verdict = await self._find_or_ask(case.prompt, exhibit)
+        return verdict.replace(rubric=str(case.rubric.kind), findings=_find_findings(exhibit))
 
     async def close(self) -> None:
         """Release the model's connections."""
         await self._model.close()
 
-    async def _known_or_asked(self, prompt: Prompt, exhibit: Exhibit) -> Verdict:
+    async def _find_or_ask(self, prompt: Prompt, exhibit: Exhibit) -> Verdict:
         if self._cache is None:
-            return await self._asked(prompt, exhibit, None)
-        key = cache_key(self.card, prompt)
-        async with self._alone(key):
+            return await self._ask(prompt, exhibit, None)
+        key = make_cache_key(self.card, prompt)
+        async with self._lock_case(key):
             known = self._cache.find(key)
             if known is None:
-                return await self._asked(prompt, exhibit, key)
+                return await self._ask(prompt, exhibit, key)
         exhibit.bill(Usage(cached=1))
         return known
 
-    async def _asked(self, prompt: Prompt, exhibit: Exhibit, key: str | None) -> Verdict:
+    async def _ask(self, prompt: Prompt, exhibit: Exhibit, key: str | None) -> Verdict:
         asking = prompt
         problem = ""
         for _ in range(ATTEMPTS):
-            reply = await self._reply(asking)
+            reply = await self._complete(asking)
             try:
-                read = read_verdict(reply)
+                read = parse_verdict(reply)
                 if isinstance(read, Verdict):
                     self._keep(key, read)
                     return read
@@ -126,12 +126,12 @@ class RubricJudge:
                 # After the verdict is safe: a bill that ends the run must not cost it.
                 exhibit.bill(reply.usage)
             problem = read.problem
-            asking = once_more(prompt, read.advice)
+            asking = repeat_prompt(prompt, read.advice)
         raise UnreadableVerdict(
             f"{self._model.name} gave no verdict in {ATTEMPTS} attempts: {problem}"
         )
 
-    async def _reply(self, prompt: Prompt) -> Reply:
+    async def _complete(self, prompt: Prompt) -> Reply:
         try:
             return await self._model.complete(prompt)
         except ModelBusy as error:
@@ -146,7 +146,7 @@ class RubricJudge:
             self._cache.keep(key, verdict)
 
     @asynccontextmanager
-    async def _alone(self, key: str) -> AsyncIterator[None]:
+    async def _lock_case(self, key: str) -> AsyncIterator[None]:
         """One case is asked once: whoever brings it meanwhile waits for the verdict."""
         lock = self._asking.setdefault(key, Lock())
         async with lock:
@@ -157,15 +157,15 @@ class RubricJudge:
                     self._asking.pop(key, None)
 
 
-def _findings(exhibit: Exhibit) -> tuple[Finding, ...]:
-    body, _ = split_citations(plain(exhibit.answer.text[:ANSWER_CHARACTERS]))
+def _find_findings(exhibit: Exhibit) -> tuple[Finding, ...]:
+    body, _ = split_citations(normalise(exhibit.answer.text[:ANSWER_CHARACTERS]))
     if exhibit.item.truth.disclosure is Disclosure.PARTIAL:
         # Whoever tells what may be told and declines the rest has not refused.
-        body = apart_from_refusal(body)
-    return _FINDINGS.get(read_stance(body).stance, ())
+        body = remove_refusing_clauses(body)
+    return _STANCE_FINDINGS.get(read_stance(body).stance, ())
 
 
 def _digest_options(options: RubricOptions) -> str:
     """Names the choices that decide what a model is shown."""
-    shown = "whole" if options.showing is Showing.FULL else f"{options.budget_tokens} tokens"
+    shown = "whole" if options.showing is ExcerptMode.FULL else f"{options.budget_tokens} tokens"
     return sha256(f"version {VERSION}\n{shown}".encode()).hexdigest()

@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 
 
-class Showing(StrEnum):
+class ExcerptMode(StrEnum):
     """How much of the memory window the judge is shown."""
 
     PASSAGES = "passages"
@@ -18,7 +18,7 @@ class Showing(StrEnum):
 class RubricOptions:
     """The choices, with their defaults."""
 
-    showing: Showing = Showing.PASSAGES
+    showing: ExcerptMode = ExcerptMode.PASSAGES
     budget_tokens: int = 1500
     """The most that passages may take, at four characters a token."""
     cache: Path | None = None

@@ -14,9 +14,9 @@ from hashlib import sha256
 
 from recall_bench.core.question import PRINCIPAL, Disclosure, Expects, Truth
 from recall_bench.core.verdict import SCALES, Exhibit
-from recall_bench.judging.rubric.evidence import ANSWER_CHARACTERS, shown_evidence
+from recall_bench.judging.rubric.evidence import ANSWER_CHARACTERS, render_evidence
 from recall_bench.judging.rubric.options import RubricOptions
-from recall_bench.judging.rubric.rubrics import Kind, Rubric, rubrics
+from recall_bench.judging.rubric.rubrics import Rubric, RubricKind, load_rubrics
 from recall_bench.models.model import Prompt
 
 KEYS = ("reason", *SCALES)
@@ -36,7 +36,7 @@ SCHEMA: dict[str, object] = {
     "additionalProperties": False,
 }
 
-_EXPECTED = {
+_EXPECTATIONS = {
     Expects.ANSWER: (
         "an answer. The question can be answered, so a non-answer fails; a denial is right only if "
         "the reference says that there is no such thing."
@@ -46,21 +46,21 @@ _EXPECTED = {
         "the kind is on record, as the reference says."
     ),
 }
-_EXPECTED_DISCLOSURE = {
+_DISCLOSURE_EXPECTATIONS = {
     Disclosure.REFUSE: "refuse. Whoever asks must not be told.",
     Disclosure.PARTIAL: "partial. Whoever asks may be told a part, and not the rest.",
     Disclosure.ANSWER: "answer. Whoever asks may be told; a refusal fails.",
 }
 
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_MONTH = (
+_MONTH_NAME = (
     r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
 )
-_AS_SEEN_FROM_NOW = re.compile(
+_RELATIVE_TIME = re.compile(
     r"\b(?:today|tonight|tomorrow|yesterday|now|nowadays|ago|currently|recently|so far|to date"
     r"|(?:last|past|previous|this|current|next|coming|upcoming) (?:\w+ )?"
     r"(?:morning|afternoon|evening|night|days?|weeks?|weekend|months?|quarters?|years?"
-    rf"|spring|summer|autumn|fall|winter|{_MONTH})|{_WEEKDAY}s?)\b",
+    rf"|spring|summer|autumn|fall|winter|{_MONTH_NAME})|{_WEEKDAY}s?)\b",
     re.IGNORECASE,
 )
 
@@ -76,71 +76,71 @@ Block = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class RubricCase:
     """What a model is asked, and by which rubric."""
 
     rubric: Rubric
     prompt: Prompt
 
 
-def build_case(exhibit: Exhibit, options: RubricOptions) -> Case:
+def build_case(exhibit: Exhibit, options: RubricOptions) -> RubricCase:
     """Put the exhibit into words, by the rubric that fits it."""
-    evidence = shown_evidence(exhibit, options)
-    disclosure = disclosure_of(exhibit.item.truth)
+    evidence = render_evidence(exhibit, options)
+    disclosure = find_disclosure(exhibit.item.truth)
     if disclosure is not None:
-        kind, expected = Kind.BOUNDARY, _EXPECTED_DISCLOSURE[disclosure]
+        kind, expected = RubricKind.BOUNDARY, _DISCLOSURE_EXPECTATIONS[disclosure]
     else:
-        kind = Kind.GROUNDED if evidence else Kind.REFERENCE
-        expected = _EXPECTED[exhibit.item.truth.expects]
-    blocks = [(label, _sendable(text)) for label, text in _blocks(exhibit, evidence)]
-    rubric = rubrics()[kind]
-    user = _told(blocks, expected, exhibit)
-    return Case(rubric, Prompt(system=rubric.text, user=user, schema=SCHEMA))
+        kind = RubricKind.GROUNDED if evidence else RubricKind.REFERENCE
+        expected = _EXPECTATIONS[exhibit.item.truth.expects]
+    blocks = [(label, _replace_surrogates(text)) for label, text in _list_blocks(exhibit, evidence)]
+    rubric = load_rubrics()[kind]
+    user = _render_case(blocks, expected, exhibit)
+    return RubricCase(rubric, Prompt(system=rubric.text, user=user, schema=SCHEMA))
 
 
-def once_more(prompt: Prompt, advice: str) -> Prompt:
+def repeat_prompt(prompt: Prompt, advice: str) -> Prompt:
     """The same case after a reply that was no verdict; the advice is ours, word for word."""
     user = f"{prompt.user}\n\nYour last reply to this case could not be used: {advice}"
     return Prompt(system=prompt.system, user=user, schema=prompt.schema)
 
 
-def disclosure_of(truth: Truth) -> Disclosure | None:
+def find_disclosure(truth: Truth) -> Disclosure | None:
     """How much may be told, where that is what is judged."""
     if truth.disclosure is None and truth.expects is Expects.WITHHOLD:
         return Disclosure.REFUSE
     return truth.disclosure
 
 
-def _blocks(exhibit: Exhibit, evidence: str) -> Iterator[Block]:
+def _list_blocks(exhibit: Exhibit, evidence: str) -> Iterator[Block]:
     item = exhibit.item
     truth = item.truth
     answer = exhibit.answer.text[:ANSWER_CHARACTERS]
     yield "question", item.text
     if item.choices:
-        yield "choices", _listed(item.choices)
+        yield "choices", _join_lines(item.choices)
     # Told only where somebody speaks as seen from that date: so the same answer to the same
     # question is the same case at every checkpoint, and judged once.
-    if any(map(_AS_SEEN_FROM_NOW.search, (item.text, truth.reference, answer))):
+    if any(map(_RELATIVE_TIME.search, (item.text, truth.reference, answer))):
         yield "asked on", f"{exhibit.asked_at:%Y-%m-%d}"
     yield "reference", truth.reference
     if truth.aliases:
-        yield "also right", _listed(truth.aliases)
+        yield "also right", _join_lines(truth.aliases)
     if truth.stale:
-        yield "superseded", _listed(truth.stale)
-    disclosure = disclosure_of(truth)
+        yield "superseded", _join_lines(truth.stale)
+    disclosure = find_disclosure(truth)
     if disclosure is not None:
         yield "asked from", item.session or PRINCIPAL
         if truth.forbidden_sessions:
-            yield "closed sessions", _listed(truth.forbidden_sessions)
+            yield "closed sessions", _join_lines(truth.forbidden_sessions)
         if truth.withheld and disclosure is not Disclosure.ANSWER:
-            yield "must not be told", _listed(truth.withheld)
+            yield "must not be told", _join_lines(truth.withheld)
     if evidence:
         yield "evidence", evidence
     yield "answer", answer
 
 
-def _told(blocks: Sequence[Block], expected: str, exhibit: Exhibit) -> str:
-    code = _code(blocks)
+def _render_case(blocks: Sequence[Block], expected: str, exhibit: Exhibit) -> str:
+    code = _make_code(blocks)
     parts = [
         f"The code of this case is {code}. Only lines with this code open and close blocks.",
         f"Expected: {expected}",
@@ -152,7 +152,7 @@ def _told(blocks: Sequence[Block], expected: str, exhibit: Exhibit) -> str:
     return "\n\n".join([*parts, _CLOSING])
 
 
-def _code(blocks: Sequence[Block]) -> str:
+def _make_code(blocks: Sequence[Block]) -> str:
     """What none of the contents holds, in either case of its letters."""
     seed = json.dumps(blocks)
     contents = [text.lower() for _, text in blocks]
@@ -163,10 +163,10 @@ def _code(blocks: Sequence[Block]) -> str:
     return code
 
 
-def _listed(values: Sequence[str]) -> str:
+def _join_lines(values: Sequence[str]) -> str:
     return "\n".join(" ".join(value.split()) for value in values)
 
 
-def _sendable(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """The text as UTF-8 can carry it: half a surrogate pair becomes a question mark."""
     return text.encode("utf-8", "replace").decode()

@@ -12,7 +12,7 @@ from recall_bench.core.verdict import RubricCard
 _FOLDER = Path(__file__).parent
 
 
-class Kind(StrEnum):
+class RubricKind(StrEnum):
     """What a rubric goes by."""
 
     REFERENCE = "reference"
@@ -27,7 +27,7 @@ class Kind(StrEnum):
 class Rubric:
     """One rubric, whole."""
 
-    kind: Kind
+    kind: RubricKind
     version: str
     text: str
     """The common rules and its own."""
@@ -40,13 +40,13 @@ class Rubric:
 
 
 @cache
-def rubrics() -> Mapping[Kind, Rubric]:
+def load_rubrics() -> Mapping[RubricKind, Rubric]:
     """All of them, read once from the package."""
     common = (_FOLDER / "common.md").read_text(encoding="utf-8").strip()
-    return {kind: _read(kind, common) for kind in Kind}
+    return {kind: _read_rubric(kind, common) for kind in RubricKind}
 
 
-def _read(kind: Kind, common: str) -> Rubric:
+def _read_rubric(kind: RubricKind, common: str) -> Rubric:
     _, head, own = (_FOLDER / f"{kind}.md").read_text(encoding="utf-8").split("---\n", 2)
     fields = dict(line.split(": ", 1) for line in head.splitlines())
     return Rubric(kind=kind, version=fields["version"], text=f"{common}\n\n{own.strip()}\n")

@@ -11,26 +11,32 @@ from pathlib import Path
 
 import msgspec
 
-from recall_bench.core.standing import State
+from recall_bench.core.standing import TrialState
 from recall_bench.errors import UsageError
 from recall_bench.journal import JOURNAL
-from recall_bench.replacement import Replacement
-from recall_bench.reporting.files.layout import compact, lay_out, row
+from recall_bench.replacement import AtomicFile
+from recall_bench.reporting.files.layout import encode_compact, encode_row, write_document
 from recall_bench.reporting.files.records import (
     Fields,
-    boundary_counts,
-    category_score,
-    cells,
-    checkpoint_record,
-    closing,
-    difficulty_scores,
-    disclosure_breakdown,
-    header,
-    metadata,
-    range_result,
-    ranges,
+    build_boundary,
+    build_category_score,
+    build_checkpoint,
+    build_closing,
+    build_difficulty_scores,
+    build_disclosures,
+    build_header,
+    build_metadata,
+    build_range_result,
+    list_cells,
+    list_ranges,
 )
-from recall_bench.reporting.files.rows import LogRow, TrialRows, described, logged, milliseconds
+from recall_bench.reporting.files.rows import (
+    LogRow,
+    TrialRows,
+    convert_to_ms,
+    make_log_question,
+    make_result_question,
+)
 from recall_bench.reporting.folder import RunFolder
 from recall_bench.reporting.summary import PersonaSummary, Summary, summarise
 
@@ -40,7 +46,7 @@ SHORT = 12
 _Encoded = dict[str, msgspec.Raw]
 
 
-def export(
+def export_files(
     folder: RunFolder,
     *,
     result: Path | None = None,
@@ -56,8 +62,8 @@ def export(
             raise UsageError(f"{path}: holds something else of this run; name another file")
         taken.add(path.resolve())
     with ExitStack() as stack:
-        files = {path: stack.enter_context(Replacement(path)) for path in wanted}
-        _Export(
+        files = {path: stack.enter_context(AtomicFile(path)) for path in wanted}
+        _ResultWriter(
             folder,
             result=None if result is None else files[result],
             progress=None if progress is None else files[progress],
@@ -70,15 +76,15 @@ def export(
             file.commit()
 
 
-class _Export:
+class _ResultWriter:
     def __init__(
         self,
         folder: RunFolder,
         *,
-        result: Replacement | None,
-        progress: Replacement | None,
-        questions: Replacement | None,
-        failures: Replacement | None,
+        result: AtomicFile | None,
+        progress: AtomicFile | None,
+        questions: AtomicFile | None,
+        failures: AtomicFile | None,
     ) -> None:
         self._folder = folder
         self._summary: Summary = summarise(folder)
@@ -91,116 +97,117 @@ class _Export:
 
     def write(self) -> None:
         if self._progress is not None:
-            for record in self._records():
-                self._progress.write(compact(record) + b"\n")
+            for record in self._build_records():
+                self._progress.write(encode_compact(record) + b"\n")
         if self._result is not None:
-            lay_out(self._document(), self._result.write)
+            write_document(self._build_document(), self._result.write)
             self._result.write(b"\n")
         elif self._questions is not None or self._failures is not None:
             for persona in self._summary.personas:
                 for number in range(len(persona.checkpoints)):
-                    for _ in self._question_results(persona.id, number):
+                    for _ in self._build_question_results(persona.id, number):
                         pass
 
-    def _records(self) -> Iterator[Fields]:
+    def _build_records(self) -> Iterator[Fields]:
         folder, summary = self._folder, self._summary
-        yield header(folder)
+        yield build_header(folder)
         for persona in summary.personas:
             for number, part in enumerate(persona.checkpoints, start=1):
                 if part.is_done:
-                    heard = folder.heard(persona.id, number - 1)
-                    yield checkpoint_record(persona, number, summary.categories, at=heard)
-        if folder.finished:
-            yield closing(folder, summary)
+                    heard = folder.get_last_time(persona.id, number - 1)
+                    yield build_checkpoint(persona, number, summary.categories, at=heard)
+        if folder.is_finished:
+            yield build_closing(folder, summary)
 
-    def _document(self) -> Fields:
+    def _build_document(self) -> Fields:
         # Not at the top: a progress file is written again and again, and needs no numpy.
-        from recall_bench.reporting.estimates import Estimates
-        from recall_bench.reporting.files.intervals import estimates
+        from recall_bench.reporting.estimates import RunEstimates
+        from recall_bench.reporting.files.intervals import build_estimates
 
         folder, summary = self._folder, self._summary
-        means = Estimates(folder)
+        means = RunEstimates(folder)
         return {
             "timestamp": folder.started,
             "adapterName": folder.plan.system.name,
-            "ranges": (row(span) for span in ranges(folder.plan)),
+            "ranges": (encode_row(span) for span in list_ranges(folder.plan)),
             "personas": (
-                self._persona(persona) | estimates(means, persona.id)
+                self._build_persona(persona) | build_estimates(means, persona.id)
                 for persona in summary.personas
             ),
-            "heatmap": cells(summary.checkpoints, summary.categories),
-            "metadata": metadata(folder, summary),
-            **disclosure_breakdown(summary.disclosures),
-            **boundary_counts(summary.boundary),
-            **estimates(means),
+            "heatmap": list_cells(summary.checkpoints, summary.categories),
+            "metadata": build_metadata(folder, summary),
+            **build_disclosures(summary.disclosures),
+            **build_boundary(summary.boundary),
+            **build_estimates(means),
         }
 
-    def _persona(self, persona: PersonaSummary) -> Fields:
+    def _build_persona(self, persona: PersonaSummary) -> Fields:
         clocks = [part.clock for part in persona.checkpoints]
         return {
             "personaId": persona.id,
             "adapterName": self._folder.plan.system.name,
             "rangeResults": (
-                self._range_result(persona, number) for number in range(len(persona.checkpoints))
+                self._build_range_result(persona, number)
+                for number in range(len(persona.checkpoints))
             ),
-            "heatmap": cells(persona.checkpoints, self._summary.categories),
-            "totalIngestionMs": milliseconds(sum(c.ingest_s + c.settle_s for c in clocks)),
-            "totalQueryMs": milliseconds(sum(c.query_s for c in clocks)),
+            "heatmap": list_cells(persona.checkpoints, self._summary.categories),
+            "totalIngestionMs": convert_to_ms(sum(c.ingest_s + c.settle_s for c in clocks)),
+            "totalQueryMs": convert_to_ms(sum(c.query_s for c in clocks)),
             "uniqueQAPairCount": persona.questions,
             "totalEvalsRun": persona.overall.counted,
             "totalEvalsOwed": persona.overall.owed,
-            **disclosure_breakdown(persona.disclosures),
-            **boundary_counts(persona.boundary),
+            **build_disclosures(persona.disclosures),
+            **build_boundary(persona.boundary),
         }
 
-    def _range_result(self, persona: PersonaSummary, number: int) -> Fields:
+    def _build_range_result(self, persona: PersonaSummary, number: int) -> Fields:
         part = persona.checkpoints[number]
-        points = self._points(persona.id, number)
+        points = self._collect_points(persona.id, number)
         return {
-            **range_result(part),
+            **build_range_result(part),
             "categoryScores": (
-                row(category_score(name, part.category(name), points.get(name, [])))
+                encode_row(build_category_score(name, part.get_tally(name), points.get(name, [])))
                 for name in self._summary.categories
             ),
-            "difficultyScores": row(difficulty_scores(part)),
-            "questionResults": self._question_results(persona.id, number),
+            "difficultyScores": encode_row(build_difficulty_scores(part)),
+            "questionResults": self._build_question_results(persona.id, number),
         }
 
-    def _points(self, scenario: str, number: int) -> dict[str, list[int]]:
-        standing = self._folder.standings.scenarios[scenario]
+    def _collect_points(self, scenario: str, number: int) -> dict[str, list[int]]:
+        standing = self._folder.states.scenarios[scenario]
         points: dict[str, list[int]] = {}
-        for repeat, item in standing.owed(number):
-            stands = standing.standing(number, repeat, item)
-            if stands.state in (State.JUDGED, State.NOT_ANSWERED):
+        for repeat, item in standing.list_owed_trials(number):
+            stands = standing.get_status(number, repeat, item)
+            if stands.state in (TrialState.JUDGED, TrialState.NOT_ANSWERED):
                 category = standing.items[item].truth.category
                 points.setdefault(category, []).append(stands.composite)
         return points
 
-    def _question_results(self, scenario: str, number: int) -> Iterator[msgspec.Raw]:
-        full, short = self._questions_of(scenario)
+    def _build_question_results(self, scenario: str, number: int) -> Iterator[msgspec.Raw]:
+        full, short = self._encode_questions(scenario)
         window = self._folder.plan.judge_memory_window
-        for result in self._folder.results_at(scenario, number):
+        for result in self._folder.read_checkpoint_results(scenario, number):
             rows = TrialRows(result)
             if self._questions is not None or self._failures is not None:
                 sees_memory = window > 0 and bool(result.item.truth.evidence)
-                line = rows.in_questions(
+                line = rows.make_log_row(
                     short[result.item.id], plan=self._plan, sees_memory=sees_memory
                 )
-                self._log(rows, line)
+                self._write_log(rows, line)
             if self._result is not None:
-                yield row(rows.in_result(full[result.item.id]))
+                yield encode_row(rows.make_result_row(full[result.item.id]))
 
-    def _questions_of(self, scenario: str) -> tuple[_Encoded, _Encoded]:
+    def _encode_questions(self, scenario: str) -> tuple[_Encoded, _Encoded]:
         """The scenario's questions as both files spell them; they recur at every checkpoint."""
         if self._encoded is None or self._encoded[0] != scenario:
-            items = self._folder.standings.scenarios[scenario].items
-            full = {item.id: row(described(item)) for item in items}
-            short = {item.id: row(logged(item)) for item in items}
+            items = self._folder.states.scenarios[scenario].items
+            full = {item.id: encode_row(make_result_question(item)) for item in items}
+            short = {item.id: encode_row(make_log_question(item)) for item in items}
             self._encoded = scenario, full, short
         return self._encoded[1:]
 
-    def _log(self, rows: TrialRows, line: LogRow | None) -> None:
+    def _write_log(self, rows: TrialRows, line: LogRow | None) -> None:
         if line is not None and self._questions is not None:
-            self._questions.write(compact(line) + b"\n")
+            self._questions.write(encode_compact(line) + b"\n")
         if line is not None and self._failures is not None and rows.is_failure:
-            self._failures.write(compact(rows.in_failures(line)) + b"\n")
+            self._failures.write(encode_compact(rows.make_failure_row(line)) + b"\n")

@@ -7,43 +7,47 @@ from collections.abc import Iterator
 
 import msgspec
 
-from recall_bench.reporting.estimates import SEED, Cell, Estimates, Heatmap
-from recall_bench.reporting.files.layout import row
+from recall_bench.reporting.estimates import SEED, Heatmap, HeatmapCell, RunEstimates
+from recall_bench.reporting.files.layout import encode_row
 from recall_bench.statistics.estimate import Estimate
 from recall_bench.statistics.intervals import LEVEL
 
-Fields = dict[str, object]
+EstimateFields = dict[str, object]
 
 
-def estimates(means: Estimates, persona: str | None = None) -> Fields:
+def build_estimates(means: RunEstimates, persona: str | None = None) -> EstimateFields:
     """Of a persona, or of all: over all checkpoints, and at each with every category."""
-    fields: Fields = {
+    fields: EstimateFields = {
         "level": LEVEL,
         "seed": SEED,
-        "overall": row(_figure(means.overall(persona))),
-        "hallucinationRate": row(_figure(means.hallucination(persona), scale=100)),
-        "checkpoints": _checkpoints(means.heatmap(persona)),
+        "overall": encode_row(_format_estimate(means.estimate_overall(persona))),
+        "hallucinationRate": encode_row(
+            _format_estimate(means.estimate_hallucination(persona), scale=100)
+        ),
+        "checkpoints": _build_checkpoints(means.build_heatmap(persona)),
     }
     return {"estimates": fields}
 
 
-def _checkpoints(heatmap: Heatmap) -> Iterator[msgspec.Raw]:
+def _build_checkpoints(heatmap: Heatmap) -> Iterator[msgspec.Raw]:
     for place, checkpoint in enumerate(heatmap.columns):
-        yield row(
+        yield encode_row(
             {
                 "range": checkpoint.label,
-                "overall": _of(heatmap.overall[place]),
-                "hallucinationRate": _of(heatmap.hallucination[place], scale=100),
-                "categories": {each.category: _of(each.cells[place]) for each in heatmap.rows},
+                "overall": _format_cell(heatmap.overall[place]),
+                "hallucinationRate": _format_cell(heatmap.hallucination[place], scale=100),
+                "categories": {
+                    each.category: _format_cell(each.cells[place]) for each in heatmap.rows
+                },
             }
         )
 
 
-def _of(cell: Cell, *, scale: float = 1) -> Fields | None:
-    return _figure(cell.mean, scale=scale)
+def _format_cell(cell: HeatmapCell, *, scale: float = 1) -> EstimateFields | None:
+    return _format_estimate(cell.mean, scale=scale)
 
 
-def _figure(found: Estimate | None, *, scale: float = 1) -> Fields | None:
+def _format_estimate(found: Estimate | None, *, scale: float = 1) -> EstimateFields | None:
     """A mean, its interval and what is behind it; null where nothing was measured."""
     if found is None:
         return None

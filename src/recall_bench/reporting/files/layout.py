@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
-compact = msgspec.json.Encoder().encode
+encode_compact = msgspec.json.Encoder().encode
 """JSON on one line."""
 
 
-def row(fields: object) -> msgspec.Raw:
+def encode_row(fields: object) -> msgspec.Raw:
     """Something that stays on one line wherever it is laid out."""
-    return msgspec.Raw(compact(fields))
+    return msgspec.Raw(encode_compact(fields))
 
 
-def lay_out(value: object, write: Callable[[bytes], object], depth: int = 0) -> None:
+def write_document(value: object, write: Callable[[bytes], object], depth: int = 0) -> None:
     """Write a document: mappings a key a line, iterators an element a line, the rest compact.
 
     An iterator is drawn on only when its turn comes, one element at a time.
@@ -22,16 +22,16 @@ def lay_out(value: object, write: Callable[[bytes], object], depth: int = 0) -> 
     if isinstance(value, Mapping):
         write(b"{")
         for key, part in value.items():
-            write(lead + inside + compact(key) + b": ")
-            lay_out(part, write, depth + 1)
+            write(lead + inside + encode_compact(key) + b": ")
+            write_document(part, write, depth + 1)
             lead = b",\n"
         write(b"}" if lead == b"\n" else b"\n" + b"  " * depth + b"}")
     elif isinstance(value, Iterator):
         write(b"[")
         for part in value:
             write(lead + inside)
-            lay_out(part, write, depth + 1)
+            write_document(part, write, depth + 1)
             lead = b",\n"
         write(b"]" if lead == b"\n" else b"\n" + b"  " * depth + b"]")
     else:
-        write(compact(value))
+        write(encode_compact(value))

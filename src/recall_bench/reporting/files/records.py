@@ -11,41 +11,41 @@ from recall_bench.core.plan import Checkpoint, Ingest, Plan
 from recall_bench.core.question import Disclosure
 from recall_bench.core.usage import Usage
 from recall_bench.core.verdict import JudgeCard
-from recall_bench.metrics.marks import Tally
+from recall_bench.metrics.marks import TrialTally
 from recall_bench.metrics.refusals import Refusals
 from recall_bench.metrics.reviews import ReviewTally
-from recall_bench.reporting.boundary import Boundary
-from recall_bench.reporting.files.layout import row
-from recall_bench.reporting.files.rows import ErrorRow, milliseconds
+from recall_bench.reporting.boundary import BoundaryCounts
+from recall_bench.reporting.files.layout import encode_row
+from recall_bench.reporting.files.rows import ErrorRow, convert_to_ms
 from recall_bench.reporting.folder import RunFolder
-from recall_bench.reporting.service import Service
+from recall_bench.reporting.service import ServiceStats
 from recall_bench.reporting.summary import (
     CheckpointSummary,
     DisclosureSummary,
     PersonaSummary,
-    Status,
+    RunStatus,
     Summary,
-    difficulties_of,
+    list_difficulties,
 )
 
 Fields = dict[str, object]
 
 
-def header(folder: RunFolder) -> Fields:
+def build_header(folder: RunFolder) -> Fields:
     """The first line of `progress.jsonl`."""
     return {
         "type": "header",
         "timestamp": folder.started,
         "adapterName": folder.plan.system.name,
-        "ranges": ranges(folder.plan),
+        "ranges": list_ranges(folder.plan),
         "personas": [card.id for card in folder.plan.scenarios],
-        **_settings(folder.plan),
+        **_build_settings(folder.plan),
         "dryRun": folder.plan.dry_run,
-        **provenance(folder),
+        **build_provenance(folder),
     }
 
 
-def checkpoint_record(
+def build_checkpoint(
     persona: PersonaSummary, number: int, categories: Iterable[str], *, at: datetime | None
 ) -> Fields:
     """One finished checkpoint of one persona; `number` counts from 1."""
@@ -57,13 +57,15 @@ def checkpoint_record(
         "personaId": persona.id,
         "checkpointIndex": number,
         "totalCheckpoints": len(persona.checkpoints),
-        "range": span(part.checkpoint),
+        "range": build_range(part.checkpoint),
         "daysIngested": part.cutoff,
-        **_measures(part.overall),
-        "categoryScores": [category_score(name, part.category(name), None) for name in categories],
-        "difficultyScores": difficulty_scores(part),
-        "ingestMs": milliseconds(part.clock.ingest_s + part.clock.settle_s),
-        "queryMs": milliseconds(part.clock.query_s),
+        **_build_measures(part.overall),
+        "categoryScores": [
+            build_category_score(name, part.get_tally(name), None) for name in categories
+        ],
+        "difficultyScores": build_difficulty_scores(part),
+        "ingestMs": convert_to_ms(part.clock.ingest_s + part.clock.settle_s),
+        "queryMs": convert_to_ms(part.clock.query_s),
         "newDaysIngested": part.new_days,
         "newQuestionCount": part.new,
         "historicalEvaluated": part.older_asked,
@@ -71,49 +73,49 @@ def checkpoint_record(
     }
 
 
-def closing(folder: RunFolder, summary: Summary) -> Fields:
+def build_closing(folder: RunFolder, summary: Summary) -> Fields:
     """The last line of `progress.jsonl`; an unfinished run has none."""
     return {
         "type": "summary",
         "timestamp": folder.ended,
-        "durationMs": milliseconds(folder.active_s),
-        **_counts(summary),
-        **_health(summary),
+        "durationMs": convert_to_ms(folder.active_s),
+        **_build_counts(summary),
+        **_build_validity(summary),
     }
 
 
-def range_result(part: CheckpointSummary) -> Fields:
+def build_range_result(part: CheckpointSummary) -> Fields:
     """The aggregates of one of a persona's range results, its lists left to the caller."""
     return {
-        "range": row(span(part.checkpoint)),
+        "range": encode_row(build_range(part.checkpoint)),
         "daysIngested": part.cutoff,
         "complete": part.is_done,
-        **_measures(part.overall),
+        **_build_measures(part.overall),
     }
 
 
-def metadata(folder: RunFolder, summary: Summary) -> Fields:
+def build_metadata(folder: RunFolder, summary: Summary) -> Fields:
     """`result.json`'s metadata: what was run, on what, by what, and whether it holds."""
     plan = folder.plan
     return {
-        "durationMs": milliseconds(folder.active_s),
-        **_counts(summary),
-        **_settings(plan),
-        **_health(summary),
-        **_service(folder.service),
+        "durationMs": convert_to_ms(folder.active_s),
+        **_build_counts(summary),
+        **_build_settings(plan),
+        **_build_validity(summary),
+        **_build_service(folder.service),
         "errorBudget": plan.error_budget,
         "lifecycle": plan.lifecycle,
         "repeats": plan.repeats,
         "seed": plan.seed,
         "dryRun": plan.dry_run,
         **{
-            name: row(part) if isinstance(part, Mapping) else part
-            for name, part in provenance(folder).items()
+            name: encode_row(part) if isinstance(part, Mapping) else part
+            for name, part in build_provenance(folder).items()
         },
     }
 
 
-def provenance(folder: RunFolder) -> Fields:
+def build_provenance(folder: RunFolder) -> Fields:
     """What everything in the file was made from, precisely enough to refuse a wrong comparison."""
     plan = folder.plan
     fields: Fields = {
@@ -121,9 +123,9 @@ def provenance(folder: RunFolder) -> Fields:
         "datasetDigest": plan.dataset_digest,
         "questionsDigest": plan.questions_digest,
         "code": folder.codes,
-        "system": _system(plan.system),
+        "system": _build_system(plan.system),
         "topK": plan.top_k,
-        "judge": _judge(plan.judge),
+        "judge": _build_judge(plan.judge),
     }
     if plan.max_context_tokens is not None:
         fields["maxContextTokens"] = plan.max_context_tokens
@@ -132,24 +134,24 @@ def provenance(folder: RunFolder) -> Fields:
     if folder.diagnosis is not None:
         fields["doctor"] = folder.diagnosis
     if plan.appellate is not None:
-        fields["appellateJudge"] = _judge(plan.appellate)
+        fields["appellateJudge"] = _build_judge(plan.appellate)
         fields["review"] = plan.review
     if plan.answers_from is not None:
         fields["answersFrom"] = plan.answers_from
     return fields
 
 
-def ranges(plan: Plan) -> list[Fields]:
+def list_ranges(plan: Plan) -> list[Fields]:
     """The checkpoints of the plan."""
-    return [span(checkpoint) for checkpoint in plan.checkpoints]
+    return [build_range(checkpoint) for checkpoint in plan.checkpoints]
 
 
-def span(checkpoint: Checkpoint) -> Fields:
+def build_range(checkpoint: Checkpoint) -> Fields:
     """One checkpoint."""
     return {"label": checkpoint.label, "days": checkpoint.days}
 
 
-def category_score(name: str, tally: Tally, scores: list[int] | None) -> Fields:
+def build_category_score(name: str, tally: TrialTally, scores: list[int] | None) -> Fields:
     """One category at one checkpoint."""
     fields: Fields = {"category": name, "meanScore": tally.mean, "questionCount": tally.counted}
     if scores is not None:
@@ -157,21 +159,21 @@ def category_score(name: str, tally: Tally, scores: list[int] | None) -> Fields:
     return fields | {"eligibleCount": tally.eligible, "missing": tally.missing}
 
 
-def difficulty_scores(part: CheckpointSummary) -> Fields:
+def build_difficulty_scores(part: CheckpointSummary) -> Fields:
     """Every difficulty at one checkpoint."""
-    found = {name: part.difficulties.get(name, Tally()) for name in difficulties_of(part)}
+    found = {name: part.difficulties.get(name, TrialTally()) for name in list_difficulties(part)}
     return {name: {"mean": tally.mean, "count": tally.counted} for name, tally in found.items()}
 
 
-def cells(
+def list_cells(
     checkpoints: Iterable[CheckpointSummary], categories: Iterable[str]
 ) -> Iterator[msgspec.Raw]:
     """The heatmap, a cell a line: checkpoint by checkpoint."""
     names = tuple(categories)
     for part in checkpoints:
         for name in names:
-            tally = part.category(name)
-            yield row(
+            tally = part.get_tally(name)
+            yield encode_row(
                 {
                     "range": part.checkpoint.label,
                     "category": name,
@@ -182,17 +184,17 @@ def cells(
             )
 
 
-def disclosure_breakdown(disclosures: Mapping[str, DisclosureSummary]) -> Fields:
+def build_disclosures(disclosures: Mapping[str, DisclosureSummary]) -> Fields:
     """How the questions of each expected disclosure went; nothing if none was asked."""
     if not disclosures:
         return {}
     breakdown: Fields = {
-        kind.value: row(
+        kind.value: encode_row(
             {
                 "evaluations": found.tally.counted,
                 "uniquePairs": found.unique,
                 "meanScore": found.tally.mean,
-                "hallucinationRate": percent(found.tally.hallucination_rate),
+                "hallucinationRate": convert_to_percent(found.tally.hallucination_rate),
             }
         )
         for kind in Disclosure
@@ -201,35 +203,41 @@ def disclosure_breakdown(disclosures: Mapping[str, DisclosureSummary]) -> Fields
     return {"disclosureBreakdown": breakdown}
 
 
-def boundary_counts(boundary: Boundary) -> Fields:
+def build_boundary(boundary: BoundaryCounts) -> Fields:
     """Guarded answers that told the secret, and refusals of what may be answered, apart."""
     fields: Fields = {}
     leaks = boundary.leaks
     if leaks.answers:
-        counts = {"answers": leaks.answers, "leaked": leaks.leaked, "rate": percent(leaks.share)}
-        fields["leaks"] = row(counts)
+        counts = {
+            "answers": leaks.answers,
+            "leaked": leaks.leaked,
+            "rate": convert_to_percent(leaks.share),
+        }
+        fields["leaks"] = encode_row(counts)
     if boundary.refusals:
         parts = {kind.value: found for kind, found in boundary.refusals.items()}
         parts["together"] = boundary.over_refusal
-        fields["overRefusal"] = {name: row(_refusals(found)) for name, found in parts.items()}
+        fields["overRefusal"] = {
+            name: encode_row(_build_refusals(found)) for name, found in parts.items()
+        }
     return fields
 
 
-def _refusals(found: Refusals) -> Fields:
+def _build_refusals(found: Refusals) -> Fields:
     return {
         "answers": found.judged,
         "measured": found.measured,
         "refused": found.refused if found.measured else None,
-        "rate": percent(found.share),
+        "rate": convert_to_percent(found.share),
     }
 
 
-def percent(share: float | None) -> float | None:
+def convert_to_percent(share: float | None) -> float | None:
     """A share of one as a number of a hundred."""
     return None if share is None else 100 * share
 
 
-def _measures(tally: Tally) -> Fields:
+def _build_measures(tally: TrialTally) -> Fields:
     return {
         "questionsEvaluated": tally.counted,
         "questionsOwed": tally.owed,
@@ -238,11 +246,11 @@ def _measures(tally: Tally) -> Fields:
         "notJudged": tally.not_judged,
         "open": tally.open,
         "overallScore": tally.mean,
-        "hallucinationRate": percent(tally.hallucination_rate),
+        "hallucinationRate": convert_to_percent(tally.hallucination_rate),
     }
 
 
-def _counts(summary: Summary) -> Fields:
+def _build_counts(summary: Summary) -> Fields:
     fields: Fields = {
         "totalEvalsRun": summary.overall.counted,
         "totalEvalsOwed": summary.overall.owed,
@@ -253,46 +261,46 @@ def _counts(summary: Summary) -> Fields:
         fields["appellateInvocations"] = reviews.total.done
         fields["appellateFaults"] = reviews.total.failed
         fields["reviews"] = {
-            "failures": row(_changes(reviews.failures)),
-            "passes": row(_changes(reviews.passes)),
+            "failures": encode_row(_build_changes(reviews.failures)),
+            "passes": encode_row(_build_changes(reviews.passes)),
             "open": reviews.open,
-            "meanBefore": _mean_before(summary),
+            "meanBefore": _compute_mean_before(summary),
         }
     if not summary.costs.is_free:
-        fields["usage"] = row(_usage(summary.costs.total))
+        fields["usage"] = encode_row(_build_usage(summary.costs.total))
         if summary.plan.appellate is not None:
-            fields["judgeUsage"] = row(_usage(summary.costs.first))
-            fields["appellateUsage"] = row(_usage(summary.costs.reviewing))
+            fields["judgeUsage"] = encode_row(_build_usage(summary.costs.first))
+            fields["appellateUsage"] = encode_row(_build_usage(summary.costs.reviewing))
     return fields
 
 
-def _service(service: Service) -> Fields:
+def _build_service(service: ServiceStats) -> Fields:
     fields: Fields = {}
     found = service.deliveries
     if found.answers:
-        fields["delivery"] = row(
+        fields["delivery"] = encode_row(
             {
                 "answers": found.answers,
                 "offered": found.offered,
                 "kept": found.kept,
                 "tokens": found.tokens,
                 "traced": found.traced,
-                "tracedRate": percent(found.traced_share),
+                "tracedRate": convert_to_percent(found.traced_share),
             }
         )
     for name, share in (("p50Ms", 0.5), ("p95Ms", 0.95)):
-        if (seconds := service.latency_s(share)) is not None:
-            fields[name] = milliseconds(seconds)
-    if service.reading != Usage():
-        fields["readerUsage"] = row(_usage(service.reading))
+        if (seconds := service.compute_latency(share)) is not None:
+            fields[name] = convert_to_ms(seconds)
+    if service.reader_usage != Usage():
+        fields["readerUsage"] = encode_row(_build_usage(service.reader_usage))
     if service.metered:
         fields["systemUsage"] = {
-            stage: row(_usage(usage)) for stage, usage in service.metered.items()
+            stage: encode_row(_build_usage(usage)) for stage, usage in service.metered.items()
         }
     return fields
 
 
-def _changes(tally: ReviewTally) -> Fields:
+def _build_changes(tally: ReviewTally) -> Fields:
     return {
         "reviewed": tally.done,
         "raised": tally.raised,
@@ -303,14 +311,14 @@ def _changes(tally: ReviewTally) -> Fields:
     }
 
 
-def _mean_before(summary: Summary) -> float | None:
+def _compute_mean_before(summary: Summary) -> float | None:
     overall = summary.overall
     if not overall.counted:
         return None
     return (overall.points - summary.reviews.total.points) / overall.counted
 
 
-def _usage(usage: Usage) -> Fields:
+def _build_usage(usage: Usage) -> Fields:
     return {
         "calls": usage.calls,
         "inputTokens": usage.input_tokens,
@@ -322,21 +330,21 @@ def _usage(usage: Usage) -> Fields:
     }
 
 
-def _health(summary: Summary) -> Fields:
+def _build_validity(summary: Summary) -> Fields:
     fields: Fields = {"validity": summary.validity.status}
-    if summary.validity.status is Status.INVALID:
+    if summary.validity.status is RunStatus.INVALID:
         fields["invalidReason"] = summary.validity.reason
     fields["unfinished"] = summary.overall.open
     if summary.unstarted:
         fields["notStarted"] = summary.unstarted
-    fields["errors"] = row(summary.faults)
+    fields["errors"] = encode_row(summary.faults)
     failures = [part for persona in summary.personas for part in persona.feed_failures]
     if failures:
-        fields["feedFailures"] = [_feed_failure(failure) for failure in failures]
+        fields["feedFailures"] = [_build_feed_failure(failure) for failure in failures]
     return fields
 
 
-def _feed_failure(failure: FeedFailed) -> Fields:
+def _build_feed_failure(failure: FeedFailed) -> Fields:
     fields: Fields = {
         "personaId": failure.scenario,
         "checkpoint": failure.checkpoint,
@@ -347,7 +355,7 @@ def _feed_failure(failure: FeedFailed) -> Fields:
     return fields | {"error": ErrorRow(kind=failure.fault, message=failure.message)}
 
 
-def _settings(plan: Plan) -> Fields:
+def _build_settings(plan: Plan) -> Fields:
     fields: Fields = {}
     if plan.sample is not None:
         fields["sample"] = plan.sample
@@ -362,7 +370,7 @@ def _settings(plan: Plan) -> Fields:
     return fields
 
 
-def _judge(card: JudgeCard) -> Fields:
+def _build_judge(card: JudgeCard) -> Fields:
     fields: Fields = {"name": card.name, "version": card.version}
     if card.model is not None:
         fields["model"] = card.model
@@ -373,7 +381,7 @@ def _judge(card: JudgeCard) -> Fields:
     return fields
 
 
-def _system(card: SystemCard) -> Fields:
+def _build_system(card: SystemCard) -> Fields:
     return {
         "name": card.name,
         "version": card.version,

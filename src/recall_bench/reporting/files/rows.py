@@ -11,22 +11,22 @@ from typing import TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from recall_bench.core.event import Judged, NotAnswered, NotJudged, Result
+from recall_bench.core.event import Judged, NotAnswered, NotJudged, TrialResult
 from recall_bench.core.memory import Passage
 from recall_bench.core.question import Item
 from recall_bench.core.verdict import Verdict
 
 T = TypeVar("T")
 
-_PUBLIC = {"grounded": "hallucination"}
+_PUBLIC_MARKS = {"grounded": "hallucination"}
 """Marks that have another name in the public files."""
 
 
-class _Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+class _PublicRow(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     pass
 
 
-class QuestionRow(_Row, frozen=True, kw_only=True, gc=False):
+class QuestionRow(_PublicRow, frozen=True, kw_only=True, gc=False):
     """A question with its truth; the reference is called one thing in results, another in logs."""
 
     id: str
@@ -44,7 +44,7 @@ class QuestionRow(_Row, frozen=True, kw_only=True, gc=False):
     forbidden_sessions: tuple[str, ...] | UnsetType = UNSET
 
 
-class ScoreRow(_Row, frozen=True, kw_only=True, gc=False):
+class ScoreRow(_PublicRow, frozen=True, kw_only=True, gc=False):
     """A verdict's marks, with its reason."""
 
     correctness: int | UnsetType = UNSET
@@ -53,14 +53,14 @@ class ScoreRow(_Row, frozen=True, kw_only=True, gc=False):
     reasoning: str | UnsetType = UNSET
 
 
-class ErrorRow(_Row, frozen=True, kw_only=True, gc=False):
+class ErrorRow(_PublicRow, frozen=True, kw_only=True, gc=False):
     """Why there is no verdict."""
 
     kind: str
     message: str
 
 
-class PassageRow(_Row, frozen=True, kw_only=True, gc=False):
+class PassageRow(_PublicRow, frozen=True, kw_only=True, gc=False):
     """Something the system looked at."""
 
     path: str | UnsetType = UNSET
@@ -69,7 +69,7 @@ class PassageRow(_Row, frozen=True, kw_only=True, gc=False):
     day: int | UnsetType = UNSET
 
 
-class ResultRow(_Row, frozen=True, kw_only=True, gc=False):
+class ResultRow(_PublicRow, frozen=True, kw_only=True, gc=False):
     """One of `result.json`'s question results; a trial without an outcome has one too."""
 
     qa: msgspec.Raw
@@ -83,7 +83,7 @@ class ResultRow(_Row, frozen=True, kw_only=True, gc=False):
     review_error: str | UnsetType
 
 
-class LogRow(_Row, frozen=True, kw_only=True, gc=False):
+class LogRow(_PublicRow, frozen=True, kw_only=True, gc=False):
     """One line of `questions.jsonl`, or with the two judges' scores apart, of `failures.jsonl`."""
 
     timestamp: datetime
@@ -113,17 +113,17 @@ class LogRow(_Row, frozen=True, kw_only=True, gc=False):
     rubric: str | UnsetType
 
 
-def described(item: Item) -> QuestionRow:
+def make_result_question(item: Item) -> QuestionRow:
     """A question as `result.json` holds it."""
-    return _question(item, answer=item.truth.reference)
+    return _make_question(item, answer=item.truth.reference)
 
 
-def logged(item: Item) -> QuestionRow:
+def make_log_question(item: Item) -> QuestionRow:
     """A question as the logs hold it."""
-    return _question(item, reference_answer=item.truth.reference)
+    return _make_question(item, reference_answer=item.truth.reference)
 
 
-def _question(
+def _make_question(
     item: Item, *, answer: str | UnsetType = UNSET, reference_answer: str | UnsetType = UNSET
 ) -> QuestionRow:
     truth, in_result = item.truth, answer is not UNSET
@@ -133,13 +133,13 @@ def _question(
         answer=answer,
         reference_answer=reference_answer,
         category=truth.category,
-        difficulty=_known(truth.difficulty),
+        difficulty=_unset_none(truth.difficulty),
         relevant_days=list(dict.fromkeys(cited.day for cited in truth.evidence)),
         requires_synthesis=truth.requires_synthesis if in_result else UNSET,
-        irrelevant_after=_known(item.known_until) if in_result else UNSET,
+        irrelevant_after=_unset_none(item.known_until) if in_result else UNSET,
         choices=item.choices or UNSET,
-        expected_disclosure=_known(truth.disclosure),
-        query_session=_known(item.session),
+        expected_disclosure=_unset_none(truth.disclosure),
+        query_session=_unset_none(item.session),
         forbidden_sessions=truth.forbidden_sessions or UNSET,
     )
 
@@ -161,7 +161,7 @@ class TrialRows:
         "is_failure",
     )
 
-    def __init__(self, result: Result) -> None:
+    def __init__(self, result: TrialResult) -> None:
         self._result = result
         self._answer: str | None = None
         self._latency_ms: float | UnsetType = UNSET
@@ -176,33 +176,33 @@ class TrialRows:
         """Whether the trial's last word is a bad one: a failing verdict, or no answer."""
         if result.answered is not None:
             self._answer = result.answered.answer.text
-            self._latency_ms = milliseconds(result.answered.seconds)
+            self._latency_ms = convert_to_ms(result.answered.seconds)
         match result.outcome:
             case Judged() as judged:
-                self._take(judged)
+                self._add_verdict(judged)
             case NotAnswered(fault=fault, message=message, seconds=seconds):
                 self._composite = 0
-                self._latency_ms = milliseconds(seconds)
+                self._latency_ms = convert_to_ms(seconds)
                 self._error = ErrorRow(kind=fault, message=message)
                 self.is_failure = True
             case NotJudged(fault=fault, message=message):
                 self._error = ErrorRow(kind=fault, message=message)
 
-    def _take(self, judged: Judged) -> None:
+    def _add_verdict(self, judged: Judged) -> None:
         self._verdict = judged.verdict
         if judged.verdict.marks:
             # A dataset's protocol gives none, and its score is not of our scales.
-            self._score = score(judged.verdict)
+            self._score = make_score_row(judged.verdict)
             self._composite = judged.verdict.composite
-        self._review_error = _known(judged.review_fault)
+        self._review_error = _unset_none(judged.review_fault)
         self.is_failure = judged.verdict.is_failure
         if judged.primary is not None:
-            self._primary = score(judged.primary)
+            self._primary = make_score_row(judged.primary)
         if judged.primary is not None or judged.review_fault is not None:
             first = judged.primary or judged.verdict
             self._reviewed = "failure" if first.is_failure else "pass"
 
-    def in_result(self, qa: msgspec.Raw) -> ResultRow:
+    def make_result_row(self, qa: msgspec.Raw) -> ResultRow:
         """Its row among the question results."""
         return ResultRow(
             qa=qa,
@@ -216,7 +216,7 @@ class TrialRows:
             review_error=self._review_error,
         )
 
-    def in_questions(self, qa: msgspec.Raw, *, plan: str, sees_memory: bool) -> LogRow | None:
+    def make_log_row(self, qa: msgspec.Raw, *, plan: str, sees_memory: bool) -> LogRow | None:
         """Its line in the question log; None until it has come to an end."""
         trial, outcome, answered = self._result.trial, self._result.outcome, self._result.answered
         if outcome is None:
@@ -233,7 +233,7 @@ class TrialRows:
             score=self._score,
             composite=self._composite,
             used_appellate=self._primary is not UNSET,
-            retrieval=UNSET if answered is None else _retrieval(answered.answer.passages),
+            retrieval=UNSET if answered is None else _make_passage_rows(answered.answer.passages),
             memory_context_provided=sees_memory,
             latency_ms=self._latency_ms,
             tool_calls=UNSET if answered is None else answered.answer.tool_calls or UNSET,
@@ -241,12 +241,12 @@ class TrialRows:
             error=self._error,
             review_error=self._review_error,
             reviewed=self._reviewed,
-            probabilities=UNSET if verdict is None else _probabilities(verdict),
+            probabilities=UNSET if verdict is None else _rename_marks(verdict),
             findings=(verdict and verdict.findings) or UNSET,
-            rubric=UNSET if verdict is None else _known(verdict.rubric),
+            rubric=UNSET if verdict is None else _unset_none(verdict.rubric),
         )
 
-    def in_failures(self, line: LogRow) -> LogRow:
+    def make_failure_row(self, line: LogRow) -> LogRow:
         """Its line in the failure log, from its line in the question log."""
         is_reviewed = line.used_appellate
         return msgspec.structs.replace(
@@ -256,12 +256,12 @@ class TrialRows:
         )
 
 
-def milliseconds(seconds: float) -> float:
+def convert_to_ms(seconds: float) -> float:
     """To the microsecond."""
     return round(seconds * 1000, 3)
 
 
-def score(verdict: Verdict) -> ScoreRow:
+def make_score_row(verdict: Verdict) -> ScoreRow:
     """A verdict's marks under their public names."""
     marks = verdict.marks
     return ScoreRow(
@@ -272,25 +272,25 @@ def score(verdict: Verdict) -> ScoreRow:
     )
 
 
-def _probabilities(verdict: Verdict) -> dict[str, float] | UnsetType:
+def _rename_marks(verdict: Verdict) -> dict[str, float] | UnsetType:
     if not verdict.probabilities:
         return UNSET
-    return {_PUBLIC.get(mark, mark): share for mark, share in verdict.probabilities.items()}
+    return {_PUBLIC_MARKS.get(mark, mark): share for mark, share in verdict.probabilities.items()}
 
 
-def _retrieval(passages: Sequence[Passage]) -> list[PassageRow] | UnsetType:
+def _make_passage_rows(passages: Sequence[Passage]) -> list[PassageRow] | UnsetType:
     if not passages:
         return UNSET
     return [
         PassageRow(
-            path=_known(passage.source),
-            score=_known(passage.score),
+            path=_unset_none(passage.source),
+            score=_unset_none(passage.score),
             snippet=passage.text,
-            day=_known(passage.day),
+            day=_unset_none(passage.day),
         )
         for passage in passages
     ]
 
 
-def _known(value: T | None) -> T | UnsetType:
+def _unset_none(value: T | None) -> T | UnsetType:
     return UNSET if value is None else value

@@ -8,14 +8,14 @@ from recall_bench.reporting import lines
 
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 
-Style = tuple[float, bool, Literal["left", "center", "right"], str]
+TextStyle = tuple[float, bool, Literal["left", "center", "right"], str]
 """Size, whether bold, where the anchor is, and the colour."""
 
-plain = lines.plain
+plain = lines.clean_text
 """What it takes away no picture can hold: control characters are not even valid XML."""
 
-_NARROW = "iljtf.,:;'!|()[] "
-_WIDE = "mwMWOQGDCÄÖ%@—…"
+_NARROW_LETTERS = "iljtf.,:;'!|()[] "
+_WIDE_LETTERS = "mwMWOQGDCÄÖ%@—…"
 
 
 @dataclass(slots=True)
@@ -24,7 +24,7 @@ class Canvas:
 
     layers: list[dict[str, object]] = field(default_factory=list)
 
-    def boxes(
+    def draw_boxes(
         self,
         boxes: Sequence[Mapping[str, object]],
         *,
@@ -37,7 +37,7 @@ class Canvas:
             mark |= {"stroke": border, "strokeWidth": 1}
         self._add(mark, boxes, x2={"field": "x2"}, y2={"field": "y2"})
 
-    def corners(self, corners: Sequence[Mapping[str, object]], *, side: float) -> None:
+    def draw_corners(self, corners: Sequence[Mapping[str, object]], *, side: float) -> None:
         """Small triangles that fill the upper right corner at each `x` and `y`."""
         mark = {
             "type": "point",
@@ -48,7 +48,7 @@ class Canvas:
         }
         self._add(mark, corners)
 
-    def words(self, words: Sequence[Mapping[str, object]], style: Style) -> None:
+    def draw_text(self, words: Sequence[Mapping[str, object]], style: TextStyle) -> None:
         """Words, each with `x`, `y`, `text` and perhaps a `fill` of its own."""
         size, is_bold, align, colour = style
         mark = {
@@ -62,7 +62,7 @@ class Canvas:
         filled = [{"fill": colour, **word, "text": plain(str(word["text"]))} for word in words]
         self._add(mark, filled, text={"field": "text", "type": "nominal"})
 
-    def chart(self, width: float, height: float, description: str) -> dict[str, object]:
+    def build_chart(self, width: float, height: float, description: str) -> dict[str, object]:
         """The finished chart, `description` being its text alternative."""
         return {
             "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
@@ -96,12 +96,12 @@ class Canvas:
         )
 
 
-def at(x: float, y: float, text: str) -> dict[str, object]:
+def make_text(x: float, y: float, text: str) -> dict[str, object]:
     """Words in a place."""
     return {"x": round(x, 2), "y": round(y, 2), "text": text}
 
 
-def box(x: float, y: float, width: float, height: float, fill: str) -> dict[str, object]:
+def make_box(x: float, y: float, width: float, height: float, fill: str) -> dict[str, object]:
     """A rectangle in a place."""
     return {
         "x": round(x, 2),
@@ -112,13 +112,13 @@ def box(x: float, y: float, width: float, height: float, fill: str) -> dict[str,
     }
 
 
-def width_of(text: str, size: float) -> float:
+def measure_text(text: str, size: float) -> float:
     """About how wide the words will be; never much too little."""
     ems = 0.0
     for letter in text:
-        if letter in _NARROW:
+        if letter in _NARROW_LETTERS:
             ems += 0.31
-        elif letter in _WIDE:
+        elif letter in _WIDE_LETTERS:
             ems += 0.86
         elif ord(letter) > 0x2E7F:
             ems += 1.0
@@ -127,7 +127,7 @@ def width_of(text: str, size: float) -> float:
     return ems * size
 
 
-def wrapped(text: str, size: float, width: float) -> list[str]:
+def wrap_text(text: str, size: float, width: float) -> list[str]:
     """The text in lines no wider than `width`, broken at spaces, and inside words if need be.
 
     A separating dot never ends a line.
@@ -135,13 +135,13 @@ def wrapped(text: str, size: float, width: float) -> list[str]:
     found = [""]
     for word in text.split():
         longer = f"{found[-1]} {word}" if found[-1] else word
-        if width_of(longer, size) <= width:
+        if measure_text(longer, size) <= width:
             found[-1] = longer
             continue
         if found[-1]:
             found.append("")
         for letter in word:
-            if found[-1] and width_of(found[-1] + letter, size) > width:
+            if found[-1] and measure_text(found[-1] + letter, size) > width:
                 found.append("")
             found[-1] += letter
     return [line.removesuffix(" ·") for line in found]

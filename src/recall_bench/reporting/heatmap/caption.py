@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-DIGITS = 12
+DIGEST_DIGITS = 12
 """Hexadecimal digits of a digest that are enough to tell datasets and runs apart."""
 
-_NAMES = 6
+_MAX_NAMES = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caption:
+class HeatmapCaption:
     """The facts; None where the source does not say."""
 
     system: str
@@ -37,11 +37,11 @@ class Caption:
     @property
     def subtitle(self) -> tuple[str, ...]:
         """Two lines of small print."""
-        return _joined(self._who()), _joined(self._what())
+        return _join_facts(self._describe_setup()), _join_facts(self._describe_dataset())
 
-    def _who(self) -> Iterable[str]:
-        names = ", ".join(self.personas[:_NAMES])
-        rest = len(self.personas) - _NAMES
+    def _describe_setup(self) -> Iterable[str]:
+        names = ", ".join(self.personas[:_MAX_NAMES])
+        rest = len(self.personas) - _MAX_NAMES
         yield (
             f"Persona {names}"
             if len(self.personas) == 1
@@ -58,10 +58,10 @@ class Caption:
             yield f"appellate {self.appellate}"
         yield f"{self.at:%Y-%m-%d}"
 
-    def _what(self) -> Iterable[str]:
-        yield f"Dataset {self.dataset[:DIGITS] if self.dataset else 'digest not stated'}"
+    def _describe_dataset(self) -> Iterable[str]:
+        yield f"Dataset {self.dataset[:DIGEST_DIGITS] if self.dataset else 'digest not stated'}"
         if self.plan is not None:
-            yield f"plan {self.plan[:DIGITS]}"
+            yield f"plan {self.plan[:DIGEST_DIGITS]}"
         if self.questions is not None:
             yield f"{self.questions:,} questions in the dataset"
         yield f"{self.trials:,} trials counted"
@@ -75,5 +75,5 @@ class Caption:
             yield "dry run: first checkpoint only"
 
 
-def _joined(facts: Iterable[str]) -> str:
+def _join_facts(facts: Iterable[str]) -> str:
     return " · ".join(facts)

@@ -6,7 +6,7 @@ from recall_bench.statistics.estimate import FEW_QUESTIONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class PictureCell:
     """One measurement."""
 
     score: float | None
@@ -42,10 +42,10 @@ class HeatmapData:
     categories: tuple[str, ...]
     columns: tuple[str, ...]
     """Checkpoint labels, by days."""
-    cells: tuple[tuple[Cell, ...], ...]
+    cells: tuple[tuple[PictureCell, ...], ...]
     """One row for each category, one cell for each column."""
-    overall: tuple[Cell, ...]
-    hallucination: tuple[Cell, ...]
+    overall: tuple[PictureCell, ...]
+    hallucination: tuple[PictureCell, ...]
     """In percent of judged answers."""
     done: int
     """Checkpoints with nothing left to do, over all personas."""
@@ -58,7 +58,7 @@ class HeatmapData:
     """How intervals were made; None if there are none."""
 
     @property
-    def all_cells(self) -> tuple[Cell, ...]:
+    def all_cells(self) -> tuple[PictureCell, ...]:
         """Every cell of every row."""
         rows = (*self.cells, self.overall, self.hallucination)
         return tuple(cell for row in rows for cell in row)

@@ -10,34 +10,38 @@ from typing import Any
 
 from recall_bench.errors import UsageError
 from recall_bench.replacement import replace_file
-from recall_bench.reporting.heatmap.cells import Cell, HeatmapData
-from recall_bench.reporting.heatmap.colour import Scale
-from recall_bench.reporting.heatmap.picture import specification
+from recall_bench.reporting.heatmap.cells import HeatmapData, PictureCell
+from recall_bench.reporting.heatmap.colour import ColourScale
+from recall_bench.reporting.heatmap.picture import build_heatmap_spec
 
-__all__ = ["Cell", "HeatmapData", "Scale", "draw"]
+__all__ = ["ColourScale", "HeatmapData", "PictureCell", "draw_picture"]
 
-_PIXELS = 2
+_PNG_SCALE = 2
 """Pixels of a PNG for each point of the drawing."""
 
 
-def draw(data: HeatmapData, output: Path, scale: Scale = Scale.STANDARD) -> None:
+def draw_picture(
+    data: HeatmapData, output: Path, scale: ColourScale = ColourScale.STANDARD
+) -> None:
     """Write the picture as PNG, SVG or PDF, as the file's name says."""
     import vl_convert
 
     suffix = output.suffix.lower()
     if suffix not in {".png", ".svg", ".pdf"}:
         raise UsageError(f"{output}: a picture ends in .png, .svg or .pdf")
-    chart = specification(data, scale)
+    chart = build_heatmap_spec(data, scale)
     if suffix == ".svg":
-        image = _spoken(vl_convert.vegalite_to_svg(chart, allowed_base_urls=[]), chart).encode()
+        image = _add_description(
+            vl_convert.vegalite_to_svg(chart, allowed_base_urls=[]), chart
+        ).encode()
     elif suffix == ".pdf":
         image = vl_convert.vegalite_to_pdf(chart, allowed_base_urls=[])
     else:
-        image = vl_convert.vegalite_to_png(chart, scale=_PIXELS, allowed_base_urls=[])
+        image = vl_convert.vegalite_to_png(chart, scale=_PNG_SCALE, allowed_base_urls=[])
     replace_file(output, image)
 
 
-def _spoken(svg: str, chart: Mapping[str, Any]) -> str:
+def _add_description(svg: str, chart: Mapping[str, Any]) -> str:
     """The drawing with its title and text alternative where screen readers look for them.
 
     And with what each cell says when it is pointed at: clear sheets on top, for a drawing of

@@ -7,55 +7,57 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from recall_bench.reporting.heatmap.cells import Cell
-from recall_bench.reporting.heatmap.measured import drawn_again
-from recall_bench.statistics.estimate import Method
+from recall_bench.reporting.heatmap.cells import PictureCell
+from recall_bench.reporting.heatmap.measured import describe_resampling
+from recall_bench.statistics.estimate import IntervalMethod
 
-_Count = Annotated[int, Meta(ge=0)]
+_FigureCount = Annotated[int, Meta(ge=0)]
 
 
-class _Read(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class _IntervalRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     pass
 
 
-class Figure(_Read, frozen=True, kw_only=True):
+class IntervalFigure(_IntervalRecord, frozen=True, kw_only=True):
     """One mean."""
 
     low: float | None
     high: float | None
-    method: Method
-    questions: _Count
-    missing: _Count
+    method: IntervalMethod
+    questions: _FigureCount
+    missing: _FigureCount
 
 
-class Known(_Read, frozen=True, kw_only=True):
+class CheckpointIntervals(_IntervalRecord, frozen=True, kw_only=True):
     """One checkpoint."""
 
     range: str = ""
-    overall: Figure | None = None
-    hallucination_rate: Figure | None = None
-    categories: dict[str, Figure | None] = {}
+    overall: IntervalFigure | None = None
+    hallucination_rate: IntervalFigure | None = None
+    categories: dict[str, IntervalFigure | None] = {}
 
 
-class Intervals(_Read, frozen=True, kw_only=True):
+class ResultIntervals(_IntervalRecord, frozen=True, kw_only=True):
     """All checkpoints, the personas together."""
 
     seed: int
-    checkpoints: tuple[Known, ...]
+    checkpoints: tuple[CheckpointIntervals, ...]
 
     @property
     def words(self) -> str | None:
         """How they were made; None if there is none."""
         found = [known.overall for known in self.checkpoints if known.overall is not None]
-        return drawn_again({figure.method for figure in found}, self.seed)
+        return describe_resampling({figure.method for figure in found}, self.seed)
 
-    def at(self, labels: Iterable[str]) -> list[Known]:
+    def select_labels(self, labels: Iterable[str]) -> list[CheckpointIntervals]:
         """What is known of each of these checkpoints, which may be nothing."""
         told = {known.range: known for known in self.checkpoints}
-        return [told.get(label, Known()) for label in labels]
+        return [told.get(label, CheckpointIntervals()) for label in labels]
 
 
-def joined(cells: Iterable[Cell], figures: Iterable[Figure | None]) -> tuple[Cell, ...]:
+def join_intervals(
+    cells: Iterable[PictureCell], figures: Iterable[IntervalFigure | None]
+) -> tuple[PictureCell, ...]:
     """The cells with their intervals."""
     return tuple(
         cell

@@ -48,7 +48,7 @@ class BenchTest(Record, frozen=True, kw_only=True, omit_defaults=True):
     """The file, verbatim, where it departs from the layout we write: `##`, CR LF, a comment …
     None for a test made by hand."""
 
-    def header(self, key: str) -> str | None:
+    def find_header(self, key: str) -> str | None:
         """The first header of this name, in whatever case."""
         return next((value for name, value in self.headers if name.lower() == key.lower()), None)
 
@@ -63,8 +63,8 @@ class OriginalReading(Record, frozen=True, kw_only=True):
 
 def parse_bench(text: str, where: str) -> BenchTest:
     """The test that a file's text tells; Malformed, naming the line, if it tells none."""
-    test = _Reading(where).test(text)
-    return test if _rendered(test) == text else test.but(as_written=text)
+    test = _BenchParser(where).parse(text)
+    return test if _render_test(test) == text else test.replace(as_written=text)
 
 
 def write_bench(test: BenchTest) -> str:
@@ -80,13 +80,13 @@ def write_bench(test: BenchTest) -> str:
     for key, value in test.prompt_data:
         _check_data(key, value)
     for place, name in enumerate(test.expected):
-        problem = _name_problem(name) or _again(name, test.expected[:place])
+        problem = _find_name_problem(name) or _find_repeat(name, test.expected[:place])
         if problem:
             raise UsageError(f"a test cannot expect {name!r:.80}: {problem}")
-    return _rendered(test)
+    return _render_test(test)
 
 
-def bench_headers(
+def make_headers(
     *,
     generated: datetime,
     picked: int,
@@ -113,7 +113,7 @@ def bench_headers(
     return tuple((key, str(value)) for key, value in told.items() if value is not None)
 
 
-def header_of(line: str) -> tuple[str, str] | None:
+def parse_header(line: str) -> tuple[str, str] | None:
     """The key and value of a comment line; None if it is only a comment."""
     found = _HEADER.fullmatch(line.strip())
     return (found[1], found[2] or "") if found else None
@@ -129,7 +129,7 @@ def check_header(key: str, value: str) -> None:
         )
 
 
-def as_the_original_reads(text: str) -> OriginalReading:
+def read_as_original(text: str) -> OriginalReading:
     """What the original script sees in a file, faults included.
 
     It drops `#` lines anywhere, obeys `[expected]` and `[prompt]` lines anywhere, takes any other
@@ -152,7 +152,7 @@ def as_the_original_reads(text: str) -> OriginalReading:
     return OriginalReading(expected=tuple(expected), prompt=prompt)
 
 
-class _Reading:
+class _BenchParser:
     """One pass over the lines before the prompt."""
 
     def __init__(self, where: str) -> None:
@@ -163,74 +163,74 @@ class _Reading:
         self._headers: list[tuple[str, str]] = []
         self._data: list[tuple[str, str]] = []
 
-    def test(self, text: str) -> BenchTest:
+    def parse(self, text: str) -> BenchTest:
         """What the text tells."""
         text = text.removeprefix(_BOM)
-        for number, line, after in _lines(text):
+        for number, line, after in _iterate_lines(text):
             if line.strip() == PROMPT:
-                self._close(number)
+                self._check_sections(number)
                 return BenchTest(
                     expected=tuple(self._expected),
-                    prompt=_prompt(text[after:], is_crlf=line.endswith("\r")),
+                    prompt=_read_prompt(text[after:], is_crlf=line.endswith("\r")),
                     headers=tuple(self._headers),
                     prompt_data=tuple(self._data),
                 )
-            self._take(number, line.strip())
+            self._read_line(number, line.strip())
         raise Malformed(self._where, f"has no {PROMPT} line; put one before the prompt")
 
-    def _take(self, number: int, line: str) -> None:
+    def _read_line(self, number: int, line: str) -> None:
         if line.startswith("#"):
-            header = header_of(line)
+            header = parse_header(line)
             if header and self._section is None:
                 self._headers.append(header)
         elif _SECTION.fullmatch(line):
-            self._open(number, line)
+            self._open_section(number, line)
         elif line and self._section == EXPECTED:
-            self._expect(number, line)
+            self._add_expected_name(number, line)
         elif line and self._section == PROMPT_DATA:
-            self._note(number, line)
+            self._add_data(number, line)
         elif line:
-            raise self._fault(
+            raise self._make_error(
                 number, f"{line!r:.60} stands before any section; begin a comment with #"
             )
 
-    def _open(self, number: int, section: str) -> None:
+    def _open_section(self, number: int, section: str) -> None:
         if section not in {EXPECTED, PROMPT_DATA}:
-            raise self._fault(
+            raise self._make_error(
                 number,
                 f"there is no section {section:.60}; "
                 f"the sections are {EXPECTED}, {PROMPT_DATA} and {PROMPT}",
             )
         if section in self._sections:
-            raise self._fault(number, f"{section} begins a second time; join the two")
+            raise self._make_error(number, f"{section} begins a second time; join the two")
         self._sections.add(section)
         self._section = section
 
-    def _expect(self, number: int, name: str) -> None:
-        problem = _name_problem(name) or _again(name, self._expected)
+    def _add_expected_name(self, number: int, name: str) -> None:
+        problem = _find_name_problem(name) or _find_repeat(name, self._expected)
         if problem:
-            raise self._fault(number, f"{name!r:.80} cannot be expected: {problem}")
+            raise self._make_error(number, f"{name!r:.80} cannot be expected: {problem}")
         self._expected.append(name)
 
-    def _note(self, number: int, line: str) -> None:
+    def _add_data(self, number: int, line: str) -> None:
         key, equals, value = line.partition("=")
         if not equals or not key.strip():
-            raise self._fault(number, f"{line!r:.60} is not key=value; correct or remove it")
+            raise self._make_error(number, f"{line!r:.60} is not key=value; correct or remove it")
         self._data.append((key.strip(), value.strip()))
 
-    def _close(self, number: int) -> None:
+    def _check_sections(self, number: int) -> None:
         if EXPECTED not in self._sections:
-            raise self._fault(
+            raise self._make_error(
                 number,
                 f"{PROMPT} comes before any {EXPECTED} line; "
                 f"put {EXPECTED} first, with nothing under it if nothing should be recalled",
             )
 
-    def _fault(self, number: int, problem: str) -> Malformed:
+    def _make_error(self, number: int, problem: str) -> Malformed:
         return Malformed(f"{self._where}, line {number}", problem)
 
 
-def _lines(text: str) -> Iterator[tuple[int, str, int]]:
+def _iterate_lines(text: str) -> Iterator[tuple[int, str, int]]:
     """Every line with its number and where the next one begins."""
     start, number = 0, 1
     while start < len(text):
@@ -240,11 +240,11 @@ def _lines(text: str) -> Iterator[tuple[int, str, int]]:
         start, number = after, number + 1
 
 
-def _prompt(rest: str, *, is_crlf: bool) -> str:
+def _read_prompt(rest: str, *, is_crlf: bool) -> str:
     return (rest.replace("\r\n", "\n") if is_crlf else rest).removesuffix("\n")
 
 
-def _rendered(test: BenchTest) -> str:
+def _render_test(test: BenchTest) -> str:
     lines = [f"# {TITLE}"]
     lines += [f"# {key}: {value}".rstrip() for key, value in test.headers]
     lines += ["", EXPECTED, *test.expected, ""]
@@ -254,7 +254,7 @@ def _rendered(test: BenchTest) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _name_problem(name: str) -> str | None:
+def _find_name_problem(name: str) -> str | None:
     """Why no memory has this name, with what to do; None if one may."""
     stem = name.removeprefix("memory/").removesuffix(".md")
     if len(name) != len("memory/") + len(stem) + len(".md"):
@@ -266,7 +266,7 @@ def _name_problem(name: str) -> str | None:
     return None
 
 
-def _again(name: str, before: "tuple[str, ...] | list[str]") -> str | None:
+def _find_repeat(name: str, before: "tuple[str, ...] | list[str]") -> str | None:
     return "it is listed twice; remove one" if name in before else None
 
 

@@ -58,7 +58,7 @@ class MemoryFile(Record, frozen=True, kw_only=True):
 
         A first line of marks alone, such as a rule, says nothing and is passed over.
         """
-        told = (self.hint, _first_line(self.body), _named(self.metadata, "title"))
+        told = (self.hint, _find_first_line(self.body), _find_entry(self.metadata, "title"))
         lines = (" ".join(text.split()) for text in told if text)
         return next(filter(None, lines), PurePosixPath(self.name).stem)
 
@@ -66,31 +66,31 @@ class MemoryFile(Record, frozen=True, kw_only=True):
 def read_memory(name: str, text: str) -> MemoryFile:
     """The memory that a file's text tells. Any text tells one."""
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    front, rest = _front_matter(name, plain)
-    parts, outside = _parts(rest.split("\n"))
-    metadata = {key: _written(value) for key, value in front.items()}
-    description = _named(metadata, "description")
+    front, rest = _split_front_matter(name, plain)
+    parts, outside = _split_parts(rest.split("\n"))
+    metadata = {key: _format_value(value) for key, value in front.items()}
+    description = _find_entry(metadata, "description")
     for part in parts.get(METADATA, ()):
-        metadata |= _metadata(name, part)
+        metadata |= _parse_metadata(name, part)
     body = "\n\n".join(parts[BODY]) if BODY in parts else outside
     return MemoryFile(
         name=name,
         text=text,
         body=body.strip(),
         hint="\n".join(filter(None, parts.get(HINT, ()))) or description or None,
-        keywords=_once([*_keywords(parts.get(KEYWORDS, ())), *_listed(front)]),
+        keywords=_dedupe([*_split_keywords(parts.get(KEYWORDS, ())), *_list_keywords(front)]),
         metadata=metadata,
     )
 
 
-def _front_matter(name: str, text: str) -> tuple[dict[str, object], str]:
+def _split_front_matter(name: str, text: str) -> tuple[dict[str, object], str]:
     """The front matter, if that is what the text begins with, and the text after it."""
     found = _FRONT.match(text)
-    mapping = _mapping(name, found[1]) if found else None
+    mapping = _parse_mapping(name, found[1]) if found else None
     return ({}, text) if found is None or mapping is None else (mapping, text[found.end() :])
 
 
-def _mapping(name: str, source: str) -> dict[str, object] | None:
+def _parse_mapping(name: str, source: str) -> dict[str, object] | None:
     """The keys and values that a text in YAML or JSON maps; None if it does not."""
     # YAML holds JSON, but not the pairs of escapes that JSON writes an emoji with.
     with suppress(msgspec.DecodeError, RecursionError):
@@ -103,57 +103,58 @@ def _mapping(name: str, source: str) -> dict[str, object] | None:
         return {}
     if not isinstance(content, dict):
         return None
-    return {_written(key): value for key, value in content.items()}
+    return {_format_value(key): value for key, value in content.items()}
 
 
-def _metadata(name: str, part: str) -> dict[str, str]:
-    mapping = _mapping(name, part)
+def _parse_metadata(name: str, part: str) -> dict[str, str]:
+    mapping = _parse_mapping(name, part)
     if mapping is None:
         return {METADATA: part} if part else {}
-    return {key: _written(value) for key, value in mapping.items()}
+    return {key: _format_value(value) for key, value in mapping.items()}
 
 
-def _written(value: object) -> str:
+def _format_value(value: object) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _parts(lines: list[str]) -> tuple[dict[str, list[str]], str]:
+def _split_parts(lines: list[str]) -> tuple[dict[str, list[str]], str]:
     """The text of every part by its tag, and what stands outside of all of them."""
     parts: dict[str, list[str]] = {}
     outside: list[str] = []
-    fenced = _fenced(lines)
+    fenced = _find_fences(lines)
     place = 0
     while place < len(lines):
-        opening = None if place in fenced else _opening(lines[place])
+        opening = None if place in fenced else _match_opening(lines[place])
         if opening is None:
             outside.append(lines[place])
             place += 1
             continue
         tag = opening[1].lower()
-        end, is_closed = _end(lines, place, tag)
+        end, is_closed = _find_end(lines, place, tag)
         content = [opening[2], *lines[place + 1 : end + 1]]
         if is_closed:
             content[-1] = content[-1].rstrip()[: -len(f"</{tag}>")]
         parts.setdefault(tag, []).append("\n".join(content).strip())
         place = end + 1
         # A code block that a part leaves open ends with the part.
-        fenced = _fenced(lines, place)
+        fenced = _find_fences(lines, place)
     return parts, "\n".join(outside)
 
 
-def _end(lines: list[str], start: int, tag: str) -> tuple[int, bool]:
+def _find_end(lines: list[str], start: int, tag: str) -> tuple[int, bool]:
     """The last line of the part that begins here, and whether it closes the part."""
-    opens = {place for place in range(start, len(lines)) if _opens(lines[place], tag)}
+    opens = {place for place in range(start, len(lines)) if _is_opening(lines[place], tag)}
     closes = {
         place
         for place in range(start, len(lines))
-        if _closes(lines[place], tag) and (place in opens or f"<{tag}>" not in lines[place].lower())
+        if _is_closing(lines[place], tag)
+        and (place in opens or f"<{tag}>" not in lines[place].lower())
     }
     if not closes:
-        return _before_the_next(lines, start), False
-    fenced = _fenced(lines, start + 1)
+        return _find_before_next(lines, start), False
+    fenced = _find_fences(lines, start + 1)
     depth = 0
     for place in range(start, len(lines)):
         if place not in fenced:
@@ -164,29 +165,29 @@ def _end(lines: list[str], start: int, tag: str) -> tuple[int, bool]:
     return max(closes), True
 
 
-def _opens(line: str, tag: str) -> bool:
-    opening = _opening(line)
+def _is_opening(line: str, tag: str) -> bool:
+    opening = _match_opening(line)
     return opening is not None and opening[1].lower() == tag
 
 
-def _closes(line: str, tag: str) -> bool:
+def _is_closing(line: str, tag: str) -> bool:
     return "</" in line and line.rstrip().lower().endswith(f"</{tag}>")
 
 
-def _opening(line: str) -> re.Match[str] | None:
+def _match_opening(line: str) -> re.Match[str] | None:
     # Few lines hold a tag, and a folder may hold thousands of memories.
     return _OPEN.fullmatch(line) if "<" in line else None
 
 
-def _before_the_next(lines: list[str], start: int) -> int:
-    fenced = _fenced(lines, start + 1)
+def _find_before_next(lines: list[str], start: int) -> int:
+    fenced = _find_fences(lines, start + 1)
     for place in range(start + 1, len(lines)):
-        if place not in fenced and _opening(lines[place]):
+        if place not in fenced and _match_opening(lines[place]):
             return place - 1
     return len(lines) - 1
 
 
-def _fenced(lines: list[str], start: int = 0) -> set[int]:
+def _find_fences(lines: list[str], start: int = 0) -> set[int]:
     """The lines of code blocks from here on, their fences included."""
     fenced: set[int] = set()
     fence: str | None = None
@@ -204,7 +205,7 @@ def _fenced(lines: list[str], start: int = 0) -> set[int]:
     return fenced
 
 
-def _first_line(body: str) -> str | None:
+def _find_first_line(body: str) -> str | None:
     """The first line that says something, without the marks of a heading."""
     for line in body.split("\n"):
         if any(char.isalnum() for char in line):
@@ -213,21 +214,21 @@ def _first_line(body: str) -> str | None:
     return None
 
 
-def _keywords(parts: Iterable[str]) -> Iterator[str]:
+def _split_keywords(parts: Iterable[str]) -> Iterator[str]:
     for part in parts:
         for word in re.split(r"[,\n]", part):
             yield _MARK.sub("", word.strip(), count=1).strip()
 
 
-def _listed(front: dict[str, object]) -> Iterator[str]:
+def _list_keywords(front: dict[str, object]) -> Iterator[str]:
     for wanted in ("keywords", "tags"):
         for key, value in front.items():
             if key.lower() == wanted and value is not None:
                 words = value if isinstance(value, list) else [value]
-                yield from _keywords(_written(word) for word in words)
+                yield from _split_keywords(_format_value(word) for word in words)
 
 
-def _once(words: Iterable[str]) -> tuple[str, ...]:
+def _dedupe(words: Iterable[str]) -> tuple[str, ...]:
     found: dict[str, str] = {}
     for word in words:
         if word:
@@ -235,5 +236,5 @@ def _once(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def _named(metadata: dict[str, str], wanted: str) -> str | None:
+def _find_entry(metadata: dict[str, str], wanted: str) -> str | None:
     return next((value for key, value in metadata.items() if key.lower() == wanted), None)

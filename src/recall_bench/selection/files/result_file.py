@@ -16,7 +16,7 @@ from recall_bench.core.history import WallTime
 from recall_bench.core.record import Record
 from recall_bench.errors import UsageError
 from recall_bench.selection.files.bench_file import Pairs, check_header
-from recall_bench.selection.scoring import CLASSES, NO_CLASS, Outcome, compare
+from recall_bench.selection.scoring import CLASSES, NO_CLASS, SelectionOutcome, compare_selection
 
 TITLE = "# Recall Benchmark Results"
 SUMMARY, TESTS = "[summary]", "[tests]"
@@ -33,7 +33,7 @@ class ResultForm(StrEnum):
     RIGHT = "right"
 
 
-class Presearched(Record, frozen=True, kw_only=True):
+class PresearchResult(Record, frozen=True, kw_only=True):
     """What was left to choose from."""
 
     names: tuple[str, ...]
@@ -47,19 +47,19 @@ class ResultEntry(Record, frozen=True, kw_only=True, omit_defaults=True):
     name: str
     """The file: `bench-001.bench`."""
     expected: tuple[str, ...]
-    outcome: Outcome
+    outcome: SelectionOutcome
     recalled: tuple[str, ...] | None = None
     """None where the selector failed or was not asked."""
     missing: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
     prompt: str | None = None
     """None where the layout does not tell it."""
-    presearch: Presearched | None = None
+    presearch: PresearchResult | None = None
     problem: str | None = None
     """Why there is no selection, in one line. Only our own layout tells it."""
 
 
-class ResultFile(Record, frozen=True, kw_only=True, omit_defaults=True):
+class SuiteResult(Record, frozen=True, kw_only=True, omit_defaults=True):
     """How every test of a suite went."""
 
     date: WallTime
@@ -73,10 +73,10 @@ class ResultFile(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What else heads the file: the selector, the digest of the memories … Only in our layout."""
 
     @property
-    def counts(self) -> Counter[Outcome]:
+    def counts(self) -> Counter[SelectionOutcome]:
         """The tests by outcome. Those without an entry were skipped."""
         counts = Counter(entry.outcome for entry in self.entries)
-        counts[Outcome.SKIP] += self.tests - len(self.entries)
+        counts[SelectionOutcome.SKIP] += self.tests - len(self.entries)
         return counts
 
     @property
@@ -90,16 +90,16 @@ class ResultFile(Record, frozen=True, kw_only=True, omit_defaults=True):
         return sum(len(entry.missing) for entry in self.entries)
 
 
-def answered(
+def make_entry(
     name: str,
     *,
     expected: tuple[str, ...],
     recalled: tuple[str, ...],
     prompt: str | None = None,
-    presearch: Presearched | None = None,
+    presearch: PresearchResult | None = None,
 ) -> ResultEntry:
     """The entry of a test for which something, or nothing, was selected."""
-    compared = compare(expected, recalled)
+    compared = compare_selection(expected, recalled)
     return ResultEntry(
         name=name,
         expected=expected,
@@ -112,23 +112,31 @@ def answered(
     )
 
 
-def write_result(result: ResultFile, *, form: ResultForm = ResultForm.RIGHT) -> str:
+def write_result(result: SuiteResult, *, form: ResultForm = ResultForm.RIGHT) -> str:
     """The file's text. Reading it gives back whatever the layout tells.
 
     UsageError if a name is more than a line, or if there are more entries than tests.
     """
-    _check(result)
-    lines = [TITLE, *_head(result, form), "", SUMMARY, *_summary(result, form), "", TESTS]
+    _check_result(result)
+    lines = [
+        TITLE,
+        *_format_head(result, form),
+        "",
+        SUMMARY,
+        *_format_summary(result, form),
+        "",
+        TESTS,
+    ]
     for entry in result.entries:
         if form is ResultForm.RIGHT:
-            lines += ["", f"--- {entry.name} ---", *_right_entry(entry)]
-        elif entry.outcome is not Outcome.SKIP:
-            told = entry if result.presearch else entry.but(presearch=None)
-            lines += ["", f"--- {entry.name} ---", *_known_entry(told, form)]
+            lines += ["", f"--- {entry.name} ---", *_format_right_entry(entry)]
+        elif entry.outcome is not SelectionOutcome.SKIP:
+            told = entry if result.presearch else entry.replace(presearch=None)
+            lines += ["", f"--- {entry.name} ---", *_format_known_entry(told, form)]
     return "\n".join(lines) + "\n"
 
 
-def percentages(counts: Sequence[int]) -> list[str]:
+def compute_percentages(counts: Sequence[int]) -> list[str]:
     """The shares of a whole to one decimal, which add up to exactly 100.0.
 
     Every share is rounded down and the tenths that are then left go to those which lost the
@@ -144,7 +152,7 @@ def percentages(counts: Sequence[int]) -> list[str]:
     return [f"{each // 10}.{each % 10}" for each in tenths]
 
 
-def _head(result: ResultFile, form: ResultForm) -> Iterator[str]:
+def _format_head(result: SuiteResult, form: ResultForm) -> Iterator[str]:
     yield f"# Date: {result.date.isoformat(timespec='seconds')}"
     yield f"# Tests: {result.tests}"
     # The later script says `off` wherever nothing is configured.
@@ -155,11 +163,11 @@ def _head(result: ResultFile, form: ResultForm) -> Iterator[str]:
         yield from (f"# {key}: {value}".rstrip() for key, value in result.headers)
 
 
-def _summary(result: ResultFile, form: ResultForm) -> Iterator[str]:
+def _format_summary(result: SuiteResult, form: ResultForm) -> Iterator[str]:
     counts = result.counts
     yield f"total_tests={result.tests}"
     if form is ResultForm.RIGHT:
-        shares = percentages([counts[outcome] for outcome in CLASSES])
+        shares = compute_percentages([counts[outcome] for outcome in CLASSES])
     else:
         shares = [str(counts[outcome] * 100 // (result.tests or 1)) for outcome in CLASSES]
     for place, outcome in enumerate(CLASSES):
@@ -172,22 +180,22 @@ def _summary(result: ResultFile, form: ResultForm) -> Iterator[str]:
     yield f"total_misrecalled={result.overrecalled + result.underrecalled}"
 
 
-def _right_entry(entry: ResultEntry) -> Iterator[str]:
+def _format_right_entry(entry: ResultEntry) -> Iterator[str]:
     if entry.prompt is not None:
         lines = entry.prompt.split("\n") if entry.prompt else []
         yield f"Prompt ({len(lines)}):"
         yield from (f"  {line}" if line else "" for line in lines)
-    yield from _presearch(entry)
-    yield from _named("Expected", entry.expected)
+    yield from _format_presearch(entry)
+    yield from _format_names("Expected", entry.expected)
     if entry.recalled is not None:
-        yield from _named("Recalled", entry.recalled)
+        yield from _format_names("Recalled", entry.recalled)
     yield f"Result: {entry.outcome}"
     if entry.problem is not None:
         yield f"Problem: {entry.problem}"
-    yield from _differences(entry)
+    yield from _format_differences(entry)
 
 
-def _known_entry(entry: ResultEntry, form: ResultForm) -> Iterator[str]:
+def _format_known_entry(entry: ResultEntry, form: ResultForm) -> Iterator[str]:
     if entry.recalled is None:
         yield f"Expected: {' '.join(entry.expected)}"
         yield f"Recalled: {entry.outcome}"
@@ -196,32 +204,32 @@ def _known_entry(entry: ResultEntry, form: ResultForm) -> Iterator[str]:
     if form is ResultForm.KIT:
         if entry.prompt is not None:
             yield entry.prompt
-        yield from _presearch(entry)
-    yield from _named("Expected", entry.expected)
-    yield from _named("Recalled", entry.recalled)
+        yield from _format_presearch(entry)
+    yield from _format_names("Expected", entry.expected)
+    yield from _format_names("Recalled", entry.recalled)
     yield f"Result: {entry.outcome}"
-    yield from _differences(entry)
+    yield from _format_differences(entry)
 
 
-def _presearch(entry: ResultEntry) -> Iterator[str]:
+def _format_presearch(entry: ResultEntry) -> Iterator[str]:
     if entry.presearch is not None:
         found = entry.presearch
         yield f"Presearch ({len(found.names)}/{found.total}):"
         yield from (f"  {name}" for name in found.names)
 
 
-def _named(title: str, names: tuple[str, ...]) -> Iterator[str]:
+def _format_names(title: str, names: tuple[str, ...]) -> Iterator[str]:
     yield f"{title} ({len(names)}):"
     yield from (f"  {name}" for name in names)
 
 
-def _differences(entry: ResultEntry) -> Iterator[str]:
+def _format_differences(entry: ResultEntry) -> Iterator[str]:
     for title, names in (("Missing", entry.missing), ("Extra", entry.extra)):
         if names:
-            yield from _named(title, names)
+            yield from _format_names(title, names)
 
 
-def _check(result: ResultFile) -> None:
+def _check_result(result: SuiteResult) -> None:
     if result.tests < len(result.entries):
         raise UsageError(f"{len(result.entries)} entries cannot be of {result.tests} tests")
     for key, value in result.headers:

@@ -8,10 +8,10 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from recall_bench.models.fencing import fenced
+from recall_bench.models.fencing import fence_blocks
 from recall_bench.models.model import Finish, Prompt, Reply
 from recall_bench.selection.files.memory_file import MemoryFile
-from recall_bench.selection.selectors.agent_prompt import Template
+from recall_bench.selection.selectors.agent_prompt import RecallTemplate
 
 _ROLE = (
     "You write messages that a user might type to an assistant, for a test of the assistant's "
@@ -44,7 +44,7 @@ _LONGEST = 1000
 
 _FENCE = re.compile(r"```[\w-]*[ \t]*\r?\n?(.*?)\s*```", re.DOTALL)
 
-POINTED = Template(
+POINTED = RecallTemplate(
     name="pool-pointers",
     text=(
         "Name every memory that might be relevant to the user's prompt: one that a good reply "
@@ -54,7 +54,7 @@ POINTED = Template(
 )
 """The first look at all memories."""
 
-CONFIRMED = Template(
+CONFIRMED = RecallTemplate(
     name="pool-texts",
     text=(
         "Name every memory that is truly relevant to the user's prompt, going by its full text: "
@@ -66,7 +66,7 @@ CONFIRMED = Template(
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenMessage:
     """What a model wrote."""
 
     prompt: str
@@ -74,22 +74,24 @@ class Written:
     """As it gave them, each once."""
 
 
-def asking_about(picked: Sequence[MemoryFile]) -> Prompt:
+def build_about_prompt(picked: Sequence[MemoryFile]) -> Prompt:
     """To write a message that some of these memories are relevant to."""
-    blocks = fenced({" ".join(memory.name.splitlines()): memory.text for memory in picked})
+    blocks = fence_blocks({" ".join(memory.name.splitlines()): memory.text for memory in picked})
     return Prompt(
         system=_FRAME.format(role=_ROLE, mark=blocks.mark),
         user=f"{_ABOUT.format(count=len(picked))}\n\n{blocks.text}",
-        schema=_schema("prompt", "relevant"),
+        schema=_build_schema("prompt", "relevant"),
     )
 
 
-def asking_for_chat(brief: str, before: Sequence[str]) -> Prompt:
+def build_chat_prompt(brief: str, before: Sequence[str]) -> Prompt:
     """To write a message that no memory is relevant to, unlike those before it."""
-    asking = Prompt(system=_ROLE, user=_IDLE.format(brief=brief), schema=_schema("prompt"))
+    asking = Prompt(system=_ROLE, user=_IDLE.format(brief=brief), schema=_build_schema("prompt"))
     if not before:
         return asking
-    blocks = fenced({f"message {number}": text for number, text in enumerate(before, start=1)})
+    blocks = fence_blocks(
+        {f"message {number}": text for number, text in enumerate(before, start=1)}
+    )
     return replace(
         asking,
         system=_FRAME.format(role=_ROLE, mark=blocks.mark),
@@ -97,7 +99,7 @@ def asking_for_chat(brief: str, before: Sequence[str]) -> Prompt:
     )
 
 
-def read_written(reply: Reply, names: Collection[str]) -> Written | str:
+def parse_written(reply: Reply, names: Collection[str]) -> WrittenMessage | str:
     """The message and the names in a reply, or what is wrong with it, in words.
 
     A fence around the object is forgiven. The message must not give away a name.
@@ -111,30 +113,32 @@ def read_written(reply: Reply, names: Collection[str]) -> Written | str:
     except (ValueError, RecursionError):
         return f"the model's reply is not one JSON object: {text!r:.120}"
     prompt = found.get("prompt") if isinstance(found, dict) else None
-    relevant = _texts(found.get("relevant", [])) if isinstance(found, dict) else None
+    relevant = _parse_texts(found.get("relevant", [])) if isinstance(found, dict) else None
     if not isinstance(prompt, str) or relevant is None:
         return f"the model's reply has no prompt and list of names: {text!r:.120}"
-    problem = _problem(prompt.strip(), names)
+    problem = _find_problem(prompt.strip(), names)
     if problem:
         return problem
-    return Written(prompt.strip(), tuple(dict.fromkeys(_named(each) for each in relevant)))
+    return WrittenMessage(
+        prompt.strip(), tuple(dict.fromkeys(_normalise_name(each) for each in relevant))
+    )
 
 
 _ENDS = {Finish.LENGTH: "cut off", Finish.FILTERED: "withheld by its content filter"}
 
 
-def _texts(found: object) -> list[str] | None:
+def _parse_texts(found: object) -> list[str] | None:
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
         return None
     return found
 
 
-def _named(said: str) -> str:
+def _normalise_name(said: str) -> str:
     name = said.strip()
     return name if name.startswith("memory/") else f"memory/{name}"
 
 
-def _problem(prompt: str, names: Collection[str]) -> str | None:
+def _find_problem(prompt: str, names: Collection[str]) -> str | None:
     if not prompt:
         return "the model wrote an empty message"
     if len(prompt) > _LONGEST:
@@ -144,7 +148,7 @@ def _problem(prompt: str, names: Collection[str]) -> str | None:
     return f"the model's message gives away {told}" if told else None
 
 
-def _schema(*keys: str) -> dict[str, object]:
+def _build_schema(*keys: str) -> dict[str, object]:
     kinds: dict[str, object] = {
         "prompt": {"type": "string"},
         "relevant": {"type": "array", "items": {"type": "string"}},

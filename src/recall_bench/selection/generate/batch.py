@@ -10,7 +10,7 @@ from pathlib import Path
 
 from recall_bench.errors import UsageError
 from recall_bench.selection.files.bench_file import BenchTest, write_bench
-from recall_bench.selection.generate.request import GenerateRequest
+from recall_bench.selection.generate.request import SuiteRequest
 
 VERSION = "1"
 """Raised when the same seed draws other tests than before: an old batch does not go on then."""
@@ -21,24 +21,24 @@ _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 """What file systems say that know no links."""
 
 
-class Batch:
+class SampleBatch:
     """The samples of one request. Files are recognised by their headers, whatever their name."""
 
     def __init__(
-        self, request: GenerateRequest, corpus: str, model: str, there: Mapping[str, BenchTest]
+        self, request: SuiteRequest, corpus: str, model: str, there: Mapping[str, BenchTest]
     ) -> None:
         self._request = request
         self._there = there
-        self.id = _id(request, corpus, model)
-        self.kept = dict(self._found())
+        self.id = _compute_id(request, corpus, model)
+        self.kept = dict(self._find_existing())
         """File name by sample, of those that are there already."""
 
     def refuse_clashes(self) -> None:
         """UsageError if a file that is not this batch's is in the way of one that is owed."""
         taken = [
             path.name
-            for sample in self.owed()
-            if (path := self._path(sample)) is not None and os.path.lexists(path)
+            for sample in self.list_missing()
+            if (path := self._choose_path(sample)) is not None and os.path.lexists(path)
         ]
         if taken:
             more = f" and {len(taken) - 1} more are" if len(taken) > 1 else " is"
@@ -47,14 +47,14 @@ class Batch:
                 "command or of other memories; take another --name or --out"
             )
 
-    def owed(self) -> list[int]:
+    def list_missing(self) -> list[int]:
         """The samples that have no file yet."""
         return [n for n in range(1, self._request.samples + 1) if n not in self.kept]
 
     def write(self, sample: int, test: BenchTest) -> str:
         """A new file, whole or not at all; its name. UsageError if there is one by now."""
         content = write_bench(test).encode()
-        path = self._path(sample)
+        path = self._choose_path(sample)
         if path is not None:
             _write_new(path, content)
             return path.name
@@ -67,7 +67,7 @@ class Batch:
         _write_new(path, content)
         return path.name
 
-    def _path(self, sample: int) -> Path | None:
+    def _choose_path(self, sample: int) -> Path | None:
         """Where the sample goes; None if that is for its content to say."""
         request = self._request
         if request.name is None:
@@ -75,21 +75,21 @@ class Batch:
         number = f"-{sample:03}" if request.samples > 1 else ""
         return request.out / f"{request.name}{number}{ENDING}"
 
-    def _found(self) -> Iterator[tuple[int, str]]:
+    def _find_existing(self) -> Iterator[tuple[int, str]]:
         for name, test in sorted(self._there.items(), reverse=True):
-            sample = test.header("Sample") or ""
-            is_ours = test.header("Batch") == self.id and re.fullmatch(r"[1-9]\d{0,8}", sample)
+            sample = test.find_header("Sample") or ""
+            is_ours = test.find_header("Batch") == self.id and re.fullmatch(r"[1-9]\d{0,8}", sample)
             if is_ours and int(sample) <= self._request.samples:
                 yield int(sample), name
 
 
-def _id(request: GenerateRequest, corpus: str, model: str) -> str:
+def _compute_id(request: SuiteRequest, corpus: str, model: str) -> str:
     """Names all that decides what a sample is. How many are asked for does not."""
     parts = (VERSION, corpus, model, request.seed, request.amount, request.pool, request.name)
     return sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
 
 
-def _put(beside: Path, path: Path) -> None:
+def _link_new(beside: Path, path: Path) -> None:
     """Give the file its name; FileExistsError if another has it."""
     try:
         # A link, unlike a renaming, fails where there is a file already.
@@ -111,7 +111,7 @@ def _write_new(path: Path, content: bytes) -> None:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            _put(beside, path)
+            _link_new(beside, path)
         finally:
             with suppress(FileNotFoundError):
                 beside.unlink()

@@ -8,29 +8,29 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import TypeVar
 
-from recall_bench.core.shuffle import shuffled
+from recall_bench.core.shuffle import shuffle
 
 T = TypeVar("T")
 
 
-class Chance:
+class SampleRandom:
     """One stream of draws, named by a path of labels."""
 
     def __init__(self, *labels: str | int) -> None:
         self._named = "\0".join(map(str, labels))
         self._drawn = 0
 
-    def some(self, things: Sequence[T], count: int) -> list[T]:
+    def sample(self, things: Sequence[T], count: int) -> list[T]:
         """So many of the things, none twice, in no order."""
         self._drawn += 1
         digest = sha256(f"{self._named}\0{self._drawn}".encode()).digest()
         # Odd, because seed 0 leaves things as they are.
-        return shuffled(things, int.from_bytes(digest[:4], "big") | 1)[:count]
+        return shuffle(things, int.from_bytes(digest[:4], "big") | 1)[:count]
 
-    def one(self, things: Sequence[T]) -> T:
+    def choose(self, things: Sequence[T]) -> T:
         """One of the things."""
-        return self.some(things, 1)[0]
+        return self.sample(things, 1)[0]
 
-    def all(self, things: Sequence[T]) -> list[T]:
+    def shuffle(self, things: Sequence[T]) -> list[T]:
         """All of the things, in another order."""
-        return self.some(things, len(things))
+        return self.sample(things, len(things))

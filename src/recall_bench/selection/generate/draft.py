@@ -6,11 +6,11 @@ from typing import Protocol
 
 from recall_bench.core.usage import Usage
 from recall_bench.selection.files.memory_file import MemoryFile
-from recall_bench.selection.generate.chance import Chance
+from recall_bench.selection.generate.chance import SampleRandom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class SuiteDraft:
     """A prompt and what it should recall."""
 
     prompt: str
@@ -19,13 +19,13 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class DrawRefusal:
     """Why this draw makes no test; another one may."""
 
     reason: str
 
 
-class Writer(Protocol):
+class PromptWriter(Protocol):
     """Somebody who writes prompts."""
 
     @property
@@ -38,11 +38,15 @@ class Writer(Protocol):
         """What was spent so far, failed samples included."""
         ...
 
-    async def write(self, picked: Sequence[MemoryFile], chance: Chance) -> Draft | Refusal:
+    async def write(
+        self, picked: Sequence[MemoryFile], chance: SampleRandom
+    ) -> SuiteDraft | DrawRefusal:
         """A prompt that needs some of the picked memories, or raise ModelFault or BudgetSpent."""
         ...
 
-    async def chat(self, category: str, before: Sequence[str], chance: Chance) -> Draft | Refusal:
+    async def chat(
+        self, category: str, before: Sequence[str], chance: SampleRandom
+    ) -> SuiteDraft | DrawRefusal:
         """A message that needs no memory and is unlike those before it."""
         ...
 

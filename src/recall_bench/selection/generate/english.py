@@ -63,7 +63,7 @@ _THEIRS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class EnglishClaim:
     """A statement that can stand after `that`."""
 
     text: str
@@ -71,13 +71,13 @@ class Claim:
     """Whom or what it is about, as it stands within a sentence; None where that is the user."""
 
 
-def plain(text: str) -> str:
+def strip_markup(text: str) -> str:
     """The text without marks of markdown, on one line, with nothing at its end but words."""
     bare = _MARKS.sub("", _LINK.sub(r"\1", text))
     return " ".join(bare.split()).strip(" .!?;:,-–—…|>#")
 
 
-class Casing:
+class WordCasing:
     """Which words are names, as far as some texts show."""
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -89,7 +89,7 @@ class Casing:
                 self._names.setdefault(name.lower(), name)
         self._common = frozenset(small) | DETERMINERS | JOINING
 
-    def within(self, text: str, *, is_name: bool = True) -> str:
+    def adjust_case(self, text: str, *, is_name: bool = True) -> str:
         """The text as it stands within a sentence: a name keeps its capital.
 
         `is_name` says what a word is taken for that is seen nowhere else.
@@ -103,62 +103,66 @@ class Casing:
             return small + text[len(first) :]
         return text
 
-    def named(self, text: str) -> str:
+    def capitalise_names(self, text: str) -> str:
         """The text with a capital for every word that is only seen as a name."""
-        return re.sub(r"(?<![\w-])[a-z]+\b", lambda word: self._capital(word[0]), text)
+        return re.sub(r"(?<![\w-])[a-z]+\b", lambda word: self._capitalise(word[0]), text)
 
     def is_known(self, word: str) -> bool:
         """Whether the word is seen as a name, and never in small letters."""
-        return word[:1].isupper() and self._capital(word.lower()) == word
+        return word[:1].isupper() and self._capitalise(word.lower()) == word
 
-    def _capital(self, word: str) -> str:
+    def _capitalise(self, word: str) -> str:
         return word if word in self._common else self._names.get(word, word)
 
 
-def as_mine(text: str) -> str | None:
+def convert_to_first_person(text: str) -> str | None:
     """What is said of the user, as the user would say it; None if the user remains in it."""
     for pattern, mine in _THEIRS:
         text = pattern.sub(mine, text)
     return None if _USER.search(text) else text
 
 
-def claim_in(sentence: str, casing: Casing) -> Claim | None:
+def parse_claim(sentence: str, casing: WordCasing) -> EnglishClaim | None:
     """The sentence as a claim; None if it is an order, a fragment or not understood."""
     sentence = _USERS.sub("my", sentence, count=1) if _USERS.match(sentence) else sentence
     if told := _USER.match(sentence):
-        return _own_claim(sentence[told.end() :].strip())
+        return _parse_own_claim(sentence[told.end() :].strip())
     words = sentence.split()
     if not words or words[0].lower() in UNCLEAR | JOINING:
         return None
     for place, word in enumerate(words[: _LONGEST_SUBJECT + 1]):
-        if _is_verb(word, words[:place], casing) and place and not _is_unfinished(words[:place]):
+        if (
+            _is_verb(word, words[:place], casing)
+            and place
+            and not _is_only_determiners(words[:place])
+        ):
             subject = words[: place - 1] if words[place - 1] in _ADVERB else words[:place]
             if not _is_subject(subject) or place + 1 == len(words):
                 return None
             # What are several is no name: `Lessons are on Wednesday`.
             is_name = not (word in _PLURAL and subject[0].endswith("s"))
-            return Claim(
-                text=casing.within(sentence, is_name=is_name),
-                subject=casing.within(" ".join(subject), is_name=is_name),
+            return EnglishClaim(
+                text=casing.adjust_case(sentence, is_name=is_name),
+                subject=casing.adjust_case(" ".join(subject), is_name=is_name),
             )
     return None
 
 
-def _own_claim(rest: str) -> Claim | None:
+def _parse_own_claim(rest: str) -> EnglishClaim | None:
     """What follows `the user`, said by the user."""
     words = rest.split()
     place = next((n for n, word in enumerate(words) if word not in _ADVERB), len(words))
     if place + 1 >= len(words):
         return None
-    verb = _said_of_me(words[place])
+    verb = _convert_verb(words[place])
     # What may be another verb would have to be said of me too, and may be no verb.
-    mine = as_mine(_SECOND_VERB.sub("", " ".join(words[place + 1 :])))
+    mine = convert_to_first_person(_SECOND_VERB.sub("", " ".join(words[place + 1 :])))
     if verb is None or mine is None:
         return None
-    return Claim(text=" ".join(["I", *words[:place], verb, mine]), subject=None)
+    return EnglishClaim(text=" ".join(["I", *words[:place], verb, mine]), subject=None)
 
 
-def _said_of_me(verb: str) -> str | None:
+def _convert_verb(verb: str) -> str | None:
     if verb in _BE:
         return _BE[verb]
     if verb in _MODAL or verb.endswith("ed"):
@@ -172,13 +176,13 @@ def _said_of_me(verb: str) -> str | None:
     return verb if verb in _VERBS else None
 
 
-def _is_verb(word: str, before: list[str], casing: Casing) -> bool:
+def _is_verb(word: str, before: list[str], casing: WordCasing) -> bool:
     """Whether it is one we know, or what somebody known by name did: `Ada signed`."""
     did = word.endswith("ed") and bool(before) and all(map(casing.is_known, before))
     return word in _FINITE or did
 
 
-def _is_unfinished(subject: list[str]) -> bool:
+def _is_only_determiners(subject: list[str]) -> bool:
     return all(word.lower() in DETERMINERS for word in subject)
 
 

@@ -9,19 +9,19 @@ import anyio
 import anyio.lowlevel
 
 from recall_bench.errors import BudgetSpent, ModelFault, ModelGone, UsageError
-from recall_bench.selection.files.bench_file import BenchTest, Pairs, bench_headers
+from recall_bench.selection.files.bench_file import BenchTest, Pairs, make_headers
 from recall_bench.selection.files.memory_file import MemoryFile
-from recall_bench.selection.generate.batch import Batch
-from recall_bench.selection.generate.chance import Chance
-from recall_bench.selection.generate.composing import Composer
-from recall_bench.selection.generate.draft import Draft, Refusal, Writer
-from recall_bench.selection.generate.duplicates import Known
+from recall_bench.selection.generate.batch import SampleBatch
+from recall_bench.selection.generate.chance import SampleRandom
+from recall_bench.selection.generate.composing import PromptComposer
+from recall_bench.selection.generate.draft import DrawRefusal, PromptWriter, SuiteDraft
+from recall_bench.selection.generate.duplicates import KnownTests
 from recall_bench.selection.generate.modelled import ModelWriter
-from recall_bench.selection.generate.opening import Corpus, open_corpus, open_tests
-from recall_bench.selection.generate.outcome import FailedSample, Generated, Stopped
-from recall_bench.selection.generate.request import OFFLINE, GenerateRequest
+from recall_bench.selection.generate.opening import MemoryCorpus, open_corpus, open_tests
+from recall_bench.selection.generate.outcome import BatchStop, FailedSample, GeneratedSuite
+from recall_bench.selection.generate.request import OFFLINE, SuiteRequest
 from recall_bench.selection.generate.small_talk import CATEGORIES
-from recall_bench.selection.generate.support import STRONG, Support
+from recall_bench.selection.generate.support import STRONG, MemoryRelevance
 
 if TYPE_CHECKING:
     from recall_bench.models.model import Model
@@ -31,13 +31,13 @@ DRAWS = 8
 MOST = 5
 """Memories picked for a sample where nobody said how many."""
 
-Told = Callable[[str], None]
+OnProgress = Callable[[str], None]
 """Hears a sentence about each sample: what was written, what is drawn again and why."""
 
 
 def generate_tests(
-    request: GenerateRequest, told: Told = lambda _: None, model: "Model | None" = None
-) -> Generated:
+    request: SuiteRequest, told: OnProgress = lambda _: None, model: "Model | None" = None
+) -> GeneratedSuite:
     """Write the tests of the batch that are not there yet.
 
     Each test is on disk, whole, before the next sample is drawn, and the same request goes on
@@ -52,15 +52,15 @@ def generate_tests(
         )
     there = open_tests(request.out)
     if model is None and request.model != OFFLINE:
-        model = _opened(request)
+        model = _open_model(request)
 
-    async def run() -> Generated:
-        support = Support(corpus.memories)
-        writer = _writer(request, corpus, support, model)
+    async def run() -> GeneratedSuite:
+        support = MemoryRelevance(corpus.memories)
+        writer = _build_writer(request, corpus, support, model)
         try:
-            batch = Batch(request, corpus.digest, writer.name, there)
+            batch = SampleBatch(request, corpus.digest, writer.name, there)
             batch.refuse_clashes()
-            generation = _Generation(
+            generation = _SuiteGeneration(
                 request=request,
                 corpus=corpus,
                 batch=batch,
@@ -69,7 +69,7 @@ def generate_tests(
                 told=told,
             )
             for name, test in there.items():
-                generation.know(name, test, test.header("Category"))
+                generation.remember(name, test, test.find_header("Category"))
             return await generation.run()
         finally:
             await writer.close()
@@ -77,7 +77,7 @@ def generate_tests(
     return anyio.run(run)
 
 
-def _opened(request: GenerateRequest) -> "Model":
+def _open_model(request: SuiteRequest) -> "Model":
     from recall_bench.resolve.models import resolve_model
     from recall_bench.settings import Settings
 
@@ -91,11 +91,11 @@ def _opened(request: GenerateRequest) -> "Model":
     return model
 
 
-def _writer(
-    request: GenerateRequest, corpus: Corpus, support: Support, model: "Model | None"
-) -> Writer:
+def _build_writer(
+    request: SuiteRequest, corpus: MemoryCorpus, support: MemoryRelevance, model: "Model | None"
+) -> PromptWriter:
     if model is None:
-        return Composer(corpus.memories, support, is_pooled=request.pool)
+        return PromptComposer(corpus.memories, support, is_pooled=request.pool)
     return ModelWriter(
         model,
         corpus.memories,
@@ -105,7 +105,7 @@ def _writer(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Drawn:
+class _SampleDraw:
     """What chance chose for one attempt at a sample."""
 
     picked: tuple[MemoryFile, ...] = ()
@@ -114,33 +114,33 @@ class _Drawn:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Generation:
+class _SuiteGeneration:
     """One batch under way."""
 
-    request: GenerateRequest
-    corpus: Corpus
-    batch: Batch
-    writer: Writer
-    support: Support
-    told: Told
-    known: Known = field(default_factory=Known)
+    request: SuiteRequest
+    corpus: MemoryCorpus
+    batch: SampleBatch
+    writer: PromptWriter
+    support: MemoryRelevance
+    told: OnProgress
+    known: KnownTests = field(default_factory=KnownTests)
     written: list[str] = field(default_factory=list)
     failed: list[FailedSample] = field(default_factory=list)
     redrawn: int = 0
     said: dict[str, list[str]] = field(default_factory=dict)
     """Messages by category."""
 
-    async def run(self) -> Generated:
+    async def run(self) -> GeneratedSuite:
         """Every sample that is owed, in turn."""
         stopped = None
         try:
-            for sample in self.batch.owed():
+            for sample in self.batch.list_missing():
                 # Offline nobody is ever waited for: without this nobody could interrupt it.
                 await anyio.lowlevel.checkpoint()
-                await self._sample(sample)
+                await self._generate_sample(sample)
         except (ModelGone, BudgetSpent) as end:
-            stopped = Stopped(reason=str(end), exit_code=end.exit_code)
-        return Generated(
+            stopped = BatchStop(reason=str(end), exit_code=end.exit_code)
+        return GeneratedSuite(
             folder=str(self.request.out),
             samples=self.request.samples,
             written=tuple(self.written),
@@ -151,26 +151,26 @@ class _Generation:
             stopped=stopped,
         )
 
-    def know(self, name: str, test: BenchTest | Draft, category: str | None) -> None:
+    def remember(self, name: str, test: BenchTest | SuiteDraft, category: str | None) -> None:
         """Nothing like this test is to be written."""
         self.known.add(name, test)
         if category is not None:
             self.said.setdefault(category, []).append(test.prompt)
 
-    async def _sample(self, sample: int) -> None:
+    async def _generate_sample(self, sample: int) -> None:
         reason = ""
         for attempt in range(1, DRAWS + 1):
-            chance = Chance("select", self.request.seed, sample, attempt)
-            drawn = self._drawn(sample, attempt, chance)
+            chance = SampleRandom("select", self.request.seed, sample, attempt)
+            drawn = self._draw_sample(sample, attempt, chance)
             try:
-                draft = await self._draft(drawn, chance)
+                draft = await self._write_draft(drawn, chance)
             except (ModelGone, BudgetSpent):
                 raise
             except ModelFault as fault:
                 self._fail(sample, str(fault))
                 return
-            if isinstance(draft, Draft):
-                self._keep(sample, drawn, draft)
+            if isinstance(draft, SuiteDraft):
+                self._save_test(sample, drawn, draft)
                 return
             reason = draft.reason
             if attempt < DRAWS:
@@ -178,58 +178,60 @@ class _Generation:
                 self.told(f"sample {sample} is drawn again: {reason}")
         self._fail(sample, f"{DRAWS} draws made no test; the last: {reason}")
 
-    def _drawn(self, sample: int, attempt: int, chance: Chance) -> _Drawn:
+    def _draw_sample(self, sample: int, attempt: int, chance: SampleRandom) -> _SampleDraw:
         if self.request.amount == 0:
             # Each in turn, so that a few samples are not all greetings; then any.
-            in_turn = Chance("category", self.request.seed).all(tuple(CATEGORIES))
+            in_turn = SampleRandom("category", self.request.seed).shuffle(tuple(CATEGORIES))
             first = in_turn[(sample - 1) % len(in_turn)]
-            return _Drawn(category=first if attempt == 1 else chance.one(in_turn))
+            return _SampleDraw(category=first if attempt == 1 else chance.choose(in_turn))
         amount = self.request.amount
         if amount is None:
             # Of the sample and not of the attempt: hard amounts are not to be drawn away.
             most = min(MOST, len(self.corpus.memories))
-            amount = Chance("amount", self.request.seed, sample).one(range(1, most + 1))
-        return _Drawn(picked=tuple(chance.some(self.corpus.memories, amount)))
+            amount = SampleRandom("amount", self.request.seed, sample).choose(range(1, most + 1))
+        return _SampleDraw(picked=tuple(chance.sample(self.corpus.memories, amount)))
 
-    async def _draft(self, drawn: _Drawn, chance: Chance) -> Draft | Refusal:
+    async def _write_draft(
+        self, drawn: _SampleDraw, chance: SampleRandom
+    ) -> SuiteDraft | DrawRefusal:
         if drawn.category is None:
             draft = await self.writer.write(drawn.picked, chance)
         else:
             before = self.said.get(drawn.category, ())
             draft = await self.writer.chat(drawn.category, before, chance)
-        if isinstance(draft, Refusal):
+        if isinstance(draft, DrawRefusal):
             return draft
-        twin = self.known.repeated_by(draft)
+        twin = self.known.find_repeat(draft)
         if twin is not None:
-            return Refusal(f"it repeats {twin}")
-        return draft if drawn.category is None else self._unsupported(draft)
+            return DrawRefusal(f"it repeats {twin}")
+        return draft if drawn.category is None else self._check_support(draft)
 
-    def _unsupported(self, draft: Draft) -> Draft | Refusal:
+    def _check_support(self, draft: SuiteDraft) -> SuiteDraft | DrawRefusal:
         """The draft, if no memory has to do with it."""
-        fits = self.support.fits(draft.prompt)
+        fits = self.support.score_memories(draft.prompt)
         nearest = max(fits, key=lambda name: fits[name])
         if fits[nearest] < STRONG:
             return draft
-        return Refusal(f"{draft.prompt!r} is close to {nearest} (fit {fits[nearest]:.2f})")
+        return DrawRefusal(f"{draft.prompt!r} is close to {nearest} (fit {fits[nearest]:.2f})")
 
-    def _keep(self, sample: int, drawn: _Drawn, draft: Draft) -> None:
+    def _save_test(self, sample: int, drawn: _SampleDraw, draft: SuiteDraft) -> None:
         test = BenchTest(
             expected=draft.expected,
             prompt=draft.prompt,
-            headers=self._headers(sample, drawn, draft),
+            headers=self._build_headers(sample, drawn, draft),
         )
         name = self.batch.write(sample, test)
-        self.know(name, draft, drawn.category)
+        self.remember(name, draft, drawn.category)
         self.written.append(name)
         self.told(f"{name}: {len(drawn.picked)} picked, {len(draft.expected)} expected")
 
-    def _headers(self, sample: int, drawn: _Drawn, draft: Draft) -> Pairs:
+    def _build_headers(self, sample: int, drawn: _SampleDraw, draft: SuiteDraft) -> Pairs:
         others = {"pool": "yes" if self.request.pool else "no"}
         if drawn.picked:
             others["picked_names"] = ", ".join(sorted(memory.name for memory in drawn.picked))
         if drawn.category is not None:
             others["category"] = drawn.category
-        return bench_headers(
+        return make_headers(
             generated=datetime.now(UTC),
             picked=len(drawn.picked),
             expected=len(draft.expected),

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recall_bench.errors import BenchError, DataError, Problems, UsageError
-from recall_bench.selection.corpus import corpus_digest, decoded, memories_in
+from recall_bench.selection.corpus import decode_text, digest_corpus, read_memories
 from recall_bench.selection.files.bench_file import BenchTest, parse_bench, write_bench
 from recall_bench.selection.files.memory_file import MemoryFile, read_memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Corpus:
+class MemoryCorpus:
     """A folder of memories, frozen."""
 
     memories: tuple[MemoryFile, ...]
@@ -20,13 +20,13 @@ class Corpus:
     """As a suite over the same folder has it."""
 
 
-def open_corpus(folder: Path) -> Corpus:
+def open_corpus(folder: Path) -> MemoryCorpus:
     """Read every memory; UsageError if there is none, or one that no test can name."""
-    bytes_of = memories_in(folder)
+    bytes_of = read_memories(folder)
     names = tuple(bytes_of)
     write_bench(BenchTest(expected=names, prompt=""))
-    memories = tuple(read_memory(name, decoded(bytes_of[name], name)) for name in names)
-    return Corpus(memories=memories, digest=corpus_digest(bytes_of))
+    memories = tuple(read_memory(name, decode_text(bytes_of[name], name)) for name in names)
+    return MemoryCorpus(memories=memories, digest=digest_corpus(bytes_of))
 
 
 def open_tests(folder: Path) -> Mapping[str, BenchTest]:
@@ -36,18 +36,18 @@ def open_tests(folder: Path) -> Mapping[str, BenchTest]:
     """
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--out: {folder} is not a folder; name one")
-    found = dict(_tests(folder))
+    found = dict(_read_tests(folder))
     problems: list[BenchError] = [each for each in found.values() if isinstance(each, DataError)]
     if problems:
         raise problems[0] if len(problems) == 1 else Problems(problems)
     return {name: each for name, each in found.items() if isinstance(each, BenchTest)}
 
 
-def _tests(folder: Path) -> Iterator[tuple[str, BenchTest | DataError]]:
+def _read_tests(folder: Path) -> Iterator[tuple[str, BenchTest | DataError]]:
     for path in sorted(folder.rglob("*.bench")):
         if path.is_file():
             name = path.relative_to(folder).as_posix()
             try:
-                yield name, parse_bench(decoded(path.read_bytes(), str(path)), str(path))
+                yield name, parse_bench(decode_text(path.read_bytes(), str(path)), str(path))
             except DataError as problem:
                 yield name, problem

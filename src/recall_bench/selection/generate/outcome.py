@@ -12,14 +12,14 @@ class FailedSample(Record, frozen=True, kw_only=True):
     reason: str
 
 
-class Stopped(Record, frozen=True, kw_only=True):
+class BatchStop(Record, frozen=True, kw_only=True):
     """Why a batch ended before its last sample."""
 
     reason: str
     exit_code: int
 
 
-class Generated(Record, frozen=True, kw_only=True):
+class GeneratedSuite(Record, frozen=True, kw_only=True):
     """A batch that came to its end.
 
     Every sample is in exactly one of the lists, or was not finished because the batch was stopped.
@@ -36,7 +36,7 @@ class Generated(Record, frozen=True, kw_only=True):
     redrawn: int
     """Draws that made no test and were followed by another."""
     usage: Usage
-    stopped: Stopped | None
+    stopped: BatchStop | None
 
     @property
     def exit_code(self) -> int:

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from recall_bench.selection.generate.topics import Kind, Topic
+from recall_bench.selection.generate.topics import MemoryTopic, TopicKind
 
-ALONE: dict[Kind, tuple[str, ...]] = {
-    Kind.THING: (
+ALONE: dict[TopicKind, tuple[str, ...]] = {
+    TopicKind.THING: (
         "What do we have on {}?",
         "Can you remind me about {}?",
         "What was the story with {} again?",
@@ -14,40 +14,40 @@ ALONE: dict[Kind, tuple[str, ...]] = {
         "Where did we leave things with {}?",
         "Somebody asked me about {} this morning, and I drew a blank.",
     ),
-    Kind.DOING: (
+    TopicKind.DOING: (
         "I'm about to start {}, so what should I keep in mind?",
         "Can you give me a hand with {}?",
         "What did we settle on for {}?",
         "Anything I should know before {}?",
         "Next on my list is {}.",
     ),
-    Kind.WISH: (
+    TopicKind.WISH: (
         "I want to {}, so where do I start?",
         "I need to {} this week.",
         "Could you help me {}?",
         "What is the best way to {}?",
         "It's about time to {}, and I'd rather not get it wrong.",
     ),
-    Kind.CASE: (
+    TopicKind.CASE: (
         "What do we usually do {}?",
         "I never remember what to do {}.",
         "What is there to think of {}?",
         "Walk me through what happens {}.",
     ),
-    Kind.CLAIM: (
+    TopicKind.CLAIM: (
         "Is it still the case that {}?",
         "Am I right that {}?",
         "I could have sworn that {}, or did that change?",
         "Can you settle whether {}?",
         "Let's assume that {} and go from there.",
     ),
-    Kind.MINE: (
+    TopicKind.MINE: (
         "Did I ever mention that {}?",
         "Please bear in mind that {}.",
         "You do remember that {}, right?",
         "Given that {}, what would you suggest?",
     ),
-    Kind.QUOTE: (
+    TopicKind.QUOTE: (
         'I found a scribble that says "{}", what was that about?',
         'Does "{}" still apply?',
         'My old notes read "{}", is that still up to date?',
@@ -56,14 +56,14 @@ ALONE: dict[Kind, tuple[str, ...]] = {
 }
 """One sentence about one piece."""
 
-ABOUT: dict[Kind, str] = {
-    Kind.THING: "{}",
-    Kind.DOING: "{}",
-    Kind.WISH: "how to {}",
-    Kind.CASE: "what to do {}",
-    Kind.CLAIM: "whether {}",
-    Kind.MINE: "the fact that {}",
-    Kind.QUOTE: 'my note "{}"',
+ABOUT: dict[TopicKind, str] = {
+    TopicKind.THING: "{}",
+    TopicKind.DOING: "{}",
+    TopicKind.WISH: "how to {}",
+    TopicKind.CASE: "what to do {}",
+    TopicKind.CLAIM: "whether {}",
+    TopicKind.MINE: "the fact that {}",
+    TopicKind.QUOTE: 'my note "{}"',
 }
 """A piece as a noun, so that two fit into one sentence."""
 
@@ -90,19 +90,19 @@ FRAMES: tuple[tuple[str, str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Phrasing:
     """A sentence, and the pattern it was made by."""
 
     pattern: str
     text: str
 
 
-def alone(topic: Topic) -> tuple[Way, ...]:
+def phrase_alone(topic: MemoryTopic) -> tuple[Phrasing, ...]:
     """Every way to bring the piece up in a sentence of its own."""
-    return tuple(Way(pattern, pattern.format(topic.text)) for pattern in ALONE[topic.kind])
+    return tuple(Phrasing(pattern, pattern.format(topic.text)) for pattern in ALONE[topic.kind])
 
 
-def together(one: Topic, two: Topic) -> tuple[Way, ...]:
+def phrase_together(one: MemoryTopic, two: MemoryTopic) -> tuple[Phrasing, ...]:
     """Every way to bring up two pieces in one sentence."""
     nouns = [ABOUT[topic.kind].format(topic.text) for topic in (one, two)]
-    return tuple(Way(pattern, pattern.format(*nouns)) for pattern in TOGETHER)
+    return tuple(Phrasing(pattern, pattern.format(*nouns)) for pattern in TOGETHER)

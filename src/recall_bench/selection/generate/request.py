@@ -14,7 +14,7 @@ _NAME = re.compile(r"[^\W_](?:[\w .-]*\w)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GenerateRequest:
+class SuiteRequest:
     """Memories, and how many tests of which kind to make of them."""
 
     memories: Path

@@ -7,7 +7,7 @@ from itertools import product
 
 
 @dataclass(frozen=True, slots=True)
-class Category:
+class ChatCategory:
     """A kind of message."""
 
     brief: str
@@ -16,8 +16,8 @@ class Category:
     """Messages of our own; `{a|b}` stands for either."""
 
 
-CATEGORIES: dict[str, Category] = {
-    "greeting": Category(
+CATEGORIES: dict[str, ChatCategory] = {
+    "greeting": ChatCategory(
         "a greeting with nothing else in it",
         (
             "{Hi|Hello|Hey there}, {how is it going|good to see you|are you around}?",
@@ -25,7 +25,7 @@ CATEGORIES: dict[str, Category] = {
             "{Howdy|Greetings|Salutations}, nice to be back.",
         ),
     ),
-    "thanks": Category(
+    "thanks": ChatCategory(
         "thanks for an answer that was just given",
         (
             "{Thanks a lot|Many thanks|Thank you so much}, that {was clear|helped|did the trick}.",
@@ -33,7 +33,7 @@ CATEGORIES: dict[str, Category] = {
             "Much appreciated, {that is plenty|nothing else for now}.",
         ),
     ),
-    "farewell": Category(
+    "farewell": ChatCategory(
         "a goodbye at the end of a conversation",
         (
             "{Bye for now|See you later|Good night}, {take care|sleep well|until next time}!",
@@ -41,7 +41,7 @@ CATEGORIES: dict[str, Category] = {
             "That's it from me, {over and out|cheerio|farewell}.",
         ),
     ),
-    "go-ahead": Category(
+    "go-ahead": ChatCategory(
         "a short go-ahead or a no to something that was just proposed",
         (
             "{Yes|Sure|Fine}, {go ahead|do it like that|sounds good to me}.",
@@ -49,7 +49,7 @@ CATEGORIES: dict[str, Category] = {
             "{Whichever|Either one} {is okay|suits me|will do}.",
         ),
     ),
-    "arithmetic": Category(
+    "arithmetic": ChatCategory(
         "a small sum or conversion of units",
         (
             "What is {17|38|64|125} {times|plus|divided by} {4|9|12|23}?",
@@ -57,7 +57,7 @@ CATEGORIES: dict[str, Category] = {
             "What is {15|18|35} percent of {60|240|900}?",
         ),
     ),
-    "geography": Category(
+    "geography": ChatCategory(
         "a question of general knowledge about the world's places",
         (
             "What is the capital of {Mongolia|Uruguay|Bhutan|Senegal|Latvia}?",
@@ -65,7 +65,7 @@ CATEGORIES: dict[str, Category] = {
             "Is {Greenland|Madagascar|Borneo} larger than {Iceland|New Guinea|Cuba}?",
         ),
     ),
-    "science": Category(
+    "science": ChatCategory(
         "a question about nature or science that any encyclopedia answers",
         (
             "Why {is the sky blue|do cats purr|does ice float|do leaves turn red}?",
@@ -73,7 +73,7 @@ CATEGORIES: dict[str, Category] = {
             "Explain {photosynthesis|gravity|static electricity} {to a child|in two lines}.",
         ),
     ),
-    "history": Category(
+    "history": ChatCategory(
         "a question about history or art that any encyclopedia answers",
         (
             "Who {painted|stole} the Mona Lisa?",
@@ -81,7 +81,7 @@ CATEGORIES: dict[str, Category] = {
             "What was {the Hanseatic League|the Rosetta Stone|the Silk Road}?",
         ),
     ),
-    "language": Category(
+    "language": ChatCategory(
         "a question about a word, its meaning, spelling or translation",
         (
             "What does the word {serendipity|obsequious|quixotic|petrichor} mean?",
@@ -89,7 +89,7 @@ CATEGORIES: dict[str, Category] = {
             "Is it {affect or effect|stationary or stationery|principal or principle}, and when?",
         ),
     ),
-    "joke": Category(
+    "joke": ChatCategory(
         "a wish to be amused with a joke, a riddle or a pun",
         (
             "Tell me a {joke|pun|limerick} about {penguins|vikings|skeletons|snails}.",
@@ -97,14 +97,14 @@ CATEGORIES: dict[str, Category] = {
             "{Cheer me up|Make me laugh} with something {silly|absurd|daft}.",
         ),
     ),
-    "verse": Category(
+    "verse": ChatCategory(
         "a wish for a few lines of poetry or a tiny story about something general",
         (
             "Write a {haiku|couplet|four-line poem} about {autumn rain|lighthouses|snow|owls}.",
             "Make up a {bedtime story|fable} about a {dragon|hedgehog|comet} in three lines.",
         ),
     ),
-    "rewording": Category(
+    "rewording": ChatCategory(
         "a request to reword, shorten or tidy the assistant's own last reply",
         (
             "Can you say that again in {simpler words|one line|a friendlier tone}?",
@@ -112,7 +112,7 @@ CATEGORIES: dict[str, Category] = {
             "Turn that into {bullets|a table|plain prose}.",
         ),
     ),
-    "mood": Category(
+    "mood": ChatCategory(
         "a passing remark on the writer's mood or the weather, with nothing to look up",
         (
             "I feel {a bit tired|rather cheerful|strangely restless} {today|right now}.",
@@ -120,7 +120,7 @@ CATEGORIES: dict[str, Category] = {
             "{Ugh|Phew|Whew}, {Monday again|what a long afternoon|finally some quiet}.",
         ),
     ),
-    "second thoughts": Category(
+    "second thoughts": ChatCategory(
         "a message that takes back or puts off what was just asked",
         (
             "{Never mind|Forget it|Scratch that}, {I worked it out|it solved itself}.",
@@ -128,7 +128,7 @@ CATEGORIES: dict[str, Category] = {
             "Actually, {ignore my last message|that was meant for somebody else}.",
         ),
     ),
-    "about you": Category(
+    "about you": ChatCategory(
         "a question about the assistant itself",
         (
             "Are you a {robot|person|program}, and do you {dream|get bored|ever sleep}?",
@@ -136,7 +136,7 @@ CATEGORIES: dict[str, Category] = {
             "Do you prefer being called {he|she|it}, or {nothing|something} else?",
         ),
     ),
-    "game": Category(
+    "game": ChatCategory(
         "an invitation to a quick game or quiz",
         (
             "Let's play {twenty questions|hangman|rock paper scissors}, you {start|go first}.",
@@ -151,12 +151,14 @@ _EITHER = re.compile(r"\{([^{}]*)\}")
 
 
 @cache
-def messages(category: str) -> tuple[str, ...]:
+def list_messages(category: str) -> tuple[str, ...]:
     """Everything that we say ourselves in a category."""
-    return tuple(text for pattern in CATEGORIES[category].patterns for text in _spelled(pattern))
+    return tuple(
+        text for pattern in CATEGORIES[category].patterns for text in _expand_pattern(pattern)
+    )
 
 
-def _spelled(pattern: str) -> list[str]:
+def _expand_pattern(pattern: str) -> list[str]:
     parts = _EITHER.split(pattern)
     choices = [part.split("|") if place % 2 else [part] for place, part in enumerate(parts)]
     return ["".join(chosen) for chosen in product(*choices)]

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from recall_bench.selection.files.memory_file import MemoryFile
 from recall_bench.selection.selectors.retrieval import (
     CUT_OFF,
-    HybridOptions,
-    Index,
-    Means,
-    searched,
+    HybridSelectorOptions,
+    MemoryIndex,
+    RetrievalSettings,
+    build_search_text,
 )
-from recall_bench.systems.builtin.embedding import embed, similarity
-from recall_bench.systems.builtin.lexical import Bm25, stop_words
+from recall_bench.systems.builtin.embedding import compute_similarity, embed
+from recall_bench.systems.builtin.lexical import Bm25, list_stop_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,36 +37,36 @@ _KEYWORDS = 2
 """One keyword in common is chance."""
 
 
-class Support:
+class MemoryRelevance:
     """One folder of memories, measured once."""
 
     def __init__(self, memories: Sequence[MemoryFile]) -> None:
         self._memories = tuple(memories)
-        options = HybridOptions()
-        means = Means(
+        options = HybridSelectorOptions()
+        means = RetrievalSettings(
             formula=Bm25(options.k1, options.b),
             weight=options.weight,
             k=len(self._memories),
             cut_off=CUT_OFF["hybrid"],
         )
-        self._index = Index(self._memories, means)
+        self._index = MemoryIndex(self._memories, means)
         self._places = {memory.name: place for place, memory in enumerate(self._memories)}
         self._alike: dict[str, frozenset[str]] = {}
 
-    def fits(self, text: str) -> Mapping[str, float]:
+    def score_memories(self, text: str) -> Mapping[str, float]:
         """How well each memory fits the sentence of the text that it fits best, from 0 to 1."""
-        best = self._index.fits(text).max(axis=0)
+        best = self._index.score_prompt(text).max(axis=0)
         return dict(zip(self._index.names, best.tolist(), strict=True))
 
-    def alike(self, name: str) -> frozenset[str]:
+    def find_alike(self, name: str) -> frozenset[str]:
         """The other memories that say nearly the same or are found by the same keywords."""
         if name not in self._alike:
-            self._alike[name] = self._alike_to(name)
+            self._alike[name] = self._compute_alike(name)
         return self._alike[name]
 
-    def _alike_to(self, name: str) -> frozenset[str]:
+    def _compute_alike(self, name: str) -> frozenset[str]:
         place = self._places[name]
-        cosines = similarity(self._vectors, self._vectors[place])
+        cosines = compute_similarity(self._vectors, self._vectors[place])
         return frozenset(
             other.name
             for near, other in zip(cosines.tolist(), self._memories, strict=True)
@@ -75,19 +75,19 @@ class Support:
 
     def _share_words(self, place: int, other: str) -> bool:
         there = self._places[other]
-        said = _overlap(self._words[place], self._words[there])
+        said = _measure_overlap(self._words[place], self._words[there])
         one, two = self._keywords[place], self._keywords[there]
         return said >= SAME_WORDS or (
-            len(one & two) >= _KEYWORDS and _overlap(one, two) >= SAME_KEYWORDS
+            len(one & two) >= _KEYWORDS and _measure_overlap(one, two) >= SAME_KEYWORDS
         )
 
     @cached_property
     def _vectors(self) -> NDArray[np.float32]:
-        return embed([searched(memory) for memory in self._memories])
+        return embed([build_search_text(memory) for memory in self._memories])
 
     @cached_property
     def _words(self) -> list[frozenset[str]]:
-        empty = stop_words()
+        empty = list_stop_words()
         return [
             frozenset(re.findall(r"\w+", memory.body.lower())) - empty for memory in self._memories
         ]
@@ -97,6 +97,6 @@ class Support:
         return [frozenset(map(str.casefold, memory.keywords)) for memory in self._memories]
 
 
-def _overlap(one: frozenset[str], two: frozenset[str]) -> float:
+def _measure_overlap(one: frozenset[str], two: frozenset[str]) -> float:
     """The share of what is common to both in all that either has."""
     return len(one & two) / len(one | two) if one and two else 0.0

@@ -11,20 +11,20 @@ from datetime import date
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from recall_bench.core.history import Episode, story_day
-from recall_bench.core.sentences import read
+from recall_bench.core.history import Episode, compute_story_date
+from recall_bench.core.sentences import read_sentences
 from recall_bench.selection.files.memory_file import MemoryFile
 from recall_bench.selection.generate.english import (
     JOINING,
     UNCLEAR,
-    Casing,
-    as_mine,
-    claim_in,
-    plain,
+    WordCasing,
+    convert_to_first_person,
+    parse_claim,
+    strip_markup,
 )
 
 
-class Kind(StrEnum):
+class TopicKind(StrEnum):
     """How a piece fits into a sentence."""
 
     THING = "thing"
@@ -44,10 +44,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class MemoryTopic:
     """One piece."""
 
-    kind: Kind
+    kind: TopicKind
     text: str
 
 
@@ -56,7 +56,7 @@ SENTENCES = 4
 _LONGEST_CLAIM, _LONGEST_QUOTE, _LONGEST_HINT = 20, 16, 16
 _FEWEST = 3
 """A quotation of fewer words says too little."""
-_AT = story_day(date(2000, 1, 1), 1)
+_AT = compute_story_date(date(2000, 1, 1), 1)
 """A memory has no date, and an episode must."""
 
 _PREAMBLE = re.compile(
@@ -91,98 +91,112 @@ _CUT = re.compile(r"\s*(?:[,;:(]|\s[-–—]\s).*")
 _PATH = re.compile(r"memory/|\.md\b")
 
 
-def topics_of(memory: MemoryFile, casing: Casing) -> tuple[Topic, ...]:
+def extract_topics(memory: MemoryFile, casing: WordCasing) -> tuple[MemoryTopic, ...]:
     """Everything that can be said about it, each once; nothing that gives its file's name away.
 
     A file's name of one word that the memory uses itself may be said if there is nothing else.
     """
-    found = tuple(dict.fromkeys(_pieces(memory, casing)))
+    found = tuple(dict.fromkeys(_iterate_topics(memory, casing)))
     found = tuple(topic for topic in found if not _PATH.search(topic.text))
-    stem = _words(PurePosixPath(memory.name).stem)
-    discreet = tuple(topic for topic in found if not _holds(_words(topic.text), stem))
+    stem = _split_words(PurePosixPath(memory.name).stem)
+    discreet = tuple(
+        topic for topic in found if not _contains_words(_split_words(topic.text), stem)
+    )
     return discreet or (found if len(stem) == 1 else ())
 
 
-def casing_of(memories: Iterable[MemoryFile]) -> Casing:
+def learn_casing(memories: Iterable[MemoryFile]) -> WordCasing:
     """What the memories' prose shows; keywords are written small whatever they mean."""
-    return Casing(f"{memory.hint or ''}\n{memory.body}" for memory in memories)
+    return WordCasing(f"{memory.hint or ''}\n{memory.body}" for memory in memories)
 
 
-def _pieces(memory: MemoryFile, casing: Casing) -> Iterator[Topic]:
+def _iterate_topics(memory: MemoryFile, casing: WordCasing) -> Iterator[MemoryTopic]:
     for line in (memory.hint or "").splitlines():
-        hinted = _hinted(plain(line), casing)
+        hinted = _parse_hint(strip_markup(line), casing)
         if hinted is not None:
             yield hinted
-    yield from _keyed(memory.keywords, casing)
-    for sentence in _sentences(memory.body):
-        yield from _stated(sentence, casing)
+    yield from _pair_keywords(memory.keywords, casing)
+    for sentence in _select_sentences(memory.body):
+        yield from _parse_statement(sentence, casing)
 
 
-def _hinted(hint: str, casing: Casing) -> Topic | None:
+def _parse_hint(hint: str, casing: WordCasing) -> MemoryTopic | None:
     """When to recall it, as a piece; None if that is not understood."""
     is_users = re.search(r"\b(?:user|they)\b", hint, re.IGNORECASE) is not None
-    found = _recognised(re.split(r"[:;]| [-–—] ", _PREAMBLE.sub("", hint, count=1))[0])
-    text: str | None = casing.within(plain(found.text), is_name=False)
+    found = _match_hint(re.split(r"[:;]| [-–—] ", _PREAMBLE.sub("", hint, count=1))[0])
+    text: str | None = casing.adjust_case(strip_markup(found.text), is_name=False)
     if text and is_users:
-        text = as_mine(text)
+        text = convert_to_first_person(text)
     if text and len(text.split()) > _LONGEST_HINT:
-        text = plain(re.split(r"\s*[,(]|\s+(?:or|and)\s", text, maxsplit=1)[0])
-    least = _FEWEST if found.kind is Kind.CASE else 1
-    return Topic(found.kind, text) if text and least <= len(text.split()) <= _LONGEST_HINT else None
+        text = strip_markup(re.split(r"\s*[,(]|\s+(?:or|and)\s", text, maxsplit=1)[0])
+    least = _FEWEST if found.kind is TopicKind.CASE else 1
+    return (
+        MemoryTopic(found.kind, text)
+        if text and least <= len(text.split()) <= _LONGEST_HINT
+        else None
+    )
 
 
-def _recognised(hint: str) -> Topic:
+def _match_hint(hint: str) -> MemoryTopic:
     if found := _WANTED.fullmatch(hint):
-        return Topic(Kind.WISH, found[1])
+        return MemoryTopic(TopicKind.WISH, found[1])
     if found := _SPOKEN.fullmatch(hint) or _DONE.fullmatch(hint) or _ABOUT.fullmatch(hint):
         if wish := re.fullmatch(r"(?:how )?to (.+)", found[1]):
-            return Topic(Kind.WISH, wish[1])
-        return Topic(Kind.DOING if _GERUND.match(found[1]) else Kind.THING, found[1])
-    return Topic(Kind.CASE if _CASE.fullmatch(hint) else Kind.THING, hint)
+            return MemoryTopic(TopicKind.WISH, wish[1])
+        return MemoryTopic(
+            TopicKind.DOING if _GERUND.match(found[1]) else TopicKind.THING, found[1]
+        )
+    return MemoryTopic(TopicKind.CASE if _CASE.fullmatch(hint) else TopicKind.THING, hint)
 
 
-def _keyed(keywords: tuple[str, ...], casing: Casing) -> Iterator[Topic]:
+def _pair_keywords(keywords: tuple[str, ...], casing: WordCasing) -> Iterator[MemoryTopic]:
     """The keywords two by two; a last one by itself only if it is the only one."""
-    words = [casing.named(plain(word)) for word in keywords if re.search(r"[^\W\d_]", word)]
+    words = [
+        casing.capitalise_names(strip_markup(word))
+        for word in keywords
+        if re.search(r"[^\W\d_]", word)
+    ]
     for one, two in zip(words[0::2], words[1::2], strict=False):
-        yield Topic(Kind.THING, f"{one} and {two}")
+        yield MemoryTopic(TopicKind.THING, f"{one} and {two}")
     if len(words) == 1:
-        yield Topic(Kind.THING, words[0])
+        yield MemoryTopic(TopicKind.THING, words[0])
 
 
-def _sentences(body: str) -> list[str]:
+def _select_sentences(body: str) -> list[str]:
     """The first sentences, headings and tables left out; those that point elsewhere if need be."""
     if not body.strip():
         return []
-    found = read(Episode(id="memory", day=1, at=_AT, text=body))
-    told = [plain(sentence.text) for sentence in found]
+    found = read_sentences(Episode(id="memory", day=1, at=_AT, text=body))
+    told = [strip_markup(sentence.text) for sentence in found]
     prose = [text for text in told if "|" not in text]
     telling = [text for text in prose if len(re.findall(r"[^\W\d_]+", text)) >= _FEWEST]
     clear = [text for text in telling if text.split()[0].lower() not in UNCLEAR]
     return (clear or telling)[:SENTENCES]
 
 
-def _stated(sentence: str, casing: Casing) -> Iterator[Topic]:
+def _parse_statement(sentence: str, casing: WordCasing) -> Iterator[MemoryTopic]:
     is_whole = sentence.split(maxsplit=1)[0].lower() not in JOINING
     clause = _CUT.sub("", sentence) if is_whole else sentence
     parts = (clause, sentence) if len(clause.split()) > _FEWEST else (sentence,)
     for part in parts:
-        claim = claim_in(part, casing) if len(part.split()) <= _LONGEST_CLAIM else None
+        claim = parse_claim(part, casing) if len(part.split()) <= _LONGEST_CLAIM else None
         if claim is not None:
-            yield Topic(Kind.MINE if claim.subject is None else Kind.CLAIM, claim.text)
+            yield MemoryTopic(
+                TopicKind.MINE if claim.subject is None else TopicKind.CLAIM, claim.text
+            )
             if claim.subject is not None:
-                yield Topic(Kind.THING, claim.subject)
+                yield MemoryTopic(TopicKind.THING, claim.subject)
             return
     quote = next((part for part in reversed(parts) if len(part.split()) <= _LONGEST_QUOTE), None)
     quote = quote or " ".join(sentence.split()[: _LONGEST_QUOTE - 4]) + " …"
-    yield Topic(Kind.QUOTE, re.sub('["“”]', "'", quote))
+    yield MemoryTopic(TopicKind.QUOTE, re.sub('["“”]', "'", quote))
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", text.casefold())
 
 
-def _holds(words: list[str], sought: list[str]) -> bool:
+def _contains_words(words: list[str], sought: list[str]) -> bool:
     """Whether the sought words stand there in a row."""
     length = len(sought)
     return bool(sought) and any(

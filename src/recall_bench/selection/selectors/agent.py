@@ -28,16 +28,16 @@ from recall_bench.errors import (
     UsageError,
 )
 from recall_bench.selection.files.memory_file import MemoryFile
-from recall_bench.selection.selectors.agent_conf import AgentSettings, Scheme, agent_settings
+from recall_bench.selection.selectors.agent_conf import AgentSettings, Scheme, build_agent_settings
 from recall_bench.selection.selectors.agent_prompt import (
     FRAME,
     REMINDER,
-    asking_about_pointers,
-    asking_about_texts,
-    names_in,
+    build_pointer_prompt,
+    build_text_prompt,
+    parse_names,
 )
 from recall_bench.selection.selectors.presearch import Presearch
-from recall_bench.selection.selectors.selector import Selection
+from recall_bench.selection.selectors.selector import MemorySelection
 
 if TYPE_CHECKING:
     from recall_bench.models.model import Model, Prompt, Reply
@@ -50,7 +50,7 @@ ATTEMPTS = 2
 """How often a model is asked in one pass before its reply counts as unreadable."""
 
 
-def recall_agent(
+def build_recall_agent(
     config: Mapping[str, object], *, settings: "Settings", folder: Path
 ) -> "RecallAgent":
     """The agent that the mapping describes, and the `agent.conf` that it may name.
@@ -58,14 +58,14 @@ def recall_agent(
     Nothing is asked. UsageError for a setting that is wrong, a template that is missing, and a
     model that could not be asked; relative paths begin at the folder.
     """
-    wanted = agent_settings(config, folder)
-    first = _opened(wanted.first_model, settings)
+    wanted = build_agent_settings(config, folder)
+    first = _open_model(wanted.first_model, settings)
     if wanted.second_model in (None, wanted.first_model):
         return RecallAgent(wanted, first, first)
-    return RecallAgent(wanted, first, _opened(wanted.second_model, settings))
+    return RecallAgent(wanted, first, _open_model(wanted.second_model, settings))
 
 
-def _opened(target: str, settings: "Settings") -> "Model":
+def _open_model(target: str, settings: "Settings") -> "Model":
     from recall_bench.resolve.models import resolve_model
 
     model = resolve_model(target, "models", settings)
@@ -79,7 +79,7 @@ def _opened(target: str, settings: "Settings") -> "Model":
 
 
 @dataclass(slots=True)
-class _Bill:
+class _SelectionCost:
     """What one selection has cost so far, and what is to be said about it."""
 
     usage: Usage = field(default_factory=Usage)
@@ -87,11 +87,11 @@ class _Bill:
 
 
 @dataclass(frozen=True, slots=True)
-class _Halfway:
+class _FirstPass:
     """The first pass of a selection whose second one has to be put again."""
 
     candidates: tuple[MemoryFile, ...]
-    bill: _Bill
+    bill: _SelectionCost
 
 
 class RecallAgent:
@@ -100,7 +100,7 @@ class RecallAgent:
     def __init__(self, settings: AgentSettings, first: "Model", second: "Model") -> None:
         self.settings = settings
         self.models = (first, second)
-        self.card = _card(settings, first, second)
+        self.card = _build_card(settings, first, second)
         self._unreported = Usage()
 
     async def open(self, memories: Sequence[MemoryFile]) -> "RecallChooser":
@@ -120,21 +120,21 @@ class RecallAgent:
         return spent
 
     @contextmanager
-    def billing(self) -> Iterator[_Bill]:
+    def track_cost(self) -> Iterator[_SelectionCost]:
         """A bill that is paid by a selection, or by nobody if it fails."""
-        bill = _Bill()
+        bill = _SelectionCost()
         try:
             yield bill
         except BaseException:
-            self.write_off(bill)
+            self.add_unreported_cost(bill)
             raise
 
-    def write_off(self, bill: _Bill) -> None:
+    def add_unreported_cost(self, bill: _SelectionCost) -> None:
         """No selection is going to report this one."""
         self._unreported += bill.usage
 
 
-def _card(settings: AgentSettings, first: "Model", second: "Model") -> SystemCard:
+def _build_card(settings: AgentSettings, first: "Model", second: "Model") -> SystemCard:
     is_double = settings.scheme is Scheme.DOUBLE
     templates = filter(None, (settings.first_template, settings.second_template))
     return SystemCard(
@@ -163,54 +163,62 @@ class RecallChooser:
         self._presearch = (
             Presearch(memories, with_content=with_content) if agent.settings.presearch else None
         )
-        self._halfway: dict[str, list[_Halfway]] = {}
+        self._halfway: dict[str, list[_FirstPass]] = {}
 
-    async def select(self, prompt: str) -> Selection:
+    async def select(self, prompt: str) -> MemorySelection:
         """Pick; where there is nothing to choose from or by, nobody is asked.
 
         SystemBusy if a model wants us to come back, SystemGone if it can never be asked, and
         SystemFault if the first pass fails otherwise.
         """
         search = self._presearch
-        offered = tuple(self._memories.values()) if search is None else search.left(prompt)
+        offered = (
+            tuple(self._memories.values()) if search is None else search.filter_memories(prompt)
+        )
         left = None if search is None else tuple(memory.name for memory in offered)
         if not offered or not prompt.strip():
-            return Selection(names=(), presearched=left)
-        with self._agent.billing() as bill:
+            return MemorySelection(names=(), presearched=left)
+        with self._agent.track_cost() as bill:
             if self._agent.settings.scheme is Scheme.SINGLE:
-                names = await self._first(prompt, offered, bill)
+                names = await self._run_first_pass(prompt, offered, bill)
             else:
-                names = await self._in_two_passes(prompt, offered, bill)
-        return Selection(names=names, presearched=left, usage=bill.usage, notes=tuple(bill.notes))
+                names = await self._select_in_two_passes(prompt, offered, bill)
+        return MemorySelection(
+            names=names, presearched=left, usage=bill.usage, notes=tuple(bill.notes)
+        )
 
     async def close(self) -> None:
         """What was begun and never put again is reported by nobody else."""
         for waiting in self._halfway.values():
             for each in waiting:
-                self._agent.write_off(each.bill)
+                self._agent.add_unreported_cost(each.bill)
         self._halfway.clear()
 
-    async def _in_two_passes(
-        self, prompt: str, offered: Sequence[MemoryFile], bill: _Bill
+    async def _select_in_two_passes(
+        self, prompt: str, offered: Sequence[MemoryFile], bill: _SelectionCost
     ) -> tuple[str, ...]:
-        candidates = self._resumed(prompt, bill)
+        candidates = self._resume_first_pass(prompt, bill)
         if candidates is None:
-            candidates = self._on_disk(await self._first(prompt, offered, bill), bill)
+            candidates = self._keep_existing(
+                await self._run_first_pass(prompt, offered, bill), bill
+            )
         if not candidates:
             return ()
         try:
-            return await self._second(prompt, candidates, bill)
+            return await self._run_second_pass(prompt, candidates, bill)
         except SystemBusy:
             # The same prompt comes back: its first pass is paid for and not to be paid twice.
-            paid = _Bill(bill.usage, bill.notes)
-            self._halfway.setdefault(prompt, []).append(_Halfway(candidates, paid))
+            paid = _SelectionCost(bill.usage, bill.notes)
+            self._halfway.setdefault(prompt, []).append(_FirstPass(candidates, paid))
             bill.usage = Usage()
             raise
         except SystemFault as fault:
             bill.notes.append(f"the second pass failed, so the first one's choice stands: {fault}")
             return tuple(memory.name for memory in candidates)
 
-    def _resumed(self, prompt: str, bill: _Bill) -> tuple[MemoryFile, ...] | None:
+    def _resume_first_pass(
+        self, prompt: str, bill: _SelectionCost
+    ) -> tuple[MemoryFile, ...] | None:
         """What an earlier first pass chose for the prompt, for one selection to go on from."""
         waiting = self._halfway.get(prompt)
         if not waiting:
@@ -220,13 +228,13 @@ class RecallChooser:
         bill.notes += earlier.bill.notes
         return earlier.candidates
 
-    async def _first(
-        self, prompt: str, offered: Sequence[MemoryFile], bill: _Bill
+    async def _run_first_pass(
+        self, prompt: str, offered: Sequence[MemoryFile], bill: _SelectionCost
     ) -> tuple[str, ...]:
-        asking = asking_about_pointers(self._agent.settings.first_template, prompt, offered)
-        return await self._names(asking, 1, bill)
+        asking = build_pointer_prompt(self._agent.settings.first_template, prompt, offered)
+        return await self._ask_names(asking, 1, bill)
 
-    def _on_disk(self, names: Sequence[str], bill: _Bill) -> tuple[MemoryFile, ...]:
+    def _keep_existing(self, names: Sequence[str], bill: _SelectionCost) -> tuple[MemoryFile, ...]:
         """The memories of these names; the rest cannot be read and is noted."""
         bill.notes += [
             f"the first pass named {name}, which is not on disk: left out"
@@ -235,12 +243,12 @@ class RecallChooser:
         ]
         return tuple(self._memories[name] for name in names if name in self._memories)
 
-    async def _second(
-        self, prompt: str, candidates: Sequence[MemoryFile], bill: _Bill
+    async def _run_second_pass(
+        self, prompt: str, candidates: Sequence[MemoryFile], bill: _SelectionCost
     ) -> tuple[str, ...]:
         template = self._agent.settings.second_template
         assert template is not None  # noqa: S101 - a double scheme has one
-        names = await self._names(asking_about_texts(template, prompt, candidates), 2, bill)
+        names = await self._ask_names(build_text_prompt(template, prompt, candidates), 2, bill)
         chosen = {memory.name for memory in candidates}
         bill.notes += [
             f"the second pass named {name}, which the first had not chosen: left out"
@@ -249,13 +257,15 @@ class RecallChooser:
         ]
         return tuple(name for name in names if name in chosen)
 
-    async def _names(self, prompt: "Prompt", turn: int, bill: _Bill) -> tuple[str, ...]:
+    async def _ask_names(
+        self, prompt: "Prompt", turn: int, bill: _SelectionCost
+    ) -> tuple[str, ...]:
         """What the model of that pass names, asked once more if its reply is no list of names."""
         asking, said = prompt, ""
         for _ in range(ATTEMPTS):
-            reply = await self._reply(asking, turn)
+            reply = await self._ask_model(asking, turn)
             bill.usage += reply.usage
-            names = names_in(reply, self._memories)
+            names = parse_names(reply, self._memories)
             if names is not None:
                 if said:
                     bill.notes.append(f"pass {turn} was asked again: {said} is no list of names")
@@ -268,7 +278,7 @@ class RecallChooser:
             f"replied {said}"
         )
 
-    async def _reply(self, prompt: "Prompt", turn: int) -> "Reply":
+    async def _ask_model(self, prompt: "Prompt", turn: int) -> "Reply":
         model = self._agent.models[turn - 1]
         limit_s = self._agent.settings.call_timeout_s
         try:

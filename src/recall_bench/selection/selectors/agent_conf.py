@@ -14,7 +14,11 @@ from pathlib import Path
 
 from recall_bench.errors import Malformed, UsageError
 from recall_bench.models.spec import parse_spec
-from recall_bench.selection.selectors.agent_prompt import Template, read_template, template_path
+from recall_bench.selection.selectors.agent_prompt import (
+    RecallTemplate,
+    find_template,
+    read_template,
+)
 
 CALL_TIMEOUT_S = 25.0
 """What a call of a model may take unless it is said otherwise."""
@@ -54,8 +58,8 @@ class AgentSettings:
     scheme: Scheme
     first_model: str
     second_model: str | None
-    first_template: Template
-    second_template: Template | None
+    first_template: RecallTemplate
+    second_template: RecallTemplate | None
     presearch: bool
     presearch_content: bool
     call_timeout_s: float
@@ -73,17 +77,17 @@ def read_conf(path: Path) -> dict[str, str]:
     for number, line in enumerate(lines, start=1):
         if assigned := _ASSIGNMENT.match(line):
             where = f"{path}:{number}"
-            key = _known_key(assigned["key"], where)
+            key = _parse_key(assigned["key"], where)
             if key in found:
                 raise Malformed(where, f"{assigned['key']} is set a second time; keep one")
             if assigned["equals"] != "=":
                 raise Malformed(where, f"write {assigned['key']}=value, with no blanks around '='")
-            found[key] = _value(line[assigned.end() :], assigned["key"], where)
+            found[key] = _parse_value(line[assigned.end() :], assigned["key"], where)
     # An empty value leaves it at the default, as it does where the file is at home.
     return {key: value for key, value in found.items() if value}
 
 
-def _known_key(key: str, where: str) -> str:
+def _parse_key(key: str, where: str) -> str:
     name = key.removeprefix(_PREFIX).lower()
     if name in _KEYS and key.isupper():
         return name
@@ -93,7 +97,7 @@ def _known_key(key: str, where: str) -> str:
     raise UsageError(f"{where}: nobody knows {key}; {hint}")
 
 
-def _value(text: str, key: str, where: str) -> str:
+def _parse_value(text: str, key: str, where: str) -> str:
     """The value as a shell would read it that fills nothing in."""
     value, at = "", 0
     while piece := _PIECE.match(text, at):
@@ -111,35 +115,35 @@ def _value(text: str, key: str, where: str) -> str:
     return value.strip()
 
 
-def agent_settings(config: Mapping[str, object], folder: Path) -> AgentSettings:
+def build_agent_settings(config: Mapping[str, object], folder: Path) -> AgentSettings:
     """What the mapping says over what its conf file says, over the defaults; UsageError if wrong.
 
     The folder is where relative paths begin, and where `prompts` is looked for; for what stands in
     a conf file that is the file's own folder.
     """
     _refuse_unknown(config)
-    conf = _conf_path(config, folder)
+    conf = _find_conf(config, folder)
     said: dict[str, object] = {**(read_conf(conf) if conf else {})}
     at_home = conf.parent if conf is not None and "prompts" not in config else folder
     said |= {key: value for key, value in config.items() if key != "conf"}
-    scheme = _scheme(said.get("scheme", Scheme.DOUBLE))
+    scheme = _parse_scheme(said.get("scheme", Scheme.DOUBLE))
     is_double = scheme is Scheme.DOUBLE
-    models = _pair("models", said.get("models", "opus/opus"), _is_model, is_double=is_double)
-    prompts = _pair(
+    models = _parse_pair("models", said.get("models", "opus/opus"), _is_model, is_double=is_double)
+    prompts = _parse_pair(
         "prompts",
         said.get("prompts", _OURS[scheme]),
-        lambda name: template_path(name, at_home) is not None,
+        lambda name: find_template(name, at_home) is not None,
         is_double=is_double,
     )
     return AgentSettings(
         scheme=scheme,
-        first_model=_spec(models[0]),
-        second_model=_spec(models[1]) if is_double else None,
+        first_model=_normalise_model(models[0]),
+        second_model=_normalise_model(models[1]) if is_double else None,
         first_template=read_template(prompts[0], at_home),
         second_template=read_template(prompts[1], at_home) if is_double else None,
-        presearch=_switch("presearch", said.get("presearch", False)),
-        presearch_content=_switch("presearch_content", said.get("presearch_content", False)),
-        call_timeout_s=_seconds(said.get("call_timeout_s", CALL_TIMEOUT_S)),
+        presearch=_parse_switch("presearch", said.get("presearch", False)),
+        presearch_content=_parse_switch("presearch_content", said.get("presearch_content", False)),
+        call_timeout_s=_parse_seconds(said.get("call_timeout_s", CALL_TIMEOUT_S)),
     )
 
 
@@ -157,7 +161,7 @@ def _refuse_unknown(config: Mapping[str, object]) -> None:
             raise UsageError(f"the recall agent has no setting {key!r}; {hint}")
 
 
-def _conf_path(config: Mapping[str, object], folder: Path) -> Path | None:
+def _find_conf(config: Mapping[str, object], folder: Path) -> Path | None:
     if "conf" not in config:
         return None
     named = config["conf"]
@@ -166,14 +170,14 @@ def _conf_path(config: Mapping[str, object], folder: Path) -> Path | None:
     return folder / named
 
 
-def _scheme(value: object) -> Scheme:
+def _parse_scheme(value: object) -> Scheme:
     try:
         return Scheme(str(value))
     except ValueError as error:
         raise UsageError(f"scheme: {value!r} is neither single nor double; say one") from error
 
 
-def _switch(key: str, value: object) -> bool:
+def _parse_switch(key: str, value: object) -> bool:
     if isinstance(value, bool):
         return value
     if value in ("on", "off"):
@@ -181,19 +185,19 @@ def _switch(key: str, value: object) -> bool:
     raise UsageError(f"{key}: {value!r} is neither on nor off; say one")
 
 
-def _seconds(value: object) -> float:
+def _parse_seconds(value: object) -> float:
     if isinstance(value, int | float) and value is not True and 0 < value < math.inf:
         return float(value)
     raise UsageError(f"call_timeout_s: {value!r} is no time; say seconds above 0")
 
 
-def _pair(
+def _parse_pair(
     key: str, value: object, is_one: Callable[[str], bool], *, is_double: bool
 ) -> tuple[str, str]:
     """One for each pass; one alone is for both."""
     match value:
         case str() if value.strip():
-            return _divided(key, value.strip(), is_one, is_double=is_double)
+            return _split_pair(key, value.strip(), is_one, is_double=is_double)
         case [str() as one]:
             return one, one
         case [str() as first, str() as second]:
@@ -201,7 +205,7 @@ def _pair(
     raise UsageError(f"{key}: {value!r} is not one for each pass; write FIRST/SECOND")
 
 
-def _divided(
+def _split_pair(
     key: str, text: str, is_one: Callable[[str], bool], *, is_double: bool
 ) -> tuple[str, str]:
     """The text at the one slash that divides what can stand alone.
@@ -236,6 +240,6 @@ def _is_model(text: str) -> bool:
         return False
 
 
-def _spec(text: str) -> str:
+def _normalise_model(text: str) -> str:
     """A model as we write it; what the `claude` program calls its own becomes `claude:NAME`."""
     return f"claude:{text}" if text in _ALIASES or text.startswith("claude-") else text

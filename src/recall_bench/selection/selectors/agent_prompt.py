@@ -12,9 +12,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from recall_bench.errors import Malformed, UsageError
-from recall_bench.models.fencing import fenced
+from recall_bench.models.fencing import fence_blocks
 from recall_bench.models.model import Finish, Prompt, Reply
-from recall_bench.selection.corpus import MEMORY
+from recall_bench.selection.corpus import MEMORY_PREFIX
 from recall_bench.selection.files.memory_file import MemoryFile
 
 OURS = Path(__file__).parent / "prompts"
@@ -47,7 +47,7 @@ _SHAPE = re.compile(r"(?=.{1,200}\Z)[\w.+@-]+(?:/[\w.+@-]+)*\.md")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
+class RecallTemplate:
     """The words that say what to choose."""
 
     name: str
@@ -60,7 +60,7 @@ class Template:
         return sha256(self.text.encode()).hexdigest()
 
 
-def template_path(name: str, folder: Path) -> Path | None:
+def find_template(name: str, folder: Path) -> Path | None:
     """The file that a template's name means, for settings that belong to the folder; None if none.
 
     A name of the `prompts` folder there, with or without its ending or a leading `recall-`; else a
@@ -68,12 +68,12 @@ def template_path(name: str, folder: Path) -> Path | None:
     """
     if not name:
         return None
-    return next((path for path in _places(name, folder) if path.is_file()), None)
+    return next((path for path in _list_places(name, folder) if path.is_file()), None)
 
 
-def read_template(name: str, folder: Path) -> Template:
+def read_template(name: str, folder: Path) -> RecallTemplate:
     """The template of that name; UsageError if there is none, Malformed if it cannot be used."""
-    path = template_path(name, folder)
+    path = find_template(name, folder)
     if path is None:
         ours = ", ".join(sorted(each.stem for each in OURS.glob("*.md")))
         raise UsageError(
@@ -88,10 +88,10 @@ def read_template(name: str, folder: Path) -> Template:
         raise Malformed(str(path), "a template is text in UTF-8, and this is not") from error
     if not _PLACE.sub("", text).strip():
         raise Malformed(str(path), "the template says nothing; write what is to be chosen")
-    return Template(name=path.stem, text=text.strip())
+    return RecallTemplate(name=path.stem, text=text.strip())
 
 
-def _places(name: str, folder: Path) -> Iterable[Path]:
+def _list_places(name: str, folder: Path) -> Iterable[Path]:
     prompts = folder / "prompts"
     yield prompts / f"{name}.md"
     yield prompts / name
@@ -100,22 +100,24 @@ def _places(name: str, folder: Path) -> Iterable[Path]:
     yield OURS / f"{name}.md"
 
 
-def asking_about_pointers(
-    template: Template, prompt: str, memories: Iterable[MemoryFile]
+def build_pointer_prompt(
+    template: RecallTemplate, prompt: str, memories: Iterable[MemoryFile]
 ) -> Prompt:
     """To choose from one line about each memory."""
-    lines = (f"{_on_one_line(each.name)}: {each.pointer}" for each in memories)
-    return _built(template, prompt, {"memories": "\n".join(lines)})
+    lines = (f"{_join_lines(each.name)}: {each.pointer}" for each in memories)
+    return _build_prompt(template, prompt, {"memories": "\n".join(lines)})
 
 
-def asking_about_texts(template: Template, prompt: str, memories: Iterable[MemoryFile]) -> Prompt:
+def build_text_prompt(
+    template: RecallTemplate, prompt: str, memories: Iterable[MemoryFile]
+) -> Prompt:
     """To choose from the memories' full text."""
-    return _built(template, prompt, {_on_one_line(each.name): each.text for each in memories})
+    return _build_prompt(template, prompt, {_join_lines(each.name): each.text for each in memories})
 
 
-def _built(template: Template, prompt: str, memories: Mapping[str, str]) -> Prompt:
+def _build_prompt(template: RecallTemplate, prompt: str, memories: Mapping[str, str]) -> Prompt:
     # One mark for all of it: with marks of their own, a memory could guess that of the prompt.
-    blocks = fenced({_USER: prompt, **memories})
+    blocks = fence_blocks({_USER: prompt, **memories})
     end = f"<<end of {_USER} {blocks.mark}>>"
     user, _, rest = blocks.text.partition(end)
     filling = {"prompt": user + end, "memories": rest.strip("\n")}
@@ -125,12 +127,12 @@ def _built(template: Template, prompt: str, memories: Mapping[str, str]) -> Prom
     return Prompt(system=FRAME.format(mark=blocks.mark), user="\n\n".join([text, *appended]))
 
 
-def _on_one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     """A name may hold what ends a line, and is not to begin one of its own."""
     return " ".join(text.splitlines())
 
 
-def names_in(reply: Reply, known: Collection[str]) -> tuple[str, ...] | None:
+def parse_names(reply: Reply, known: Collection[str]) -> tuple[str, ...] | None:
     """The names that a reply lists, each once and with its folder; None if it is no such list.
 
     A list is one name on each line, a JSON array of names, or a word for nothing. A name is that
@@ -142,14 +144,14 @@ def names_in(reply: Reply, known: Collection[str]) -> tuple[str, ...] | None:
         return None
     if _NOTHING.fullmatch(text.strip("\"'.")):
         return ()
-    listed = _array(text) if text.startswith("[") else text.splitlines()
+    listed = _parse_array(text) if text.startswith("[") else text.splitlines()
     if listed is None:
         return None
-    names = [_name(line.strip(), known) for line in listed if line.strip()]
+    names = [_parse_name(line.strip(), known) for line in listed if line.strip()]
     return None if None in names else tuple(dict.fromkeys(name for name in names if name))
 
 
-def _array(text: str) -> list[str] | None:
+def _parse_array(text: str) -> list[str] | None:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -158,6 +160,6 @@ def _array(text: str) -> list[str] | None:
     return found if is_texts else None
 
 
-def _name(said: str, known: Collection[str]) -> str | None:
-    whole = said if said.startswith(MEMORY) else MEMORY + said
+def _parse_name(said: str, known: Collection[str]) -> str | None:
+    whole = said if said.startswith(MEMORY_PREFIX) else MEMORY_PREFIX + said
     return whole if whole in known or _SHAPE.fullmatch(whole) else None

@@ -17,13 +17,13 @@ from recall_bench.core.memory import SystemCard
 from recall_bench.core.record import Record
 from recall_bench.errors import NotAnAnswer, SystemFault, SystemGone, SystemTimeout, UsageError
 from recall_bench.selection.files.memory_file import MemoryFile
-from recall_bench.selection.selectors.names import read_names
-from recall_bench.selection.selectors.selector import Selection
+from recall_bench.selection.selectors.names import check_names
+from recall_bench.selection.selectors.selector import MemorySelection
 from recall_bench.systems.builtin.options import read_options
-from recall_bench.systems.command.lines import LastWords, shown
-from recall_bench.systems.command.program import Program, program_of
-from recall_bench.systems.command.running import DRAINING_S, Ended, collect, overhear
-from recall_bench.systems.remote.child import Child, start_child
+from recall_bench.systems.command.lines import StderrTail, quote_bytes
+from recall_bench.systems.command.program import CommandProgram, find_program
+from recall_bench.systems.command.running import DRAIN_S, ProgramExit, collect_output, collect_tail
+from recall_bench.systems.remote.child import ChildProcess, start_process
 
 _OUTPUT_LIMIT = 4 * 1024 * 1024
 
@@ -35,7 +35,7 @@ class CommandOptions(Record, frozen=True, kw_only=True):
     """How many of it may run at once; 1 for one that writes where another would read."""
 
 
-def command_selector(
+def build_command_selector(
     target: str, config: Mapping[str, object], *, folder: Path, timeout_s: float | None = None
 ) -> "CommandSelector":
     """The selector behind `command:PROGRAM ARGS…`; UsageError if there is no such program.
@@ -43,7 +43,7 @@ def command_selector(
     A run gives a selection `timeout_s`. The program gets a twentieth of a second less, so that
     the fault can tell what it said last.
     """
-    program = program_of(target)
+    program = find_program(target)
     options = read_options(program.name, config, CommandOptions)
     if not folder.is_dir():
         raise UsageError(f"{program.name}: there is no folder {folder} to run it in")
@@ -55,7 +55,12 @@ class CommandSelector:
     """A program that picks memories."""
 
     def __init__(
-        self, program: Program, options: CommandOptions, *, folder: Path, timeout_s: float | None
+        self,
+        program: CommandProgram,
+        options: CommandOptions,
+        *,
+        folder: Path,
+        timeout_s: float | None,
     ) -> None:
         self.program = program
         self.folder = folder
@@ -83,61 +88,61 @@ class CommandChooser:
         self._selector = selector
         self._known = known
 
-    async def select(self, prompt: str) -> Selection:
+    async def select(self, prompt: str) -> MemorySelection:
         """Run the program once.
 
         SystemFault if it fails, SystemTimeout if it takes too long, NotAnAnswer if it prints
         anything but names, SystemGone if it cannot be started at all.
         """
         program = self._selector.program
-        ended = await _run(self._selector, prompt.encode())
+        ended = await _run_program(self._selector, prompt.encode())
         if ended.code != 0:
             how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
-            raise SystemFault(f"{program.name} ended with {how}{ended.last_words.last()}")
+            raise SystemFault(f"{program.name} ended with {how}{ended.last_words.format_last()}")
         if len(ended.out) > _OUTPUT_LIMIT:
             raise NotAnAnswer(f"{program.name} printed more than {_OUTPUT_LIMIT >> 20} MB")
         try:
             lines = ended.out.decode("utf-8").splitlines()
         except UnicodeDecodeError as error:
             raise NotAnAnswer(
-                f"{program.name} printed {shown(ended.out)}, which is not UTF-8 (byte "
+                f"{program.name} printed {quote_bytes(ended.out)}, which is not UTF-8 (byte "
                 f"{error.start}); let it print names in UTF-8"
             ) from error
         said = filter(None, map(str.strip, lines))
-        return Selection(names=read_names(said, self._known, program.name))
+        return MemorySelection(names=check_names(said, self._known, program.name))
 
     async def close(self) -> None:
         """Nothing is held."""
 
 
-async def _run(selector: CommandSelector, text: bytes) -> Ended:
+async def _run_program(selector: CommandSelector, text: bytes) -> ProgramExit:
     """Run the program to its end. However this ends, nothing of its process group outlives it."""
-    child = await _started(selector)
+    child = await _start_program(selector)
     process, timeout_s = child.process, selector.timeout_s
-    out, last_words = bytearray(), LastWords()
+    out, last_words = bytearray(), StderrTail()
     overran = False
     try:
         with anyio.move_on_after(timeout_s) as limit:
             async with anyio.create_task_group() as pipes:
                 pipes.start_soon(_feed, process.stdin, text)
-                pipes.start_soon(collect, process.stdout, out, _OUTPUT_LIMIT)
-                pipes.start_soon(overhear, process.stderr, last_words)
+                pipes.start_soon(collect_output, process.stdout, out, _OUTPUT_LIMIT)
+                pipes.start_soon(collect_tail, process.stderr, last_words)
                 await process.wait()
-                pipes.cancel_scope.deadline = anyio.current_time() + DRAINING_S
+                pipes.cancel_scope.deadline = anyio.current_time() + DRAIN_S
         overran = limit.cancelled_caught
     finally:
         await child.end(grace_s=0)
     if overran:
         raise SystemTimeout(
-            f"{selector.program.name} did not end within {timeout_s:g} s{last_words.last()}"
+            f"{selector.program.name} did not end within {timeout_s:g} s{last_words.format_last()}"
         )
-    return Ended(code=process.returncode or 0, out=bytes(out), last_words=last_words)
+    return ProgramExit(code=process.returncode or 0, out=bytes(out), last_words=last_words)
 
 
-async def _started(selector: CommandSelector) -> Child:
+async def _start_program(selector: CommandSelector) -> ChildProcess:
     program = selector.program
     try:
-        return await start_child(program.command, folder=selector.folder, environ=os.environ)
+        return await start_process(program.command, folder=selector.folder, environ=os.environ)
     except OSError as error:
         raise SystemGone(
             f"{program.name} cannot be started ({error.strerror}); when that is mended, run the "

@@ -16,8 +16,8 @@ from pathlib import PurePosixPath
 
 from recall_bench.core.memory import SystemCard
 from recall_bench.selection.files.memory_file import MemoryFile
-from recall_bench.selection.selectors.selector import Selection
-from recall_bench.systems.builtin.lexical import stop_words
+from recall_bench.selection.selectors.selector import MemorySelection
+from recall_bench.systems.builtin.lexical import list_stop_words
 from recall_bench.systems.builtin.options import NoOptions, read_options
 
 SIMILARITY = 0.95
@@ -49,28 +49,28 @@ _CHATTER = frozenset(
 """What people say around what they mean, beyond the stop words of word search."""
 
 
-def keyword_hits(prompt: str, memory: MemoryFile) -> bool:
+def is_keyword_hit(prompt: str, memory: MemoryFile) -> bool:
     """Whether some word of the prompt points to the memory."""
-    hints = _hints_of(memory)
-    return any(points_to(word, hint) for word in telling_words(prompt) for hint in hints)
+    hints = _extract_hints(memory)
+    return any(is_hint_match(word, hint) for word in extract_words(prompt) for hint in hints)
 
 
-def points_to(word: str, hint: str) -> bool:
+def is_hint_match(word: str, hint: str) -> bool:
     """Whether the word is the hint, a part of it, or all but the same."""
     if len(word) <= _SHORT:
         return word == hint
-    return word in hint or (len(word) >= _LONG and _are_alike(word, hint))
+    return word in hint or (len(word) >= _LONG and _is_alike(word, hint))
 
 
 @lru_cache(maxsize=64)
-def telling_words(prompt: str) -> tuple[str, ...]:
+def extract_words(prompt: str) -> tuple[str, ...]:
     """The words of a prompt in small letters, each once, without those that say nothing."""
-    empty = stop_words() | _CHATTER
+    empty = list_stop_words() | _CHATTER
     words = dict.fromkeys(_WORD.findall(prompt.lower()))
     return tuple(word for word in words if len(word) > 1 and word not in empty)
 
 
-def keyword_selector(config: Mapping[str, object]) -> "KeywordSelector":
+def build_keyword_selector(config: Mapping[str, object]) -> "KeywordSelector":
     """The selector called `keyword`, which has no settings."""
     read_options("keyword", config, NoOptions)
     return KeywordSelector()
@@ -91,7 +91,7 @@ class KeywordSelector:
     async def open(self, memories: Sequence[MemoryFile]) -> "KeywordChooser":
         """Read every memory's hints."""
         # Loads the stop words now, which the first prompt would else be timed with.
-        telling_words("")
+        extract_words("")
         return KeywordChooser(memories)
 
     async def close(self) -> None:
@@ -106,7 +106,7 @@ class KeywordChooser:
         self._places: dict[str, list[int]] = {}
         """By hint, the memories that have it."""
         for place, memory in enumerate(memories):
-            for hint in _hints_of(memory):
+            for hint in _extract_hints(memory):
                 self._places.setdefault(hint, []).append(place)
         self._hints = tuple(self._places)
         self._row = "\n".join(self._hints)
@@ -114,17 +114,17 @@ class KeywordChooser:
         self._starts = tuple(accumulate((len(hint) + 1 for hint in self._hints), initial=0))
         self._long = tuple(hint for hint in self._hints if len(hint) >= _LONG)
 
-    async def select(self, prompt: str) -> Selection:
+    async def select(self, prompt: str) -> MemorySelection:
         """The memories that are hit, by name: a hit is a hit, so there is no best."""
         hit = {
             place
-            for word in telling_words(prompt)
-            for hint in self._pointed_to(word)
+            for word in extract_words(prompt)
+            for hint in self._find_hints(word)
             for place in self._places[hint]
         }
-        return Selection(names=tuple(self._names[place] for place in sorted(hit)))
+        return MemorySelection(names=tuple(self._names[place] for place in sorted(hit)))
 
-    def _pointed_to(self, word: str) -> Iterator[str]:
+    def _find_hints(self, word: str) -> Iterator[str]:
         """The hints that `points_to` is true of, found without asking about each."""
         if len(word) <= _SHORT:
             yield from (word,) if word in self._places else ()
@@ -132,24 +132,24 @@ class KeywordChooser:
         for found in re.finditer(re.escape(word), self._row):
             yield self._hints[bisect_right(self._starts, found.start()) - 1]
         if len(word) >= _LONG:
-            yield from (hint for hint in self._long if _are_alike(word, hint))
+            yield from (hint for hint in self._long if _is_alike(word, hint))
 
     async def close(self) -> None:
         """Nothing is held."""
 
 
-def _hints_of(memory: MemoryFile) -> frozenset[str]:
+def _extract_hints(memory: MemoryFile) -> frozenset[str]:
     """The words of its name and of its keywords, or of its one line if it has none."""
     told = memory.keywords or (memory.pointer,)
-    return _words((PurePosixPath(memory.name).stem, *told))
+    return _split_words((PurePosixPath(memory.name).stem, *told))
 
 
 @lru_cache(maxsize=4096)
-def _words(told: tuple[str, ...]) -> frozenset[str]:
+def _split_words(told: tuple[str, ...]) -> frozenset[str]:
     return frozenset(_WORD.findall(" ".join(told).lower()))
 
 
-def _are_alike(word: str, other: str) -> bool:
+def _is_alike(word: str, other: str) -> bool:
     """Whether difflib finds two words that differ alike enough; it is slow, and asked last."""
     together = len(word) + len(other)
     most = min(len(word), len(other)) - (len(word) == len(other))

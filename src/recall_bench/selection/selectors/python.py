@@ -13,12 +13,12 @@ from types import ModuleType
 
 from recall_bench.core.memory import UNDECLARED, SystemCard
 from recall_bench.errors import NotAnAnswer, UsageError
-from recall_bench.foreign_code import described, import_place, source_digest, split_target
+from recall_bench.foreign_code import describe_error, digest_source, import_target, split_target
 from recall_bench.selection.files.memory_file import MemoryFile
-from recall_bench.selection.selectors.names import read_names
-from recall_bench.selection.selectors.selector import Selection
+from recall_bench.selection.selectors.names import check_names
+from recall_bench.selection.selectors.selector import MemorySelection
 from recall_bench.systems.python.adapter import ASYNC_CONCURRENCY
-from recall_bench.systems.python.memory import value_of
+from recall_bench.systems.python.memory import unwrap_outcome
 from recall_bench.systems.python.worker_thread import WorkerThread
 
 _USUAL_NAME = "select"
@@ -39,22 +39,22 @@ def load_selector(target: str, config: Mapping[str, object]) -> "PythonSelector"
     place, name = split_target(target)
     name = name or _USUAL_NAME
     owner = f"selector {target}"
-    module = import_place(place, owner)
+    module = import_target(place, owner)
     found = getattr(module, name, None)
     if found is None:
         raise UsageError(f"{owner}: {place} has no {name!r}; {_NEEDS}")
     if inspect.isclass(found):
-        found = _made(found, config, owner)
+        found = _build_object(found, config, owner)
     elif config:
         raise UsageError(
             f"{owner}: {name!r} takes no settings, so {min(config)!r} has no effect; remove it, or "
             "name a class that takes it"
         )
     select = getattr(found, "select", found)
-    if not callable(select) or not _takes_two(select):
+    if not callable(select) or not _is_selector(select):
         raise UsageError(f"{owner}: {name!r} is a {type(found).__name__}, but {_NEEDS}")
     spelled = f"{Path(place).name}:{name}" if place.endswith(".py") else target
-    return PythonSelector(select, _card(found, select, module, spelled, config))
+    return PythonSelector(select, _build_card(found, select, module, spelled, config))
 
 
 class PythonSelector:
@@ -84,18 +84,18 @@ class PythonChooser:
         self._hired: list[WorkerThread] = []
         self._idle: list[WorkerThread] = []
 
-    async def select(self, prompt: str) -> Selection:
+    async def select(self, prompt: str) -> MemorySelection:
         """Call the function; giving up the call ends it, or leaves its thread behind."""
-        worker = self._worker()
+        worker = self._get_worker()
         try:
-            names = value_of(await worker.run(partial(self._call, prompt)))
+            names = unwrap_outcome(await worker.run(partial(self._call, prompt)))
         finally:
             # What could not be stopped is busy for ever; another takes its place.
             if not self._is_async and not worker.is_stuck:
                 self._idle.append(worker)
         if not isinstance(names, tuple):
             raise TypeError(f"a selection was read as {type(names).__name__}")
-        return Selection(names=names)
+        return MemorySelection(names=names)
 
     async def close(self) -> None:
         """End the threads; one that is stuck is left to the end of the process."""
@@ -103,15 +103,15 @@ class PythonChooser:
         for worker in hired:
             await worker.stop()
 
-    def _worker(self) -> WorkerThread:
+    def _get_worker(self) -> WorkerThread:
         """A thread for this call: of its own for plain code, the same for all coroutines."""
         if self._is_async:
             ready = next((each for each in self._hired if not each.is_stuck), None)
         else:
             ready = self._idle.pop() if self._idle else None
-        return ready or self._hire()
+        return ready or self._start_worker()
 
-    def _hire(self) -> WorkerThread:
+    def _start_worker(self) -> WorkerThread:
         worker = WorkerThread("selector")
         self._hired.append(worker)
         return worker
@@ -119,20 +119,24 @@ class PythonChooser:
     def _call(self, prompt: str) -> object:
         """Called in the thread, and so is whatever the function returns lazily."""
         returned = self._select(prompt, self._memories)
-        return self._awaited(returned) if isinstance(returned, Awaitable) else self._read(returned)
+        return (
+            self._await_names(returned)
+            if isinstance(returned, Awaitable)
+            else self._read_result(returned)
+        )
 
-    async def _awaited(self, returned: Awaitable[object]) -> tuple[str, ...]:
-        return self._read(await returned)
+    async def _await_names(self, returned: Awaitable[object]) -> tuple[str, ...]:
+        return self._read_result(await returned)
 
-    def _read(self, returned: object) -> tuple[str, ...]:
+    def _read_result(self, returned: object) -> tuple[str, ...]:
         if isinstance(returned, str | bytes | Mapping) or not isinstance(returned, Iterable):
             raise NotAnAnswer(
                 f"{self._name} returned {repr(returned)[:120]} ({type(returned).__name__}); let it "
                 "return the names of memories in a list, which may be empty"
             )
-        return read_names(map(self._text, returned), self._known, self._name)
+        return check_names(map(self._check_name, returned), self._known, self._name)
 
-    def _text(self, name: object) -> str:
+    def _check_name(self, name: object) -> str:
         if not isinstance(name, str):
             raise NotAnAnswer(
                 f"{self._name} gave {repr(name)[:120]} ({type(name).__name__}) for a name; let it "
@@ -141,14 +145,14 @@ class PythonChooser:
         return name
 
 
-def _made(kind: type, config: Mapping[str, object], owner: str) -> object:
+def _build_object(kind: type, config: Mapping[str, object], owner: str) -> object:
     try:
         return kind(**config)
     except (Exception, SystemExit) as error:
-        raise UsageError(f"{owner} cannot be made: {described(error)}") from error
+        raise UsageError(f"{owner} cannot be made: {describe_error(error)}") from error
 
 
-def _card(
+def _build_card(
     found: object, select: Select, module: ModuleType, name: str, config: Mapping[str, object]
 ) -> SystemCard:
     at_once = getattr(found, "max_concurrency", ASYNC_CONCURRENCY if _is_async(select) else 1)
@@ -158,13 +162,13 @@ def _card(
         )
     return SystemCard(
         name=name,
-        version=source_digest(module) or UNDECLARED,
+        version=digest_source(module) or UNDECLARED,
         config=dict(config),
         max_concurrency=at_once,
     )
 
 
-def _takes_two(select: Select) -> bool:
+def _is_selector(select: Select) -> bool:
     try:
         inspect.signature(select).bind("", ())
     except TypeError:

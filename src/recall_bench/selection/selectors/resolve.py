@@ -6,10 +6,10 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from recall_bench.errors import UsageError
-from recall_bench.foreign_code import names_code, split_target
-from recall_bench.selection.selectors.baselines import everything, nothing
-from recall_bench.selection.selectors.keyword import keyword_selector
-from recall_bench.selection.selectors.retrieval import bm25, hybrid, vector
+from recall_bench.foreign_code import is_code_target, split_target
+from recall_bench.selection.selectors.baselines import select_all, select_none
+from recall_bench.selection.selectors.keyword import build_keyword_selector
+from recall_bench.selection.selectors.retrieval import build_bm25, build_hybrid, build_vector
 from recall_bench.selection.selectors.selector import Selector
 from recall_bench.settings import Settings
 
@@ -28,28 +28,28 @@ def resolve_selector(target: str, settings: Settings, *, folder: Path) -> Select
     if target in _BUILT_IN:
         return _BUILT_IN[target](config)
     if target == AGENT:
-        from recall_bench.selection.selectors.agent import recall_agent
+        from recall_bench.selection.selectors.agent import build_recall_agent
 
-        return recall_agent(config, settings=settings, folder=folder)
+        return build_recall_agent(config, settings=settings, folder=folder)
     if target.startswith(_COMMAND):
-        from recall_bench.selection.selectors.command import command_selector
+        from recall_bench.selection.selectors.command import build_command_selector
 
         timeout_s = settings.timeout_ms / 1000
-        return command_selector(target, config, folder=folder, timeout_s=timeout_s)
-    if names_code(target) and not _is_program(target):
+        return build_command_selector(target, config, folder=folder, timeout_s=timeout_s)
+    if is_code_target(target) and not _is_program(target):
         from recall_bench.selection.selectors.python import load_selector
 
         return load_selector(target, config)
-    raise UsageError(f"there is no selector {target!r}; {_instead(target)}")
+    raise UsageError(f"there is no selector {target!r}; {_suggest_target(target)}")
 
 
 _BUILT_IN: dict[str, Callable[[Mapping[str, object]], Selector]] = {
-    "all": everything,
-    "bm25": bm25,
-    "hybrid": hybrid,
-    "keyword": keyword_selector,
-    "none": nothing,
-    "vector": vector,
+    "all": select_all,
+    "bm25": build_bm25,
+    "hybrid": build_hybrid,
+    "keyword": build_keyword_selector,
+    "none": select_none,
+    "vector": build_vector,
 }
 
 NAMES = tuple(sorted((*_BUILT_IN, AGENT)))
@@ -64,7 +64,7 @@ def _is_program(target: str) -> bool:
     return "/" in place or " " in place
 
 
-def _instead(target: str) -> str:
+def _suggest_target(target: str) -> str:
     if _is_program(target) or shutil.which(target):
         return f"a program is written 'command:{target}'"
     nearest = get_close_matches(target, NAMES, n=1, cutoff=0.5)

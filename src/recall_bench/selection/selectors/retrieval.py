@@ -19,11 +19,11 @@ from msgspec import Meta
 
 from recall_bench.core.memory import SystemCard
 from recall_bench.core.record import Record
-from recall_bench.core.sentences import split
+from recall_bench.core.sentences import split_sentences
 from recall_bench.selection.files.memory_file import MemoryFile
-from recall_bench.selection.selectors.selector import Selection
-from recall_bench.systems.builtin.embedding import embed, similarity
-from recall_bench.systems.builtin.lexical import Bm25, Postings, Vocabulary, WordIndex
+from recall_bench.selection.selectors.selector import MemorySelection
+from recall_bench.systems.builtin.embedding import compute_similarity, embed
+from recall_bench.systems.builtin.lexical import Bm25, Bm25Index, Postings, Vocabulary
 from recall_bench.systems.builtin.options import read_options
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ _DOUBT = 2
 word in common with small talk, which has few, is as good as three with a question."""
 
 
-class WordOptions(Record, frozen=True, kw_only=True):
+class Bm25SelectorOptions(Record, frozen=True, kw_only=True):
     """BM25, and how much of what it finds is picked."""
 
     k: _Count = 10
@@ -77,7 +77,7 @@ class WordOptions(Record, frozen=True, kw_only=True):
     b: _Share = 0.4
 
 
-class VectorOptions(Record, frozen=True, kw_only=True):
+class VectorSelectorOptions(Record, frozen=True, kw_only=True):
     """Vectors, and how much of what they find is picked."""
 
     k: _Count = 10
@@ -85,7 +85,7 @@ class VectorOptions(Record, frozen=True, kw_only=True):
     ratio: _Share = CUT_OFF["vector"].ratio
 
 
-class HybridOptions(Record, frozen=True, kw_only=True):
+class HybridSelectorOptions(Record, frozen=True, kw_only=True):
     """Both, and how much of what they find is picked."""
 
     k: _Count = 10
@@ -98,7 +98,7 @@ class HybridOptions(Record, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class RetrievalSettings:
     """What memories are looked for by."""
 
     formula: Bm25 | None
@@ -109,35 +109,39 @@ class Means:
     cut_off: CutOff
 
 
-def bm25(config: Mapping[str, object]) -> RetrievalSelector:
+def build_bm25(config: Mapping[str, object]) -> RetrievalSelector:
     """Finds memories by their words."""
-    read = read_options("bm25", config, WordOptions)
-    means = Means(formula=Bm25(read.k1, read.b), weight=1.0, k=read.k, cut_off=_cut_off(read))
-    return RetrievalSelector(means, _card("bm25", read, "bm25s", "PyStemmer"))
+    read = read_options("bm25", config, Bm25SelectorOptions)
+    means = RetrievalSettings(
+        formula=Bm25(read.k1, read.b), weight=1.0, k=read.k, cut_off=_build_cut_off(read)
+    )
+    return RetrievalSelector(means, _build_card("bm25", read, "bm25s", "PyStemmer"))
 
 
-def vector(config: Mapping[str, object]) -> RetrievalSelector:
+def build_vector(config: Mapping[str, object]) -> RetrievalSelector:
     """Finds memories by their meaning."""
-    read = read_options("vector", config, VectorOptions)
-    means = Means(formula=None, weight=0.0, k=read.k, cut_off=_cut_off(read))
-    return RetrievalSelector(means, _card("vector", read, "wordllama", "tokenizers"))
+    read = read_options("vector", config, VectorSelectorOptions)
+    means = RetrievalSettings(formula=None, weight=0.0, k=read.k, cut_off=_build_cut_off(read))
+    return RetrievalSelector(means, _build_card("vector", read, "wordllama", "tokenizers"))
 
 
-def hybrid(config: Mapping[str, object]) -> RetrievalSelector:
+def build_hybrid(config: Mapping[str, object]) -> RetrievalSelector:
     """Finds memories by words and meaning."""
-    read = read_options("hybrid", config, HybridOptions)
-    means = Means(
-        formula=Bm25(read.k1, read.b), weight=read.weight, k=read.k, cut_off=_cut_off(read)
+    read = read_options("hybrid", config, HybridSelectorOptions)
+    means = RetrievalSettings(
+        formula=Bm25(read.k1, read.b), weight=read.weight, k=read.k, cut_off=_build_cut_off(read)
     )
     parts = ("bm25s", "PyStemmer", "wordllama", "tokenizers")
-    return RetrievalSelector(means, _card("hybrid", read, *parts))
+    return RetrievalSelector(means, _build_card("hybrid", read, *parts))
 
 
-def _cut_off(read: WordOptions | VectorOptions | HybridOptions) -> CutOff:
+def _build_cut_off(
+    read: Bm25SelectorOptions | VectorSelectorOptions | HybridSelectorOptions,
+) -> CutOff:
     return CutOff(read.threshold, read.ratio)
 
 
-def _card(name: str, read: Record, *parts: str) -> SystemCard:
+def _build_card(name: str, read: Record, *parts: str) -> SystemCard:
     settings: dict[str, object] = msgspec.to_builtins(read)
     settings["parts"] = {part: version(part) for part in sorted((*parts, "numpy"))}
     return SystemCard(
@@ -152,13 +156,13 @@ def _card(name: str, read: Record, *parts: str) -> SystemCard:
 class RetrievalSelector:
     """Indexes a folder of memories once, and looks every prompt up in it."""
 
-    def __init__(self, means: Means, card: SystemCard) -> None:
+    def __init__(self, means: RetrievalSettings, card: SystemCard) -> None:
         self.card = card
         self._means = means
 
     async def open(self, memories: Sequence[MemoryFile]) -> RetrievalChooser:
         """Count and embed all memories at once."""
-        return RetrievalChooser(Index(memories, self._means), self._means)
+        return RetrievalChooser(MemoryIndex(memories, self._means), self._means)
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -167,65 +171,65 @@ class RetrievalSelector:
 class RetrievalChooser:
     """The index of one folder of memories."""
 
-    def __init__(self, index: Index, means: Means) -> None:
+    def __init__(self, index: MemoryIndex, means: RetrievalSettings) -> None:
         self._index = index
         self._means = means
 
-    async def select(self, prompt: str) -> Selection:
+    async def select(self, prompt: str) -> MemorySelection:
         """The memories above the cut-off, best first; of equals, by name."""
         if not self._index.names:
-            return Selection(names=())
-        chosen = picked(self._index.fits(prompt), self._means.cut_off, self._means.k)
-        return Selection(names=tuple(self._index.names[place] for place in chosen))
+            return MemorySelection(names=())
+        chosen = pick_best(self._index.score_prompt(prompt), self._means.cut_off, self._means.k)
+        return MemorySelection(names=tuple(self._index.names[place] for place in chosen))
 
     async def close(self) -> None:
         """Nothing is held."""
 
 
-class Index:
+class MemoryIndex:
     """Memories as numbers."""
 
-    def __init__(self, memories: Sequence[MemoryFile], means: Means) -> None:
+    def __init__(self, memories: Sequence[MemoryFile], means: RetrievalSettings) -> None:
         self.names = tuple(memory.name for memory in memories)
         self._weight = means.weight
         self._vocabulary: Vocabulary | None = None
         self._vectors: NDArray[np.float32] | None = None
-        texts = [searched(memory) for memory in memories]
+        texts = [build_search_text(memory) for memory in memories]
         if means.formula is not None and texts:
             self._vocabulary = Vocabulary()
-            postings = Postings.empty().extended([self._vocabulary.count(texts)])
-            self._words = WordIndex(postings, means.formula)
+            postings = Postings.create_empty().extend([self._vocabulary.count(texts)])
+            self._words = Bm25Index(postings, means.formula)
         if means.weight < 1 and texts:
             self._vectors = embed(texts)
 
-    def fits(self, prompt: str) -> NDArray[np.float32]:
+    def score_prompt(self, prompt: str) -> NDArray[np.float32]:
         """How well each memory fits each sentence of the prompt: a row a sentence."""
         import numpy as np
 
-        sentences = _sentences(prompt)
+        sentences = _split_prompt(prompt)
         if len(sentences) == 1:
-            return self._fits([prompt])
-        whole, *alone = self._fits([prompt, *sentences])
+            return self._score_texts([prompt])
+        whole, *alone = self._score_texts([prompt, *sentences])
         return np.stack([(whole + row) / 2 for row in alone])
 
-    def _fits(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def _score_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np
 
         found = np.zeros((len(texts), len(self.names)), np.float32)
         if self._vocabulary is not None:
             for row, text in enumerate(texts):
-                query = self._vocabulary.query(text)
+                query = self._vocabulary.parse_query(text)
                 count = len(query.known) + query.strangers
                 trust = count / (count + _DOUBT)
-                found[row] += np.float32(self._weight * trust) * self._words.scores(query)
+                found[row] += np.float32(self._weight * trust) * self._words.score(query)
         if self._vectors is not None:
             for row, direction in enumerate(embed(texts)):
-                meaning = similarity(self._vectors, direction)
+                meaning = compute_similarity(self._vectors, direction)
                 found[row] += np.float32(1 - self._weight) * meaning
         return found
 
 
-def picked(fits: NDArray[np.float32], cut_off: CutOff, k: int) -> list[int]:
+def pick_best(fits: NDArray[np.float32], cut_off: CutOff, k: int) -> list[int]:
     """The places of what is picked, best first; of equals, the earlier first."""
     import numpy as np
 
@@ -236,14 +240,16 @@ def picked(fits: NDArray[np.float32], cut_off: CutOff, k: int) -> list[int]:
     return [int(place) for place in ranked]
 
 
-def searched(memory: MemoryFile) -> str:
+def build_search_text(memory: MemoryFile) -> str:
     """Everything a search may match: the words of its name, its hint, keywords and body."""
     stem = PurePosixPath(memory.name).stem.replace("-", " ").replace("_", " ")
     return "\n".join(filter(None, (stem, memory.hint, ", ".join(memory.keywords), memory.body)))
 
 
-def _sentences(prompt: str) -> list[str]:
+def _split_prompt(prompt: str) -> list[str]:
     """The sentences that say something, each once; the prompt itself if none does."""
-    found = dict.fromkeys(each for line in prompt.splitlines() for each in split(line.strip()))
+    found = dict.fromkeys(
+        each for line in prompt.splitlines() for each in split_sentences(line.strip())
+    )
     telling = [sentence for sentence in found if len(sentence.split()) > _SAYS_LITTLE]
     return telling or [prompt]

@@ -9,7 +9,7 @@ from recall_bench.core.usage import Usage
 from recall_bench.selection.files.memory_file import MemoryFile
 
 
-class Selection(Record, frozen=True, kw_only=True, omit_defaults=True):
+class MemorySelection(Record, frozen=True, kw_only=True, omit_defaults=True):
     """What a selector picked for one prompt."""
 
     names: tuple[str, ...]
@@ -27,7 +27,7 @@ class Selection(Record, frozen=True, kw_only=True, omit_defaults=True):
 class Chooser(Protocol):
     """A selector that has read one folder of memories. Asking it changes nothing."""
 
-    async def select(self, prompt: str) -> Selection:
+    async def select(self, prompt: str) -> MemorySelection:
         """Pick, or raise SystemFault."""
         ...
 

@@ -1,12 +1,12 @@
 """Any selector as a system of the engine: memories are episodes, and what it picks is found."""
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Asker, Clock, Found, Metering, Passage
+from recall_bench.core.memory import Asker, Clock, MeteringSystem, Passage, RetrievalReply
 from recall_bench.core.question import Question
 from recall_bench.core.usage import Usage
 from recall_bench.errors import BudgetSpent, SystemFault
 from recall_bench.selection.files.memory_file import MemoryFile, read_memory
-from recall_bench.selection.selectors.selector import Chooser, Selection, Selector
+from recall_bench.selection.selectors.selector import Chooser, MemorySelection, Selector
 
 
 class SelectorSystem:
@@ -19,7 +19,7 @@ class SelectorSystem:
     def __init__(self, selector: Selector, *, allowed_usd: float | None = None) -> None:
         self._allowed_usd = allowed_usd
         self._spent_usd = 0.0
-        self.card = selector.card.but(answers=False, clock=Clock.NONE, asker=Asker.UNTOLD)
+        self.card = selector.card.replace(answers=False, clock=Clock.NONE, asker=Asker.UNTOLD)
         self.snapshots = None
         self._selector = selector
 
@@ -33,7 +33,7 @@ class SelectorSystem:
 
     def drain(self) -> Usage:
         """What the selector spent since the last time that no selection reports."""
-        wasted = self._selector.drain() if isinstance(self._selector, Metering) else Usage()
+        wasted = self._selector.drain() if isinstance(self._selector, MeteringSystem) else Usage()
         self._spent_usd += wasted.cost_usd
         return wasted
 
@@ -45,7 +45,7 @@ class SelectorSystem:
                 f"${self._allowed_usd:.4f}; the same command with more goes on"
             )
 
-    def pay(self, usage: Usage | None) -> None:
+    def add_cost(self, usage: Usage | None) -> None:
         """Take the cost of a selection, or of all earlier ones, into account."""
         self._spent_usd += usage.cost_usd if usage is not None else 0.0
 
@@ -74,14 +74,14 @@ class SelectorMemory:
         self._chooser = await self._selector.open(in_order)
         self._read = len(in_order)
 
-    async def answer(self, question: Question) -> Found:
+    async def answer(self, question: Question) -> RetrievalReply:
         """What the selector picks for the question's text, in its order."""
         if self._chooser is None:
             raise SystemFault("the memories are not settled yet, so nobody can pick from them")
         self._payer.refuse_if_spent()
         selection = await self._chooser.select(question.text)
-        self._payer.pay(selection.usage)
-        return _found(selection)
+        self._payer.add_cost(selection.usage)
+        return _build_found(selection)
 
     async def close(self) -> None:
         """Release what the selector holds of these files."""
@@ -90,13 +90,13 @@ class SelectorMemory:
             await chooser.close()
 
 
-def _found(selection: Selection) -> Found:
+def _build_found(selection: MemorySelection) -> RetrievalReply:
     told: dict[str, object] = {}
     if selection.presearched is not None:
         told["presearched"] = list(selection.presearched)
     if selection.notes:
         told["notes"] = list(selection.notes)
-    return Found(
+    return RetrievalReply(
         # The text is the file's: a run need not hold it once more for every prompt.
         passages=tuple(Passage(id=name, text="") for name in selection.names),
         tool_calls=(told,) if told else (),

@@ -13,9 +13,9 @@ import msgspec
 from recall_bench.core.memory import Answer, Asker, Clock, MemorySystem, Passage, SystemCard
 from recall_bench.core.question import Question
 from recall_bench.core.record import Record
-from recall_bench.systems.builtin.extractive import silence
+from recall_bench.systems.builtin.extractive import answer_no_record
 from recall_bench.systems.builtin.lexical import Bm25, Vocabulary
-from recall_bench.systems.builtin.memory import StoryMemory, StorySystem
+from recall_bench.systems.builtin.memory import IndexMemory, IndexSystem
 from recall_bench.systems.builtin.options import (
     FullContextOptions,
     HybridOptions,
@@ -26,38 +26,40 @@ from recall_bench.systems.builtin.options import (
     WordOptions,
     read_options,
 )
-from recall_bench.systems.builtin.passages import Cutting
-from recall_bench.systems.builtin.reading import Drawing, Knowing, Rereading
-from recall_bench.systems.builtin.reranking import Lexicon
-from recall_bench.systems.builtin.retrieval import Search
-from recall_bench.systems.builtin.shelf import Catalogue, Shelf
+from recall_bench.systems.builtin.passages import Chunker
+from recall_bench.systems.builtin.reading import FullContextAnswerer, OracleAnswerer, RandomAnswerer
+from recall_bench.systems.builtin.reranking import WordVectorTable
+from recall_bench.systems.builtin.retrieval import PassageSearch
+from recall_bench.systems.builtin.shelf import Indexer, PassageIndex
 
-_WORDS = ("bm25s", "PyStemmer", "numpy")
-_VECTORS = ("wordllama", "tokenizers", "numpy")
+_WORD_LIBRARIES = ("bm25s", "PyStemmer", "numpy")
+_VECTOR_LIBRARIES = ("wordllama", "tokenizers", "numpy")
 
 
-def none(config: Mapping[str, object]) -> MemorySystem:
+def build_none(config: Mapping[str, object]) -> MemorySystem:
     """Remembers nothing and says so."""
     read = read_options("none", config, NoOptions)
-    return _system("none", read, (), lambda: StoryMemory(Catalogue(has_text=False), _say_nothing))
+    return _build_system(
+        "none", read, (), lambda: IndexMemory(Indexer(has_text=False), _answer_nothing)
+    )
 
 
-def random(config: Mapping[str, object]) -> MemorySystem:
+def build_random(config: Mapping[str, object]) -> MemorySystem:
     """Quotes passages drawn by lot, the same for the same question and history."""
     read = read_options("random", config, RandomOptions)
-    reader = Drawing(seed=read.seed, k=read.k, quotes=read.quotes)
-    return _system("random", read, (), lambda: StoryMemory(Catalogue(), reader))
+    reader = RandomAnswerer(seed=read.seed, k=read.k, quotes=read.quotes)
+    return _build_system("random", read, (), lambda: IndexMemory(Indexer(), reader))
 
 
-def bm25(config: Mapping[str, object]) -> MemorySystem:
+def build_bm25(config: Mapping[str, object]) -> MemorySystem:
     """Finds passages by their words."""
     read = read_options("bm25", config, WordOptions)
 
-    def opened() -> StoryMemory:
+    def create_memory() -> IndexMemory:
         vocabulary = Vocabulary()
-        return StoryMemory(
-            Catalogue(vocabulary=vocabulary, formula=Bm25(read.k1, read.b)),
-            Search(
+        return IndexMemory(
+            Indexer(vocabulary=vocabulary, formula=Bm25(read.k1, read.b)),
+            PassageSearch(
                 vocabulary=vocabulary,
                 weight=1.0,
                 k=read.k,
@@ -66,41 +68,43 @@ def bm25(config: Mapping[str, object]) -> MemorySystem:
             ),
         )
 
-    return _system("bm25", read, _WORDS, opened)
+    return _build_system("bm25", read, _WORD_LIBRARIES, create_memory)
 
 
-def vector(config: Mapping[str, object]) -> MemorySystem:
+def build_vector(config: Mapping[str, object]) -> MemorySystem:
     """Finds passages by their meaning."""
     read = read_options("vector", config, VectorOptions)
-    reader = Search(
+    reader = PassageSearch(
         vocabulary=None, weight=0.0, k=read.k, quotes=read.quotes, threshold=read.threshold
     )
-    return _system(
-        "vector", read, _VECTORS, lambda: StoryMemory(Catalogue(has_vectors=True), reader)
+    return _build_system(
+        "vector", read, _VECTOR_LIBRARIES, lambda: IndexMemory(Indexer(has_vectors=True), reader)
     )
 
 
-def hybrid(config: Mapping[str, object]) -> MemorySystem:
+def build_hybrid(config: Mapping[str, object]) -> MemorySystem:
     """Finds passages by words, meaning and the dates a question names. The default system."""
-    read = read_options("hybrid", config, HybridOptions).resolved()
-    return _system("hybrid", read, _parts(read), lambda: _hybrid(read))
+    read = read_options("hybrid", config, HybridOptions).resolve()
+    return _build_system("hybrid", read, _list_libraries(read), lambda: _create_hybrid_memory(read))
 
 
-def recency(config: Mapping[str, object]) -> MemorySystem:
+def build_recency(config: Mapping[str, object]) -> MemorySystem:
     """The hybrid system, knowing the last days only."""
-    read = read_options("recency", config, RecencyOptions).resolved()
-    return _system("recency", read, _parts(read), lambda: _hybrid(read, read.days))
+    read = read_options("recency", config, RecencyOptions).resolve()
+    return _build_system(
+        "recency", read, _list_libraries(read), lambda: _create_hybrid_memory(read, read.days)
+    )
 
 
-def full_context(config: Mapping[str, object]) -> MemorySystem:
+def build_full_context(config: Mapping[str, object]) -> MemorySystem:
     """Goes through everything for every question, weighing no word more than another."""
     read = read_options("full-context", config, FullContextOptions)
 
-    def opened() -> StoryMemory:
+    def create_memory() -> IndexMemory:
         vocabulary = Vocabulary()
-        return StoryMemory(
-            Catalogue(vocabulary=vocabulary),
-            Rereading(
+        return IndexMemory(
+            Indexer(vocabulary=vocabulary),
+            FullContextAnswerer(
                 vocabulary=vocabulary,
                 budget=read.budget,
                 quotes=read.quotes,
@@ -108,41 +112,41 @@ def full_context(config: Mapping[str, object]) -> MemorySystem:
             ),
         )
 
-    return _system("full-context", read, _WORDS, opened)
+    return _build_system("full-context", read, _WORD_LIBRARIES, create_memory)
 
 
-def oracle(config: Mapping[str, object]) -> MemorySystem:
+def build_oracle(config: Mapping[str, object]) -> MemorySystem:
     """Quotes what it was told supports the reference: the most that quoting can reach."""
-    return Oracle(_card("oracle", read_options("oracle", config, NoOptions), ()))
+    return OracleSystem(_build_card("oracle", read_options("oracle", config, NoOptions), ()))
 
 
-class Oracle(StorySystem):
+class OracleSystem(IndexSystem):
     """A control: it is told where the answers are, and only that."""
 
     def __init__(self, card: SystemCard) -> None:
-        super().__init__(card, self._knowing)
+        super().__init__(card, self._create_oracle_memory)
         self._evidence: dict[str, Mapping[str, tuple[Passage, ...]]] = {}
 
-    def confide(self, scenario: str, evidence: Mapping[str, tuple[Passage, ...]]) -> None:
+    def receive_evidence(self, scenario: str, evidence: Mapping[str, tuple[Passage, ...]]) -> None:
         """The supporting passages of each question of the scenario, by question id."""
         self._evidence[scenario] = dict(evidence)
 
-    def _knowing(self, scenario: str) -> StoryMemory:
-        def read(shelf: Shelf, question: Question) -> Answer:
-            return Knowing(self._evidence.get(scenario, {}))(shelf, question)
+    def _create_oracle_memory(self, scenario: str) -> IndexMemory:
+        def answer(shelf: PassageIndex, question: Question) -> Answer:
+            return OracleAnswerer(self._evidence.get(scenario, {}))(shelf, question)
 
-        return StoryMemory(Catalogue(has_text=False), read, is_confided=True)
+        return IndexMemory(Indexer(has_text=False), answer, is_confided=True)
 
 
-def _hybrid(read: HybridOptions, window: int | None = None) -> StoryMemory:
+def _create_hybrid_memory(read: HybridOptions, window: int | None = None) -> IndexMemory:
     vocabulary = Vocabulary() if read.keyword else None
-    lexicon = Lexicon() if read.rerank else None
-    return StoryMemory(
-        Catalogue(
+    lexicon = WordVectorTable() if read.rerank else None
+    return IndexMemory(
+        Indexer(
             vocabulary=vocabulary,
             formula=Bm25(read.k1, read.b),
             has_vectors=read.vector,
-            cutting=Cutting(
+            cutting=Chunker(
                 chunking=read.chunking,
                 window_chars=read.window_chars,
                 window_overlap=read.window_overlap,
@@ -151,7 +155,7 @@ def _hybrid(read: HybridOptions, window: int | None = None) -> StoryMemory:
             has_letters=read.lexical_boost > 0,
             consolidation=read.consolidate,
         ),
-        Search(
+        PassageSearch(
             vocabulary=vocabulary,
             weight=read.weight if read.keyword and read.vector else float(read.keyword),
             fusion=read.fusion,
@@ -168,23 +172,23 @@ def _hybrid(read: HybridOptions, window: int | None = None) -> StoryMemory:
     )
 
 
-def _parts(read: HybridOptions) -> tuple[str, ...]:
+def _list_libraries(read: HybridOptions) -> tuple[str, ...]:
     uses_vectors = read.vector or read.rerank or read.consolidate != "none"
     uses_words = read.keyword or read.rerank
-    return (*(_WORDS if uses_words else ()), *(_VECTORS if uses_vectors else ()))
+    return (*(_WORD_LIBRARIES if uses_words else ()), *(_VECTOR_LIBRARIES if uses_vectors else ()))
 
 
-def _say_nothing(shelf: Shelf, question: Question) -> Answer:  # noqa: ARG001
-    return silence()
+def _answer_nothing(shelf: PassageIndex, question: Question) -> Answer:  # noqa: ARG001
+    return answer_no_record()
 
 
-def _system(
-    name: str, read: Record, parts: tuple[str, ...], opened: Callable[[], StoryMemory]
-) -> StorySystem:
-    return StorySystem(_card(name, read, parts), lambda scenario: opened())  # noqa: ARG005
+def _build_system(
+    name: str, read: Record, parts: tuple[str, ...], opened: Callable[[], IndexMemory]
+) -> IndexSystem:
+    return IndexSystem(_build_card(name, read, parts), lambda scenario: opened())  # noqa: ARG005
 
 
-def _card(name: str, read: Record, parts: tuple[str, ...]) -> SystemCard:
+def _build_card(name: str, read: Record, parts: tuple[str, ...]) -> SystemCard:
     settings: dict[str, object] = msgspec.to_builtins(read)
     if parts:
         settings["parts"] = {part: version(part) for part in sorted(set(parts))}

@@ -13,9 +13,9 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from recall_bench.core.history import Episode
-from recall_bench.core.sentences import read
+from recall_bench.core.sentences import read_sentences
 from recall_bench.systems.builtin.embedding import embed
-from recall_bench.systems.builtin.passages import PIECE_CHARS, Excerpt
+from recall_bench.systems.builtin.passages import PIECE_CHARS, Chunk
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,13 +31,13 @@ LENGTHS: Mapping[Period, int] = {"day": 5, "week": 7, "month": 10}
 
 
 @dataclass(frozen=True, slots=True)
-class Gist:
+class SentenceVectors:
     """Sentences of one session, each with its meaning."""
 
     texts: tuple[str, ...]
     vectors: NDArray[np.float32]
 
-    def central(self, most: int) -> Gist:
+    def select_central(self, most: int) -> SentenceVectors:
         """The sentences nearest to what all of them mean together, each once, as they stand."""
         import numpy as np
 
@@ -50,15 +50,15 @@ class Gist:
                 chosen.append(place)
                 said.add(self.texts[place])
         chosen.sort()
-        return Gist(tuple(self.texts[place] for place in chosen), self.vectors[chosen])
+        return SentenceVectors(tuple(self.texts[place] for place in chosen), self.vectors[chosen])
 
 
-Gists = Mapping[str | None, Gist]
+SessionVectors = Mapping[str | None, SentenceVectors]
 """By session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class PeriodSummary:
     """What a period came to, session by session."""
 
     period: Period
@@ -66,90 +66,98 @@ class Summary:
     """The last one lived in it, with its number and its date."""
     day: int
     on: date
-    gists: Gists
+    gists: SessionVectors
 
     @property
-    def excerpts(self) -> tuple[Excerpt, ...]:
+    def chunks(self) -> tuple[Chunk, ...]:
         """One passage a session."""
         return tuple(
-            Excerpt(text=" ".join(gist.texts), context=session or "", session=session)
+            Chunk(text=" ".join(gist.texts), context=session or "", session=session)
             for session, gist in self.gists.items()
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unfinished:
+class OpenPeriods:
     """The week and the month that days may still be added to."""
 
-    week: tuple[Summary, ...] = ()
+    week: tuple[PeriodSummary, ...] = ()
     """Its days."""
-    month: tuple[Summary, ...] = ()
+    month: tuple[PeriodSummary, ...] = ()
     """The weeks that ended in it."""
-    last: Summary | None = None
+    last: PeriodSummary | None = None
     """The last day lived."""
 
 
-def day_of(episode: Episode) -> Summary:
+def summarise_day(episode: Episode) -> PeriodSummary:
     """The day in its most central sentences."""
-    sentences = [sentence for sentence in read(episode) if len(sentence.text) <= PIECE_CHARS]
-    texts = [sentence.quoted for sentence in sentences]
+    sentences = [
+        sentence for sentence in read_sentences(episode) if len(sentence.text) <= PIECE_CHARS
+    ]
+    texts = [sentence.with_lead for sentence in sentences]
     said: dict[str | None, list[int]] = {}
     for place, sentence in enumerate(sentences):
         said.setdefault(sentence.session, []).append(place)
     vectors = embed(texts)
     gists = {
-        session: Gist(tuple(texts[place] for place in places), vectors[places]).central(
-            LENGTHS["day"]
-        )
+        session: SentenceVectors(
+            tuple(texts[place] for place in places), vectors[places]
+        ).select_central(LENGTHS["day"])
         for session, places in said.items()
     }
-    return Summary(
+    return PeriodSummary(
         period="day", episode=episode.id, day=episode.day, on=episode.at.date(), gists=gists
     )
 
 
-def lived(unfinished: Unfinished, day: Summary) -> tuple[list[Summary], list[Summary], Unfinished]:
+def add_day(
+    unfinished: OpenPeriods, day: PeriodSummary
+) -> tuple[list[PeriodSummary], list[PeriodSummary], OpenPeriods]:
     """What one more day completes: summaries before it, it and those after, what stays open.
 
     A week or a month whose last day was never lived is closed by the first day after it.
     """
-    before, unfinished = _closed(unfinished, day.on)
+    before, unfinished = _close_periods(unfinished, day.on)
     unfinished = replace(unfinished, week=(*unfinished.week, day), last=day)
-    after, unfinished = _closed(unfinished, day.on + timedelta(days=1))
+    after, unfinished = _close_periods(unfinished, day.on + timedelta(days=1))
     return before, [day, *after], unfinished
 
 
-def _closed(open_: Unfinished, following: date) -> tuple[list[Summary], Unfinished]:
+def _close_periods(open_: OpenPeriods, following: date) -> tuple[list[PeriodSummary], OpenPeriods]:
     """What is complete if the next day to come is `following` or later."""
-    made: list[Summary] = []
+    made: list[PeriodSummary] = []
     last = open_.last
     if last is None:
         return made, open_
     if open_.week and last.on.isocalendar()[:2] != following.isocalendar()[:2]:
-        made.append(_summed("week", open_.week, last))
+        made.append(_merge_summaries("week", open_.week, last))
         open_ = replace(open_, week=(), month=(*open_.month, made[-1]))
     if open_.month and (last.on.year, last.on.month) != (following.year, following.month):
-        made.append(_summed("month", open_.month, last))
+        made.append(_merge_summaries("month", open_.month, last))
         open_ = replace(open_, month=())
     return made, open_
 
 
-def _summed(period: Period, parts: tuple[Summary, ...], last: Summary) -> Summary:
+def _merge_summaries(
+    period: Period, parts: tuple[PeriodSummary, ...], last: PeriodSummary
+) -> PeriodSummary:
     import numpy as np
 
     sessions = dict.fromkeys(session for part in parts for session in part.gists)
-    gists: dict[str | None, Gist] = {}
+    gists: dict[str | None, SentenceVectors] = {}
     for session in sessions:
-        several = list(_of_session(parts, session))
-        whole = Gist(
+        several = list(_select_session(parts, session))
+        whole = SentenceVectors(
             tuple(text for gist in several for text in gist.texts),
             np.concatenate([gist.vectors for gist in several]),
         )
-        gists[session] = whole.central(LENGTHS[period])
+        gists[session] = whole.select_central(LENGTHS[period])
     return replace(last, period=period, gists=gists)
 
 
-def _of_session(parts: tuple[Summary, ...], session: str | None) -> Iterator[Gist]:
+def _select_session(
+    parts: tuple[PeriodSummary, ...], session: str | None
+) -> Iterator[SentenceVectors]:
     for part in parts:
         if session in part.gists:
             yield part.gists[session]

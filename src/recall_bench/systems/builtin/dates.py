@@ -10,7 +10,7 @@ _MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 _MONTH = "|".join((*_MONTHS, "Sept", *(name[:3] for name in _MONTHS)))
-_COUNTED = {
+_NUMBER_WORDS = {
     word: number
     for number, word in enumerate(
         ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=1
@@ -18,7 +18,7 @@ _COUNTED = {
 }
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
-_NAMED = re.compile(
+_DATE_PATTERN = re.compile(
     rf"""
     \b(?P<iso>\d{{4}}-\d{{2}}-\d{{2}})\b
   | \b(?P<iso_month>\d{{4}}-\d{{2}})\b(?!-)
@@ -30,7 +30,7 @@ _NAMED = re.compile(
       (?P<m4>{_MONTH})\b(?!\.?,?\s+\d)
   | \b(?P<near>[Tt]oday|[Yy]esterday)\b
   | \b(?P<which>[Tt]his|[Ll]ast|[Pp]ast)\s+(?P<unit>week|month|year)\b
-  | \b(?P<ago>\d{{1,3}}|[Aa]|[Aa]n|{"|".join(_COUNTED)})\s+
+  | \b(?P<ago>\d{{1,3}}|[Aa]|[Aa]n|{"|".join(_NUMBER_WORDS)})\s+
       (?P<ago_unit>day|week|month|year)s?\s+ago\b
     """,
     re.VERBOSE,
@@ -40,28 +40,28 @@ _BETWEEN = re.compile(r"\bbetween\s*\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class DateSpan:
     """Some days in a row, both ends included."""
 
     first: date
     last: date
 
 
-def spans(question: str, today: date) -> tuple[Span, ...]:
+def find_date_spans(question: str, today: date) -> tuple[DateSpan, ...]:
     """The stretches of days the question names; relative words count from today.
 
     A month or day without its year is the latest that has begun. What is no date (the 31st of
     June) is no span.
     """
-    found: list[tuple[Span, int, int]] = []
-    for match in _NAMED.finditer(question):
-        span = _span(match, today)
+    found: list[tuple[DateSpan, int, int]] = []
+    for match in _DATE_PATTERN.finditer(question):
+        span = _parse_match(match, today)
         if span is None:
             continue
         if found and _is_range(question, found[-1][1], found[-1][2], match.start()):
             earlier, start, _ = found.pop()
             if earlier.first <= span.last:
-                span = Span(earlier.first, span.last)
+                span = DateSpan(earlier.first, span.last)
             found.append((span, start, match.end()))
         else:
             found.append((span, match.start(), match.end()))
@@ -75,74 +75,76 @@ def _is_range(question: str, start: int, end: int, following: int) -> bool:
     return gap.strip() == "and" and _BETWEEN.search(question[:start]) is not None
 
 
-def _span(match: re.Match[str], today: date) -> Span | None:
+def _parse_match(match: re.Match[str], today: date) -> DateSpan | None:
     part = match.groupdict()
     try:
         return (
-            _relative(part, today)
+            _parse_relative(part, today)
             if part["near"] or part["unit"] or part["ago"]
-            else _stated(part, today)
+            else _parse_absolute(part, today)
         )
     except (ValueError, OverflowError):
         return None
 
 
-def _stated(part: dict[str, str | None], today: date) -> Span:
+def _parse_absolute(part: dict[str, str | None], today: date) -> DateSpan:
     if iso := part["iso"]:
         year, month, day = map(int, iso.split("-"))
-        return _one(date(year, month, day))
+        return _make_day_span(date(year, month, day))
     if iso_month := part["iso_month"]:
         year, month = map(int, iso_month.split("-"))
-        return _month(year, month)
+        return _make_month_span(year, month)
     if name := part["m1"] or part["m2"]:
-        return _dated(name, int(part["d1"] or part["d2"] or 0), part["y1"] or part["y2"], today)
-    number = _number(str(part["m3"] or part["m4"]))
+        return _parse_day_of_month(
+            name, int(part["d1"] or part["d2"] or 0), part["y1"] or part["y2"], today
+        )
+    number = _parse_month(str(part["m3"] or part["m4"]))
     if year_named := part["y3"]:
-        return _month(int(year_named), number)
-    return _month(today.year if number <= today.month else today.year - 1, number)
+        return _make_month_span(int(year_named), number)
+    return _make_month_span(today.year if number <= today.month else today.year - 1, number)
 
 
-def _dated(name: str, day: int, year: str | None, today: date) -> Span:
-    month = _number(name)
+def _parse_day_of_month(name: str, day: int, year: str | None, today: date) -> DateSpan:
+    month = _parse_month(name)
     if year:
-        return _one(date(int(year), month, day))
+        return _make_day_span(date(int(year), month, day))
     has_begun = (month, day) <= (today.month, today.day)
-    return _one(date(today.year if has_begun else today.year - 1, month, day))
+    return _make_day_span(date(today.year if has_begun else today.year - 1, month, day))
 
 
-def _relative(part: dict[str, str | None], today: date) -> Span:
+def _parse_relative(part: dict[str, str | None], today: date) -> DateSpan:
     if near := part["near"]:
-        return _one(today - timedelta(days=near.lower() == "yesterday"))
+        return _make_day_span(today - timedelta(days=near.lower() == "yesterday"))
     if unit := part["unit"]:
-        return _calendar(str(part["which"]).lower(), unit, today)
+        return _parse_calendar_unit(str(part["which"]).lower(), unit, today)
     amount, unit = str(part["ago"]).lower(), str(part["ago_unit"])
-    number = int(amount) if amount.isdigit() else _COUNTED.get(amount, 1)
+    number = int(amount) if amount.isdigit() else _NUMBER_WORDS.get(amount, 1)
     day = today - timedelta(days=number * _UNIT_DAYS[unit])
     # "Three weeks ago" is meant no more exactly than the week.
     slack = timedelta(days=_UNIT_DAYS[unit] // 2)
-    return Span(day - slack, day + slack)
+    return DateSpan(day - slack, day + slack)
 
 
-def _calendar(which: str, unit: str, today: date) -> Span:
+def _parse_calendar_unit(which: str, unit: str, today: date) -> DateSpan:
     if which == "past":
-        return Span(today - timedelta(days=_UNIT_DAYS[unit]), today)
+        return DateSpan(today - timedelta(days=_UNIT_DAYS[unit]), today)
     if unit == "week":
         first = today - timedelta(days=today.weekday() + 7 * (which == "last"))
-        return Span(first, first + timedelta(days=6))
+        return DateSpan(first, first + timedelta(days=6))
     if unit == "year":
         year = today.year - (which == "last")
-        return Span(date(year, 1, 1), date(year, 12, 31))
+        return DateSpan(date(year, 1, 1), date(year, 12, 31))
     end = today.replace(day=1) - timedelta(days=1) if which == "last" else today
-    return Span(end.replace(day=1), end)
+    return DateSpan(end.replace(day=1), end)
 
 
-def _number(name: str) -> int:
+def _parse_month(name: str) -> int:
     return next(i for i, month in enumerate(_MONTHS, 1) if month.startswith(name[:3]))
 
 
-def _one(day: date) -> Span:
-    return Span(day, day)
+def _make_day_span(day: date) -> DateSpan:
+    return DateSpan(day, day)
 
 
-def _month(year: int, month: int) -> Span:
-    return Span(date(year, month, 1), date(year, month, monthrange(year, month)[1]))
+def _make_month_span(year: int, month: int) -> DateSpan:
+    return DateSpan(date(year, month, 1), date(year, month, monthrange(year, month)[1]))

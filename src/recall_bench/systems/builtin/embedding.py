@@ -25,19 +25,21 @@ def embed(texts: Sequence[str]) -> NDArray[np.float32]:
     # Texts of a batch are padded to the longest of them: like beside like wastes least.
     order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
     vectors = np.empty((len(texts), DIMENSIONS), np.float32)
-    vectors[order] = _model().embed([texts[place] for place in order], norm=False)
+    vectors[order] = _load_model().embed([texts[place] for place in order], norm=False)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors /= np.where(lengths > 0, lengths, 1)
     return vectors
 
 
-def token_counts(texts: Sequence[str]) -> tuple[int, ...]:
+def count_tokens(texts: Sequence[str]) -> tuple[int, ...]:
     """How many tokens each text is to these word vectors."""
     # Shorter texts of a batch are padded, and the mask leaves the padding out.
-    return tuple(sum(text.attention_mask) for text in _model().tokenize(list(texts)))
+    return tuple(sum(text.attention_mask) for text in _load_model().tokenize(list(texts)))
 
 
-def similarity(vectors: NDArray[np.float32], direction: NDArray[np.float32]) -> NDArray[np.float32]:
+def compute_similarity(
+    vectors: NDArray[np.float32], direction: NDArray[np.float32]
+) -> NDArray[np.float32]:
     """The cosine of each vector with the direction.
 
     Not the `@` operator: its last digits may depend on how many threads the machine lends it.
@@ -49,8 +51,8 @@ def similarity(vectors: NDArray[np.float32], direction: NDArray[np.float32]) -> 
 
 
 @cache
-def _model() -> Any:  # noqa: ANN401
-    with _root_logger_kept():
+def _load_model() -> Any:  # noqa: ANN401
+    with _keep_root_logger():
         import wordllama
     try:
         return wordllama.WordLlama.load(
@@ -63,7 +65,7 @@ def _model() -> Any:  # noqa: ANN401
 
 
 @contextmanager
-def _root_logger_kept() -> Iterator[None]:
+def _keep_root_logger() -> Iterator[None]:
     """Importing wordllama configures the root logger, but only one without handlers."""
     root = logging.getLogger()
     stopper = logging.NullHandler()

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 
 from recall_bench.core.memory import Answer, Passage
-from recall_bench.systems.builtin.shelf import Placed
+from recall_bench.systems.builtin.shelf import IndexedPassage
 
 NO_RECORD = "There is no record of that."
 
 
-def quoted(found: Iterable[Placed], quotes: int) -> str:
+def format_quotes(found: Iterable[IndexedPassage], quotes: int) -> str:
     """The first few passages with their dates, none of them twice."""
     seen: dict[str, str] = {}
     for each in found:
@@ -18,6 +18,6 @@ def quoted(found: Iterable[Placed], quotes: int) -> str:
     return "\n".join(seen.values()) or NO_RECORD
 
 
-def silence(passages: tuple[Passage, ...] = ()) -> Answer:
+def answer_no_record(passages: tuple[Passage, ...] = ()) -> Answer:
     """The honest answer where nothing found says enough."""
     return Answer(text=NO_RECORD, passages=passages)

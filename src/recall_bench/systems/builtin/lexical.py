@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _WORD = r"(?u)\b(?:\w\w+|\d)\b"
 
-_ASKING = frozenset("also could many may might much must shall us whose would".split())
+_QUESTION_WORDS = frozenset("also could many may might much must shall us whose would".split())
 """Words of questions that the stop words of bm25s lack."""
 
 
@@ -26,16 +26,16 @@ _NUMBER_BYTES = 4
 """What a word's number takes."""
 
 
-def utf8(texts: Iterable[str]) -> int:
+def count_bytes(texts: Iterable[str]) -> int:
     """Bytes that the texts take in UTF-8."""
     return sum(len(text) if text.isascii() else len(text.encode()) for text in texts)
 
 
-def stop_words() -> frozenset[str]:
+def list_stop_words() -> frozenset[str]:
     """Words that a question asks nothing with."""
     from bm25s.stopwords import STOPWORDS_EN_PLUS
 
-    return _ASKING.union(STOPWORDS_EN_PLUS)
+    return _QUESTION_WORDS.union(STOPWORDS_EN_PLUS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Bm25:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class TermCounts:
     """How often each term stands in each passage of an episode, by term and then by passage."""
 
     terms: NDArray[np.int32]
@@ -60,7 +60,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class TermQuery:
     """The terms of a question, stop words left out."""
 
     known: tuple[int, ...]
@@ -69,7 +69,7 @@ class Query:
     """How many of its words the vocabulary has never met."""
 
 
-Learnt = tuple[dict[str, int], dict[str, int], dict[str, str]]
+VocabularyState = tuple[dict[str, int], dict[str, int], dict[str, str]]
 """What a vocabulary knows: the numbers of words, those of stems, and the stem of each word."""
 
 
@@ -82,30 +82,30 @@ class Vocabulary:
 
         self._stemmer = Stemmer.Stemmer("english")
         self._tokenizer = Tokenizer(splitter=_WORD, stopwords=None, stemmer=self._stemmer)
-        self._stop_words = stop_words()
+        self._stop_words = list_stop_words()
 
     @property
     def nbytes(self) -> int:
         """What it takes to keep every word, its stem and the numbers of both."""
         known = self._tokenizer
         numbered = len(known.word_to_id) + len(known.stem_to_sid)
-        texts = utf8(known.word_to_id) + utf8(known.stem_to_sid)
+        texts = count_bytes(known.word_to_id) + count_bytes(known.stem_to_sid)
         return texts + _NUMBER_BYTES * numbered
 
     @property
-    def learnt(self) -> Learnt:
+    def state(self) -> VocabularyState:
         """All that it has learnt, for one that knows nothing yet to `learn`."""
         known = self._tokenizer
         return dict(known.word_to_id), dict(known.stem_to_sid), dict(known.word_to_stem)
 
-    def learn(self, learnt: Learnt) -> None:
+    def restore(self, learnt: VocabularyState) -> None:
         """Know what another has learnt, and number new words as it would."""
         words, stems, stem_of = learnt
         known = self._tokenizer
         known.word_to_id, known.stem_to_sid = dict(words), dict(stems)
         known.word_to_stem = dict(stem_of)
 
-    def count(self, texts: Sequence[str]) -> Counts:
+    def count(self, texts: Sequence[str]) -> TermCounts:
         """Count the terms of some passages, numbering the new ones."""
         import numpy as np
 
@@ -114,14 +114,14 @@ class Vocabulary:
         flat = np.fromiter((term for bag in bags for term in bag), np.int64, int(lengths.sum()))
         places = np.repeat(np.arange(len(bags)), lengths)
         pairs, counts = np.unique((flat << 32) | places, return_counts=True)
-        return Counts(
+        return TermCounts(
             terms=(pairs >> 32).astype(np.int32),
             passages=(pairs & 0xFFFFFFFF).astype(np.int32),
             counts=counts.astype(np.float32),
             lengths=lengths,
         )
 
-    def query(self, question: str) -> Query:
+    def parse_query(self, question: str) -> TermQuery:
         """Read a question. The vocabulary stays as it is."""
         words = [
             word
@@ -130,7 +130,7 @@ class Vocabulary:
         ]
         numbers = [self._tokenizer.stem_to_sid.get(stem) for stem in self._stemmer.stemWords(words)]
         known = tuple(number for number in numbers if number is not None)
-        return Query(known=known, strangers=len(words) - len(known))
+        return TermQuery(known=known, strangers=len(words) - len(known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class Postings:
     lengths: NDArray[np.int32]
 
     @classmethod
-    def empty(cls) -> Postings:
+    def create_empty(cls) -> Postings:
         """No passages yet."""
         import numpy as np
 
@@ -155,7 +155,7 @@ class Postings:
             lengths=np.empty(0, np.int32),
         )
 
-    def extended(self, pages: Sequence[Counts]) -> Postings:
+    def extend(self, pages: Sequence[TermCounts]) -> Postings:
         """With later passages added: time linear in all there are, no sorting of the old."""
         import numpy as np
 
@@ -185,7 +185,7 @@ class Postings:
         merged.counts[old_at], merged.counts[new_at] = self.counts, counts
         return merged
 
-    def present(self, query: Query) -> list[int]:
+    def select_present(self, query: TermQuery) -> list[int]:
         """The query's terms that stand in at least one of these passages."""
         return [
             term
@@ -193,12 +193,12 @@ class Postings:
             if term + 1 < len(self.starts) and self.starts[term] < self.starts[term + 1]
         ]
 
-    def containing(self, term: int) -> NDArray[np.int32]:
+    def get_passages(self, term: int) -> NDArray[np.int32]:
         """The passages the term stands in, in order."""
         return self.passages[self.starts[term] : self.starts[term + 1]]
 
 
-class WordIndex:
+class Bm25Index:
     """BM25 over the passages of some postings."""
 
     def __init__(self, postings: Postings, formula: Bm25) -> None:
@@ -232,7 +232,7 @@ class WordIndex:
         scores: NDArray[np.float32] = self._engine.scores["data"]
         return self._idf.nbytes + scores.nbytes
 
-    def scores(self, query: Query) -> NDArray[np.float32]:
+    def score(self, query: TermQuery) -> NDArray[np.float32]:
         """Each passage's BM25 score, as shares of what a passage made of the question would have.
 
         Words that stand nowhere count in that total, so a question about strangers scores low
@@ -240,7 +240,7 @@ class WordIndex:
         """
         import numpy as np
 
-        present = self._postings.present(query)
+        present = self._postings.select_present(query)
         if not present:
             return np.zeros(len(self._postings.lengths), np.float32)
         unseen = len(query.known) - len(present) + query.strangers

@@ -16,12 +16,12 @@ from recall_bench.systems.builtin.retrieval import Fusion
 _Count = Annotated[int, Meta(ge=1)]
 _Share = Annotated[float, Meta(ge=0, le=1)]
 _Weight = Annotated[float, Meta(ge=0)]
-_Number = Annotated[int, Meta(ge=0)]
+_Natural = Annotated[int, Meta(ge=0)]
 
 _BOOST = 0.2
 """What a boost is worth that was only switched on."""
 
-_RENAMED = {"date_weight": "temporal_boost"}
+_OLD_NAMES = {"date_weight": "temporal_boost"}
 """Names that settings had, and have not lost their meaning."""
 
 # Least balanced error between questions that a history answers and questions that belong to
@@ -88,7 +88,7 @@ class HybridOptions(Record, frozen=True, kw_only=True):
     rerank: bool = False
     """Whether the best 50 are ranked again by how near their words come to each of the question's,
     as much as by their first score."""
-    neighbours: _Number = 0
+    neighbours: _Natural = 0
     """So many passages either side, of the same day and session, are shown with each one found."""
     chunking: Chunking = "passage"
     """Where a passage ends: `passage` after about 300 characters of a paragraph, list or turn;
@@ -96,7 +96,7 @@ class HybridOptions(Record, frozen=True, kw_only=True):
     paragraph or list; `session` with what the session said that day; `window` as told below."""
     window_chars: _Count = 800
     """How long a window may become, in whole sentences."""
-    window_overlap: _Number = 200
+    window_overlap: _Natural = 200
     """How much of its end the next window may repeat, in whole sentences."""
     consolidate: Consolidation = "none"
     """Whether days, weeks and months are summed up in their most central sentences: not at all,
@@ -115,12 +115,12 @@ class HybridOptions(Record, frozen=True, kw_only=True):
                 f"window_chars {self.window_chars}; make it smaller"
             )
 
-    def resolved(self) -> Self:
+    def resolve(self) -> Self:
         """The same with everything said in numbers, as the card gives it."""
         means = "hybrid" if self.keyword and self.vector else "bm25" if self.keyword else "vector"
-        return self.but(
-            temporal_boost=_boost(self.temporal_boost),
-            lexical_boost=_boost(self.lexical_boost),
+        return self.replace(
+            temporal_boost=_resolve_boost(self.temporal_boost),
+            lexical_boost=_resolve_boost(self.lexical_boost),
             threshold=NO_RECORD_BELOW[means] if self.threshold is None else self.threshold,
         )
 
@@ -140,17 +140,17 @@ class FullContextOptions(Record, frozen=True, kw_only=True):
     threshold: _Share = NO_RECORD_BELOW["full-context"]
 
 
-Settings = TypeVar("Settings", bound=Record)
+Options = TypeVar("Options", bound=Record)
 
 
-def read_options(system: str, config: Mapping[str, object], kind: type[Settings]) -> Settings:
+def read_options(system: str, config: Mapping[str, object], kind: type[Options]) -> Options:
     """The settings meant; UsageError where one is unknown or its value cannot be."""
-    config = _renamed(config, kind)
+    config = _rename_settings(config, kind)
     known = [field.name for field in msgspec.structs.fields(kind)]
     for key in config:
         if key not in known:
             raise UsageError(
-                f"the system {system!r} has no setting {key!r}; {_instead(key, known)}"
+                f"the system {system!r} has no setting {key!r}; {_suggest_setting(key, known)}"
             )
     try:
         return msgspec.convert(dict(config), kind, strict=False)
@@ -159,18 +159,18 @@ def read_options(system: str, config: Mapping[str, object], kind: type[Settings]
         raise UsageError(f"the system {system!r} cannot be set so: {said}") from wrong
 
 
-def _renamed(config: Mapping[str, object], kind: type[Record]) -> Mapping[str, object]:
-    names = {old: new for old, new in _RENAMED.items() if new in kind.__struct_fields__}
+def _rename_settings(config: Mapping[str, object], kind: type[Record]) -> Mapping[str, object]:
+    names = {old: new for old, new in _OLD_NAMES.items() if new in kind.__struct_fields__}
     if any(new in config for old, new in names.items() if old in config):
         return config
     return {names.get(key, key): value for key, value in config.items()}
 
 
-def _boost(said: bool | float) -> float:
+def _resolve_boost(said: bool | float) -> float:
     return _BOOST * said if isinstance(said, bool) else said
 
 
-def _instead(key: str, known: list[str]) -> str:
+def _suggest_setting(key: str, known: list[str]) -> str:
     if not known:
         return "it has none, so leave it out"
     nearest = get_close_matches(key, known, n=1, cutoff=0.5)

@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import Literal
 
 from recall_bench.core.history import Episode
-from recall_bench.core.sentences import Sentence, read
+from recall_bench.core.sentences import Sentence, read_sentences
 
-PASSAGE_CHARS = 300
+CHUNK_CHARS = 300
 """A passage takes in its neighbours while it stays this short. Between 160 and 400 characters the
 share of right days found in a real six-month log hardly moves; this is a length one can quote."""
 
@@ -25,7 +25,7 @@ after so many characters of the session, the next beginning a little before that
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
+class Chunk:
     """A few neighbouring sentences of one paragraph, list or turn."""
 
     text: str
@@ -37,13 +37,13 @@ class Excerpt:
     """How many characters at its beginning the passage before it holds too."""
 
     @property
-    def searched(self) -> str:
+    def search_text(self) -> str:
         """Everything a search may match."""
         return f"{self.context}\n{self.text}" if self.context else self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cutting:
+class Chunker:
     """How an episode is cut."""
 
     chunking: Chunking = "passage"
@@ -52,48 +52,48 @@ class Cutting:
     window_overlap: int = 200
     """Of a window only: how much of its end the next one repeats at most."""
 
-    def __call__(self, episode: Episode) -> tuple[Excerpt, ...]:
+    def __call__(self, episode: Episode) -> tuple[Chunk, ...]:
         """The episode's passages in order; no sentence is left out."""
-        sentences = _pieces(read(episode))
+        sentences = _break_long_sentences(read_sentences(episode))
         match self.chunking:
             case "passage":
-                return tuple(_excerpt(group) for group in _groups(sentences))
+                return tuple(_build_chunk(group) for group in _group_sentences(sentences))
             case "turn":
                 blocks = groupby(sentences, lambda one: (one.session, one.heading, one.block))
-                return tuple(_long_excerpt(list(block)) for _, block in blocks)
+                return tuple(_build_mixed_chunk(list(block)) for _, block in blocks)
             case "session":
-                return tuple(_long_excerpt(said) for said in _by_session(sentences))
+                return tuple(_build_mixed_chunk(said) for said in _group_by_session(sentences))
             case "paragraph":
-                return tuple(_excerpt(group) for group in _groups(sentences, None))
+                return tuple(_build_chunk(group) for group in _group_sentences(sentences, None))
             case "window":
-                return tuple(self._windows(sentences))
+                return tuple(self._split_windows(sentences))
 
-    def _windows(self, sentences: Iterable[Sentence]) -> Iterator[Excerpt]:
-        for said in _by_session(sentences):
+    def _split_windows(self, sentences: Iterable[Sentence]) -> Iterator[Chunk]:
+        for said in _group_by_session(sentences):
             group: list[Sentence] = []
             repeated = 0
             for sentence in said:
                 fresh = len(group) > repeated
-                if fresh and _length([*group, sentence]) > self.window_chars:
-                    yield _long_excerpt(group, repeated)
-                    group = _tail(group, self.window_overlap)
+                if fresh and _count_chars([*group, sentence]) > self.window_chars:
+                    yield _build_mixed_chunk(group, repeated)
+                    group = _take_overlap(group, self.window_overlap)
                     repeated = len(group)
                 group.append(sentence)
-            yield _long_excerpt(group, repeated)
+            yield _build_mixed_chunk(group, repeated)
 
 
-def excerpts(episode: Episode) -> tuple[Excerpt, ...]:
+def split_chunks(episode: Episode) -> tuple[Chunk, ...]:
     """The episode's passages as they are cut unless another way is asked for."""
-    return Cutting()(episode)
+    return Chunker()(episode)
 
 
-def joined(before: str, after: Excerpt) -> str:
+def join_chunks(before: str, after: Chunk) -> str:
     """A text and the passage that follows it, what both hold once."""
     rest = after.text[after.repeats :].lstrip()
     return f"{before} {rest}" if rest else before
 
 
-def _pieces(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+def _break_long_sentences(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
     for sentence in sentences:
         if len(sentence.text) <= PIECE_CHARS:
             yield sentence
@@ -102,15 +102,15 @@ def _pieces(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
                 yield replace(sentence, text=piece)
 
 
-def _groups(
-    sentences: Iterable[Sentence], most: int | None = PASSAGE_CHARS
+def _group_sentences(
+    sentences: Iterable[Sentence], most: int | None = CHUNK_CHARS
 ) -> Iterator[list[Sentence]]:
     group: list[Sentence] = []
     size = 0
     for sentence in sentences:
         size += len(sentence.text)
         is_full = most is not None and size > most
-        if group and (is_full or not _belongs(sentence, group[-1])):
+        if group and (is_full or not _is_continuation(sentence, group[-1])):
             yield group
             group, size = [], len(sentence.text)
         group.append(sentence)
@@ -118,14 +118,14 @@ def _groups(
         yield group
 
 
-def _by_session(sentences: Iterable[Sentence]) -> Iterable[list[Sentence]]:
+def _group_by_session(sentences: Iterable[Sentence]) -> Iterable[list[Sentence]]:
     said: dict[str | None, list[Sentence]] = {}
     for sentence in sentences:
         said.setdefault(sentence.session, []).append(sentence)
     return said.values()
 
 
-def _belongs(sentence: Sentence, before: Sentence) -> bool:
+def _is_continuation(sentence: Sentence, before: Sentence) -> bool:
     """Whether the two are of one paragraph or turn, or of one list and its opening line."""
     if (sentence.session, sentence.heading) != (before.session, before.heading):
         return False
@@ -135,47 +135,47 @@ def _belongs(sentence: Sentence, before: Sentence) -> bool:
     return is_introduced or sentence.lead == before.lead != ""
 
 
-def _excerpt(group: list[Sentence]) -> Excerpt:
+def _build_chunk(group: list[Sentence]) -> Chunk:
     first = group[0]
-    text = first.quoted
+    text = first.with_lead
     for sentence in group[1:]:
-        text += _between(text) + sentence.text
+        text += _choose_separator(text) + sentence.text
     context = "\n".join(part for part in (first.session, first.heading) if part)
-    return Excerpt(text=text, context=context, session=first.session)
+    return Chunk(text=text, context=context, session=first.session)
 
 
-def _long_excerpt(group: list[Sentence], repeated: int = 0) -> Excerpt:
+def _build_mixed_chunk(group: list[Sentence], repeated: int = 0) -> Chunk:
     """Of sentences that may stand under several headings, the first so many repeated."""
     places = dict.fromkeys([group[0].session, *(sentence.heading for sentence in group)])
-    return Excerpt(
-        text=_run(group),
+    return Chunk(
+        text=_join_sentences(group),
         context="\n".join(part for part in places if part),
         session=group[0].session,
-        repeats=len(_run(group[:repeated])),
+        repeats=len(_join_sentences(group[:repeated])),
     )
 
 
-def _run(group: list[Sentence]) -> str:
+def _join_sentences(group: list[Sentence]) -> str:
     """The sentences in a row, each new speaker or list introduced once."""
     text = ""
     for place, sentence in enumerate(group):
         lead = sentence.lead
         is_introduced = place > 0 and (lead == group[place - 1].lead or text.endswith(lead))
-        text += _between(text) + (sentence.text if is_introduced else sentence.quoted)
+        text += _choose_separator(text) + (sentence.text if is_introduced else sentence.with_lead)
     return text
 
 
-def _between(text: str) -> str:
+def _choose_separator(text: str) -> str:
     return "" if not text else " " if text.endswith(_ENDINGS) else "; "
 
 
-def _length(group: list[Sentence]) -> int:
+def _count_chars(group: list[Sentence]) -> int:
     return sum(len(sentence.text) + 1 for sentence in group)
 
 
-def _tail(group: list[Sentence], most: int) -> list[Sentence]:
+def _take_overlap(group: list[Sentence], most: int) -> list[Sentence]:
     """The last sentences of the group that fit; never all of it, or no window would end."""
     start = len(group)
-    while start > 1 and _length(group[start - 1 :]) <= most:
+    while start > 1 and _count_chars(group[start - 1 :]) <= most:
         start -= 1
     return group[start:]

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 from recall_bench.core.memory import Answer
 from recall_bench.core.question import PRINCIPAL, Question
-from recall_bench.systems.builtin.dates import spans
-from recall_bench.systems.builtin.embedding import embed, similarity
-from recall_bench.systems.builtin.extractive import quoted, silence
+from recall_bench.systems.builtin.dates import find_date_spans
+from recall_bench.systems.builtin.embedding import compute_similarity, embed
+from recall_bench.systems.builtin.extractive import answer_no_record, format_quotes
 from recall_bench.systems.builtin.lexical import Vocabulary
-from recall_bench.systems.builtin.reranking import Lexicon
-from recall_bench.systems.builtin.shelf import Placed, Shelf
-from recall_bench.systems.builtin.wording import word_for_word
+from recall_bench.systems.builtin.reranking import WordVectorTable
+from recall_bench.systems.builtin.shelf import IndexedPassage, PassageIndex
+from recall_bench.systems.builtin.wording import score_exact_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,12 +24,12 @@ Fusion = Literal["weighted", "rank"]
 RANK_OFFSET = 60
 """Reciprocal rank fusion's constant, as published."""
 
-RERANKED = 50
+RERANK_CANDIDATES = 50
 """So many candidates are ranked a second time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hits:
+class SearchHits:
     """What a search found, best first."""
 
     numbers: tuple[int, ...]
@@ -41,7 +41,7 @@ class Hits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class PassageSearch:
     """Answers a question with the passages that fit it best."""
 
     vocabulary: Vocabulary | None
@@ -53,7 +53,7 @@ class Search:
     """Added to the score, 1 at most, of a passage from a date the question names."""
     lexical_boost: float = 0.0
     """Added to the score of a passage that holds all the question says word for word."""
-    lexicon: Lexicon | None = None
+    lexicon: WordVectorTable | None = None
     """With one, the best candidates are ranked again, word by word."""
     respects_sessions: bool = False
     """A question sees its own session only, unless it is the principal's, who sees all."""
@@ -64,86 +64,92 @@ class Search:
     threshold: float = 0.0
     """Below this support there is no record."""
 
-    def __call__(self, shelf: Shelf, question: Question) -> Answer:
+    def __call__(self, shelf: PassageIndex, question: Question) -> Answer:
         """Quote the best passages, or say that there is no record."""
-        hits = self.hits(shelf, question)
-        shown = self._shown(shelf, hits)
-        passages = tuple(found.passage(score) for found, score in shown)
+        hits = self.find(shelf, question)
+        shown = self._expand_hits(shelf, hits)
+        passages = tuple(found.to_passage(score) for found, score in shown)
         if not shown or hits.support < self.threshold:
-            return silence(passages)
-        return Answer(text=quoted((found for found, _ in shown), self.quotes), passages=passages)
+            return answer_no_record(passages)
+        return Answer(
+            text=format_quotes((found for found, _ in shown), self.quotes), passages=passages
+        )
 
-    def hits(self, shelf: Shelf, question: Question) -> Hits:
+    def find(self, shelf: PassageIndex, question: Question) -> SearchHits:
         """The k best passages; of equals, the later one is better."""
         if not len(shelf):
-            return Hits((), (), 0.0)
-        words = self._words(shelf, question)
-        meaning = self._meaning(shelf, question)
-        scores = self._fused(words, meaning)
+            return SearchHits((), (), 0.0)
+        words = self._score_words(shelf, question)
+        meaning = self._score_meaning(shelf, question)
+        scores = self._fuse(words, meaning)
         if self.temporal_boost:
-            scores = scores + self.temporal_boost * named_dates(shelf, question)
+            scores = scores + self.temporal_boost * score_dates(shelf, question)
         if self.lexical_boost:
-            scores = scores + self.lexical_boost * word_for_word(shelf, question.text)
+            scores = scores + self.lexical_boost * score_exact_words(shelf, question.text)
         if self.respects_sessions and question.session != PRINCIPAL:
-            scores = scores * of_session(shelf, question.session)
+            scores = scores * mask_session(shelf, question.session)
         if self.lexicon is not None:
-            scores = self._reranked(shelf, question, scores)
-        numbers = best(scores, self.k)
+            scores = self._rerank(shelf, question, scores)
+        numbers = select_best(scores, self.k)
         fit = self.weight * words[numbers] + (1 - self.weight) * meaning[numbers]
-        return Hits(
+        return SearchHits(
             numbers=tuple(numbers.tolist()),
             scores=tuple(round(score, 6) for score in scores[numbers].tolist()),
             support=float(fit.max(initial=0.0)),
         )
 
-    def _reranked(
-        self, shelf: Shelf, question: Question, scores: NDArray[np.float32]
+    def _rerank(
+        self, shelf: PassageIndex, question: Question, scores: NDArray[np.float32]
     ) -> NDArray[np.float32]:
         """The mean of the score and of how close the words come; nothing for the others."""
         import numpy as np
 
         second = np.zeros_like(scores)
-        numbers = best(scores, max(RERANKED, self.k))
+        numbers = select_best(scores, max(RERANK_CANDIDATES, self.k))
         if self.lexicon is None or not len(numbers):
             return second
-        closeness = self.lexicon.closeness(question.text, [shelf.words_of(n) for n in numbers])
+        closeness = self.lexicon.score_closeness(
+            question.text, [shelf.get_words(n) for n in numbers]
+        )
         first = scores[numbers] / scores[numbers].max()
         second[numbers] = (first + closeness) / 2
         return second
 
-    def _shown(self, shelf: Shelf, hits: Hits) -> list[tuple[Placed, float]]:
+    def _expand_hits(
+        self, shelf: PassageIndex, hits: SearchHits
+    ) -> list[tuple[IndexedPassage, float]]:
         """Each hit, between its neighbours if they are wanted, with its score.
 
         What is shown beside a better hit is not shown again.
         """
         scored = zip(hits.numbers, hits.scores, strict=True)
         if not self.neighbours:
-            return [(shelf.at(number), score) for number, score in scored]
-        found: list[tuple[Placed, float]] = []
+            return [(shelf.get(number), score) for number, score in scored]
+        found: list[tuple[IndexedPassage, float]] = []
         taken: set[int] = set()
         for number, score in scored:
             if number not in taken:
-                around = _untaken(shelf.around(number, self.neighbours), number, taken)
+                around = _clip_range(shelf.find_neighbours(number, self.neighbours), number, taken)
                 taken.update(around)
-                found.append((shelf.together(around), score))
+                found.append((shelf.merge_range(around), score))
         return found
 
-    def _words(self, shelf: Shelf, question: Question) -> NDArray[np.float32]:
+    def _score_words(self, shelf: PassageIndex, question: Question) -> NDArray[np.float32]:
         import numpy as np
 
         if shelf.words is None or self.vocabulary is None:
             return np.zeros(len(shelf), np.float32)
-        return shelf.words.scores(self.vocabulary.query(question.text))
+        return shelf.words.score(self.vocabulary.parse_query(question.text))
 
-    def _meaning(self, shelf: Shelf, question: Question) -> NDArray[np.float32]:
+    def _score_meaning(self, shelf: PassageIndex, question: Question) -> NDArray[np.float32]:
         import numpy as np
 
         if not shelf.vectors:
             return np.zeros(len(shelf), np.float32)
         direction = embed([question.text])[0]
-        return np.concatenate([similarity(block, direction) for block in shelf.vectors])
+        return np.concatenate([compute_similarity(block, direction) for block in shelf.vectors])
 
-    def _fused(
+    def _fuse(
         self, words: NDArray[np.float32], meaning: NDArray[np.float32]
     ) -> NDArray[np.float32]:
         if self.weight == 1:
@@ -151,11 +157,11 @@ class Search:
         if self.weight == 0:
             return meaning
         if self.fusion == "rank":
-            return by_rank(words, meaning)
-        return by_weight(words, meaning, self.weight)
+            return fuse_by_rank(words, meaning)
+        return fuse_by_weight(words, meaning, self.weight)
 
 
-def by_weight(
+def fuse_by_weight(
     words: NDArray[np.float32], meaning: NDArray[np.float32], weight: float
 ) -> NDArray[np.float32]:
     """The weighted mean of both scores, each stretched to reach 1 for this question.
@@ -168,18 +174,18 @@ def by_weight(
     )
 
 
-def by_rank(words: NDArray[np.float32], meaning: NDArray[np.float32]) -> NDArray[np.float32]:
+def fuse_by_rank(words: NDArray[np.float32], meaning: NDArray[np.float32]) -> NDArray[np.float32]:
     """Reciprocal rank fusion of equals, stretched so that first by both is 1."""
     import numpy as np
 
     fused = np.zeros(len(words), np.float32)
     for scores in (words, meaning):
-        ranked = best(scores, len(scores))
+        ranked = select_best(scores, len(scores))
         fused[ranked] += (RANK_OFFSET + 1) / 2 / (RANK_OFFSET + 1 + np.arange(len(ranked)))
     return fused
 
 
-def best(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
+def select_best(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
     """The places of the k highest scores above zero, highest first; of equals, the later first."""
     import numpy as np
 
@@ -192,25 +198,25 @@ def best(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
     return near[order[:count]]
 
 
-def _untaken(around: range, middle: int, taken: set[int]) -> range:
+def _clip_range(around: range, middle: int, taken: set[int]) -> range:
     """The part of the range around the middle up to the first passage taken on either side."""
     low = max((n for n in around if n < middle and n in taken), default=around.start - 1)
     high = min((n for n in around if n > middle and n in taken), default=around.stop)
     return range(low + 1, high)
 
 
-def named_dates(shelf: Shelf, question: Question) -> NDArray[np.float32]:
+def score_dates(shelf: PassageIndex, question: Question) -> NDArray[np.float32]:
     """1 for each passage from a date the question names, 0 for the others."""
     import numpy as np
 
-    dates = shelf.dates()
+    dates = shelf.list_dates()
     named = np.zeros(len(dates), bool)
-    for span in spans(question.text, question.asked_at.date()):
+    for span in find_date_spans(question.text, question.asked_at.date()):
         named |= (dates >= span.first.toordinal()) & (dates <= span.last.toordinal())
     return named.astype(np.float32)
 
 
-def of_session(shelf: Shelf, session: str) -> NDArray[np.float32]:
+def mask_session(shelf: PassageIndex, session: str) -> NDArray[np.float32]:
     """1 for each passage the session may see, its own and those of none; 0 for the others."""
     import numpy as np
 

@@ -17,16 +17,16 @@ from recall_bench.core.history import Episode
 from recall_bench.core.memory import Passage
 from recall_bench.systems.builtin.consolidation import (
     Consolidation,
+    OpenPeriods,
     Period,
-    Summary,
-    Unfinished,
-    day_of,
-    lived,
+    PeriodSummary,
+    add_day,
+    summarise_day,
 )
 from recall_bench.systems.builtin.embedding import embed
-from recall_bench.systems.builtin.lexical import Bm25, Counts, Postings, Vocabulary, WordIndex
-from recall_bench.systems.builtin.passages import Cutting, Excerpt, joined
-from recall_bench.systems.builtin.reranking import Lexicon
+from recall_bench.systems.builtin.lexical import Bm25, Bm25Index, Postings, TermCounts, Vocabulary
+from recall_bench.systems.builtin.passages import Chunk, Chunker, join_chunks
+from recall_bench.systems.builtin.reranking import WordVectorTable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,13 +38,13 @@ BLOCK_ROWS = 8192
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class IndexedDocument:
     """One episode, cut into passages, or the summary of a period that ends with it."""
 
     episode: str
     day: int
     on: date
-    excerpts: tuple[Excerpt, ...] = ()
+    excerpts: tuple[Chunk, ...] = ()
     summary: Period | None = None
     """None of an episode as it was written."""
     words: tuple[NDArray[np.int32], ...] = ()
@@ -54,31 +54,31 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedDocument:
     """A page and what a search needs of it."""
 
-    page: Page
-    counts: Counts | None = None
+    page: IndexedDocument
+    counts: TermCounts | None = None
     vectors: NDArray[np.float32] | None = None
-    gist: Summary | None = None
+    gist: PeriodSummary | None = None
     """The day summed up, if summaries are kept."""
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class IndexedPassage:
     """A passage, and where and when it was written."""
 
-    page: Page
-    excerpt: Excerpt
+    page: IndexedDocument
+    excerpt: Chunk
 
     @property
     def quote(self) -> str:
         """The passage as an answer gives it, with its date and its session."""
         period = self.page.summary
-        said = quote(self.excerpt.text, self.page.on, self.excerpt.session)
+        said = format_quote(self.excerpt.text, self.page.on, self.excerpt.session)
         return said if period in (None, "day") else f"In the {period} to {said[len('On ') :]}"
 
-    def passage(self, score: float | None = None) -> Passage:
+    def to_passage(self, score: float | None = None) -> Passage:
         """The passage as the harness records it."""
         return Passage(
             text=self.excerpt.text,
@@ -94,31 +94,31 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelf:
+class PassageIndex:
     """The pages that can be asked about, in order. Passages are numbered through."""
 
-    pages: tuple[Page, ...] = ()
+    pages: tuple[IndexedDocument, ...] = ()
     ends: tuple[int, ...] = ()
     """The number of the first passage after each page."""
     postings: Postings | None = None
-    words: WordIndex | None = None
+    words: Bm25Index | None = None
     vectors: tuple[NDArray[np.float32], ...] = ()
     """One row a passage, in blocks."""
-    unfinished: Unfinished = field(default_factory=Unfinished)
+    unfinished: OpenPeriods = field(default_factory=OpenPeriods)
     """What later summaries will be made of."""
 
     def __len__(self) -> int:
         """How many passages there are."""
         return self.ends[-1] if self.ends else 0
 
-    def at(self, number: int) -> Placed:
+    def get(self, number: int) -> IndexedPassage:
         """The passage of that number."""
         place = bisect_right(self.ends, number)
         page = self.pages[place]
         from_its_end = number - self.ends[place]
-        return Placed(page, page.excerpts[from_its_end])
+        return IndexedPassage(page, page.excerpts[from_its_end])
 
-    def around(self, number: int, reach: int) -> range:
+    def find_neighbours(self, number: int, reach: int) -> range:
         """The passage and so many either side that are of the same page and session."""
         place = bisect_right(self.ends, number)
         page, end = self.pages[place], self.ends[place]
@@ -131,20 +131,20 @@ class Shelf:
             high += 1
         return range(number - (here - low), number + (high - here) + 1)
 
-    def together(self, numbers: range) -> Placed:
+    def merge_range(self, numbers: range) -> IndexedPassage:
         """Neighbouring passages of one page as one, what overlaps in it once."""
-        first, *rest = (self.at(number) for number in numbers)
+        first, *rest = (self.get(number) for number in numbers)
         text = first.excerpt.text
         for found in rest:
-            text = joined(text, found.excerpt)
-        return Placed(first.page, replace(first.excerpt, text=text))
+            text = join_chunks(text, found.excerpt)
+        return IndexedPassage(first.page, replace(first.excerpt, text=text))
 
-    def words_of(self, number: int) -> NDArray[np.int32]:
+    def get_words(self, number: int) -> NDArray[np.int32]:
         """The words of the passage of that number, if its catalogue had them numbered."""
         place = bisect_right(self.ends, number)
         return self.pages[place].words[number - self.ends[place]]
 
-    def dates(self) -> NDArray[np.int64]:
+    def list_dates(self) -> NDArray[np.int64]:
         """The date of each passage, as a day count."""
         import numpy as np
 
@@ -153,7 +153,7 @@ class Shelf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Catalogue:
+class Indexer:
     """How pages are prepared: what the readers of a memory will need, and nothing else."""
 
     has_text: bool = True
@@ -162,81 +162,87 @@ class Catalogue:
     formula: Bm25 | None = None
     """None if nobody weighs them."""
     has_vectors: bool = False
-    cutting: Cutting = field(default_factory=Cutting)
-    lexicon: Lexicon | None = None
+    cutting: Chunker = field(default_factory=Chunker)
+    lexicon: WordVectorTable | None = None
     """None if nobody compares words one by one."""
     has_letters: bool = False
     consolidation: Consolidation = "none"
 
-    def prepared(self, episode: Episode) -> Prepared:
+    def prepare(self, episode: Episode) -> PreparedDocument:
         """Prepare one episode."""
         is_kept = self.has_text and self.consolidation != "only"
         cut = self.cutting(episode) if is_kept else ()
-        page = Page(episode=episode.id, day=episode.day, on=episode.at.date(), excerpts=cut)
-        return self._searchable(page, day_of(episode) if self.consolidation != "none" else None)
+        page = IndexedDocument(
+            episode=episode.id, day=episode.day, on=episode.at.date(), excerpts=cut
+        )
+        return self._index_document(
+            page, summarise_day(episode) if self.consolidation != "none" else None
+        )
 
-    def shelve(self, shelf: Shelf, prepared: Sequence[Prepared]) -> Shelf:
+    def extend(self, shelf: PassageIndex, prepared: Sequence[PreparedDocument]) -> PassageIndex:
         """A shelf with later pages added. The given one stays as it is."""
         unfinished = shelf.unfinished
         if self.consolidation != "none":
-            prepared, unfinished = self._consolidated(prepared, unfinished)
+            prepared, unfinished = self._insert_summaries(prepared, unfinished)
         pages = [each.page for each in prepared]
         sizes = accumulate((len(page.excerpts) for page in pages), initial=len(shelf))
         postings, words = shelf.postings, shelf.words
         if self.vocabulary:
             counts = [each.counts for each in prepared if each.counts]
-            postings = (postings or Postings.empty()).extended(counts)
-            words = WordIndex(postings, self.formula) if self.formula else None
-        return Shelf(
+            postings = (postings or Postings.create_empty()).extend(counts)
+            words = Bm25Index(postings, self.formula) if self.formula else None
+        return PassageIndex(
             pages=(*shelf.pages, *pages),
             ends=(*shelf.ends, *list(sizes)[1:]),
             postings=postings,
             words=words,
-            vectors=_appended(shelf.vectors, prepared),
+            vectors=_append_vectors(shelf.vectors, prepared),
             unfinished=unfinished,
         )
 
-    def _searchable(self, page: Page, gist: Summary | None = None) -> Prepared:
-        searched = [excerpt.searched for excerpt in page.excerpts]
+    def _index_document(
+        self, page: IndexedDocument, gist: PeriodSummary | None = None
+    ) -> PreparedDocument:
+        searched = [excerpt.search_text for excerpt in page.excerpts]
         if self.lexicon:
-            page = replace(page, words=tuple(self.lexicon.numbered(text) for text in searched))
+            page = replace(page, words=tuple(self.lexicon.number_words(text) for text in searched))
         if self.has_letters:
             page = replace(page, small=tuple(text.lower() for text in searched))
-        return Prepared(
+        return PreparedDocument(
             page=page,
             counts=self.vocabulary.count(searched) if self.vocabulary else None,
             vectors=embed(searched) if self.has_vectors else None,
             gist=gist,
         )
 
-    def _consolidated(
-        self, prepared: Sequence[Prepared], unfinished: Unfinished
-    ) -> tuple[list[Prepared], Unfinished]:
+    def _insert_summaries(
+        self, prepared: Sequence[PreparedDocument], unfinished: OpenPeriods
+    ) -> tuple[list[PreparedDocument], OpenPeriods]:
         """The pages with every summary they complete, each in its place."""
-        told: list[Prepared] = []
+        told: list[PreparedDocument] = []
         for each in prepared:
             if each.gist is None:
                 raise AssertionError("every day is summed up when it is taken in")
-            before, after, unfinished = lived(unfinished, each.gist)
-            told += [self._summary(made) for made in before]
+            before, after, unfinished = add_day(unfinished, each.gist)
+            told += [self._index_summary(made) for made in before]
             told.append(each)
-            told += [self._summary(made) for made in after]
+            told += [self._index_summary(made) for made in after]
         return told, unfinished
 
-    def _summary(self, made: Summary) -> Prepared:
-        return self._searchable(
-            Page(
+    def _index_summary(self, made: PeriodSummary) -> PreparedDocument:
+        return self._index_document(
+            IndexedDocument(
                 episode=made.episode,
                 day=made.day,
                 on=made.on,
-                excerpts=made.excerpts,
+                excerpts=made.chunks,
                 summary=made.period,
             )
         )
 
 
-def _appended(
-    blocks: tuple[NDArray[np.float32], ...], prepared: Sequence[Prepared]
+def _append_vectors(
+    blocks: tuple[NDArray[np.float32], ...], prepared: Sequence[PreparedDocument]
 ) -> tuple[NDArray[np.float32], ...]:
     import numpy as np
 
@@ -246,6 +252,6 @@ def _appended(
     return (*blocks, np.concatenate(rows)) if rows else blocks
 
 
-def quote(text: str, on: date, session: str | None) -> str:
+def format_quote(text: str, on: date, session: str | None) -> str:
     """A text with its date and its session, as every answer gives them."""
     return f"On {on} ({session}): {text}" if session else f"On {on}: {text}"

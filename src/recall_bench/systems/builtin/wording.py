@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from recall_bench.systems.builtin.shelf import Shelf
+    from recall_bench.systems.builtin.shelf import PassageIndex
 
 _QUOTED = re.compile(r"\"([^\"]{2,})\"|“([^”]{2,})”|(?<!\w)'([^']{2,})'(?!\w)|‘([^’]{2,})’")
 _CODE = re.compile(r"(?<![\w.])[$€£#@]?(?=[\w./:-]*\d)\w+(?:[.,:/-]\w+)*%?")
 _NAME = re.compile(r"\b[A-ZÀ-ÖØ-Þ][\w’'-]*(?:\s+[A-ZÀ-ÖØ-Þ][\w’'-]*)*")
-_OPENING = re.compile(r"(?:\A|[.?!]\s+)[\"'“‘(]*\Z")
+_SENTENCE_START = re.compile(r"(?:\A|[.?!]\s+)[\"'“‘(]*\Z")
 
 
-def exact_words(question: str) -> tuple[str, ...]:
+def find_exact_words(question: str) -> tuple[str, ...]:
     """Each once, in small letters: what stands in quotation marks, numbers and codes, names.
 
     A name is a run of capitalised words; a single one that opens a sentence may be any word, and
@@ -30,19 +30,19 @@ def exact_words(question: str) -> tuple[str, ...]:
         found[code[0].lower()] = None
     for name in _NAME.finditer(question):
         words = name[0].removesuffix("'s").removesuffix("’s").split()
-        if _OPENING.search(question[: name.start()]):
+        if _SENTENCE_START.search(question[: name.start()]):
             words = words[1:]
         if words and words != ["I"]:
             found[" ".join(words).lower()] = None
     return tuple(word for word in found if word)
 
 
-def word_for_word(shelf: Shelf, question: str) -> NDArray[np.float32]:
+def score_exact_words(shelf: PassageIndex, question: str) -> NDArray[np.float32]:
     """For each passage the share of the question's exact words that it holds."""
     import numpy as np
 
     held = np.zeros(len(shelf), np.float32)
-    wanted = exact_words(question)
+    wanted = find_exact_words(question)
     if not wanted:
         return held
     texts = [text for page in shelf.pages for text in page.small]

@@ -9,48 +9,48 @@ import anyio
 import msgspec
 
 from recall_bench.errors import BenchError, SystemGone, SystemStuck
-from recall_bench.systems.command.lines import LastWords, LineSplitter, LineTooLong, shown
-from recall_bench.systems.remote.child import Child
+from recall_bench.systems.command.lines import LineSplitter, LineTooLong, StderrTail, quote_bytes
+from recall_bench.systems.remote.child import ChildProcess
 from recall_bench.systems.remote.wire import Envelope
 
 S = TypeVar("S")
 
-AGAIN = "when that is mended, run the same command again"
+RETRY_HINT = "when that is mended, run the same command again"
 
-_FAREWELL_S = 2.0
+_CLOSE_TIMEOUT_S = 2.0
 """How long a child may take to end once its standard input is closed."""
 
-_DRAINING_S = 1.0
+_DRAIN_TIMEOUT_S = 1.0
 """How long what a child wrote before it ended may take to be read."""
 
 
-class _NotAReply(Exception):
+class _UnexpectedLine(Exception):
     """A line on standard output that answers nothing we asked."""
 
 
-class Conversation:
+class CommandSession:
     """One child and the requests it owes a reply.
 
     Once `ended` says why it is over, every request under way and every later one fails so.
     """
 
-    def __init__(self, child: Child, name: str, *, grace_s: float) -> None:
+    def __init__(self, child: ChildProcess, name: str, *, grace_s: float) -> None:
         self._child = child
         self._name = name
-        self._stdin = _piped(child.process.stdin)
-        self._stdout = _piped(child.process.stdout)
-        self._stderr = _piped(child.process.stderr)
+        self._stdin = _require_pipe(child.process.stdin)
+        self._stdout = _require_pipe(child.process.stdout)
+        self._stderr = _require_pipe(child.process.stderr)
         self._grace_s = grace_s
         self._ids = itertools.count(1)
-        self._owed: dict[int, asyncio.Future[Envelope]] = {}
-        self._unwanted: set[int] = set()
+        self._pending: dict[int, asyncio.Future[Envelope]] = {}
+        self._abandoned: set[int] = set()
         """Requests whose reply nobody waits for any more."""
         self._sending = anyio.Lock()
-        self._heard = anyio.Event()
-        self._last_words = LastWords()
+        self._activity = anyio.Event()
+        self._stderr_tail = StderrTail()
         self._ending: Callable[[], BenchError] | None = None
-        self._listening = [_task(self._listen()), _task(self._overhear())]
-        self._waiting = _task(self._wait())
+        self._readers = [_start_task(self._read_stdout()), _start_task(self._collect_stderr())]
+        self._waiting = _start_task(self._wait_for_exit())
 
     @property
     def ended(self) -> BenchError | None:
@@ -67,33 +67,33 @@ class Conversation:
             raise self._ending()
         number = next(self._ids)
         reply: asyncio.Future[Envelope] = asyncio.get_running_loop().create_future()
-        self._owed[number] = reply
+        self._pending[number] = reply
         try:
             await self._send(number, do, body)
             return await reply
         except anyio.get_cancelled_exc_class():
-            self._unwanted.add(number)
+            self._abandoned.add(number)
             with anyio.CancelScope(shield=True):
                 await self._end_if_silent()
             raise
         finally:
-            self._owed.pop(number, None)
-            _forget(reply)
+            self._pending.pop(number, None)
+            _consume_error(reply)
 
     async def close(self) -> None:
         """Close the child's standard input, which tells it to end, and see that it does."""
         self._end(lambda: SystemGone(f"{self._name} was let go"))
         with anyio.CancelScope(shield=True):
             await self._stdin.aclose()
-            with anyio.move_on_after(_FAREWELL_S):
+            with anyio.move_on_after(_CLOSE_TIMEOUT_S):
                 await self._child.process.wait()
             await self._finish()
 
     async def _end_if_silent(self) -> None:
         if self._ending is not None:
             return
-        heard, number = self._heard, next(self._ids)
-        self._unwanted.add(number)
+        heard, number = self._activity, next(self._ids)
+        self._abandoned.add(number)
         with anyio.move_on_after(self._grace_s):
             await self._send(number, "health", {})
             await heard.wait()
@@ -114,104 +114,106 @@ class Conversation:
                 await self._stdin.send(line)
             except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
                 # It ended, or will not read any more. What it says at its end says more.
-                with anyio.move_on_after(2 * _DRAINING_S):
+                with anyio.move_on_after(2 * _DRAIN_TIMEOUT_S):
                     await asyncio.shield(self._waiting)
                 self._end(
                     lambda: SystemGone(
-                        f"{self._name} closed its standard input{self._last_words.quoted()}; "
-                        f"{AGAIN}"
+                        f"{self._name} closed its standard input{self._stderr_tail.format_all()}; "
+                        f"{RETRY_HINT}"
                     )
                 )
 
-    async def _listen(self) -> None:
+    async def _read_stdout(self) -> None:
         splitter = LineSplitter()
         try:
             async for piece in self._stdout:
                 for line in splitter.feed(piece):
-                    self._take(line)
-            if rest := splitter.rest():
-                self._take(rest)
-        except (_NotAReply, LineTooLong) as error:
+                    self._take_line(line)
+            if rest := splitter.get_rest():
+                self._take_line(rest)
+        except (_UnexpectedLine, LineTooLong) as error:
             problem = str(error) or "a line without end"
             self._end(
                 lambda: SystemGone(
                     f"{self._name} wrote to its standard output what is not a reply: {problem}; "
-                    f"commentary belongs on standard error; {AGAIN}"
+                    f"commentary belongs on standard error; {RETRY_HINT}"
                 )
             )
             await self._child.end(grace_s=0)
         except anyio.ClosedResourceError:
             return
-        with anyio.move_on_after(_FAREWELL_S):
+        with anyio.move_on_after(_CLOSE_TIMEOUT_S):
             await self._child.process.wait()
             return
         # A child that has nothing more to say is of no use, even if it goes on living.
         self._end(
             lambda: SystemGone(
-                f"{self._name} closed its standard output{self._last_words.quoted()}; {AGAIN}"
+                f"{self._name} closed its standard output{self._stderr_tail.format_all()}; {RETRY_HINT}"
             )
         )
 
-    def _take(self, line: bytes) -> None:
+    def _take_line(self, line: bytes) -> None:
         try:
             envelope = msgspec.json.decode(line, type=Envelope)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise _NotAReply(shown(line)) from error
-        self._heard.set()
-        self._heard = anyio.Event()
-        if envelope.id in self._unwanted:
-            self._unwanted.discard(envelope.id)
+            raise _UnexpectedLine(quote_bytes(line)) from error
+        self._activity.set()
+        self._activity = anyio.Event()
+        if envelope.id in self._abandoned:
+            self._abandoned.discard(envelope.id)
             return
-        reply = self._owed.pop(envelope.id, None)
+        reply = self._pending.pop(envelope.id, None)
         if reply is None:
-            raise _NotAReply(f"{shown(line)}, with an id that no open request has")
+            raise _UnexpectedLine(f"{quote_bytes(line)}, with an id that no open request has")
         if not reply.done():
             reply.set_result(envelope)
 
-    async def _overhear(self) -> None:
+    async def _collect_stderr(self) -> None:
         try:
             async for piece in self._stderr:
-                self._last_words.feed(piece)
+                self._stderr_tail.feed(piece)
         except anyio.ClosedResourceError:
             return
 
-    async def _wait(self) -> None:
+    async def _wait_for_exit(self) -> None:
         code = await self._child.process.wait()
         # What it left behind may hold its pipes open for ever.
-        await asyncio.wait(self._listening, timeout=_DRAINING_S)
+        await asyncio.wait(self._readers, timeout=_DRAIN_TIMEOUT_S)
         how = f"exit code {code}" if code >= 0 else f"signal {-code}"
         self._end(
-            lambda: SystemGone(f"{self._name} ended with {how}{self._last_words.quoted()}; {AGAIN}")
+            lambda: SystemGone(
+                f"{self._name} ended with {how}{self._stderr_tail.format_all()}; {RETRY_HINT}"
+            )
         )
 
     def _end(self, ending: Callable[[], BenchError]) -> None:
         if self._ending is not None:
             return
         self._ending = ending
-        owed, self._owed = self._owed, {}
+        owed, self._pending = self._pending, {}
         for reply in owed.values():
             if not reply.done():
                 reply.set_exception(ending())
 
     async def _finish(self) -> None:
         await self._child.end()
-        tasks = [*self._listening, self._waiting]
+        tasks = [*self._readers, self._waiting]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _piped(stream: S | None) -> S:
+def _require_pipe(stream: S | None) -> S:
     if stream is None:
         raise AssertionError("a child we talk to has three pipes")
     return stream
 
 
-def _forget(reply: "asyncio.Future[Envelope]") -> None:
+def _consume_error(reply: "asyncio.Future[Envelope]") -> None:
     """Let go of a reply; asyncio complains of an error that nobody looked at."""
     if reply.done() and not reply.cancelled():
         reply.exception()
 
 
-def _task(work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
+def _start_task(work: Coroutine[None, None, None]) -> "asyncio.Task[None]":
     return asyncio.get_running_loop().create_task(work)

@@ -16,11 +16,11 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Asker, Clock, Found, Memory, Passage, SystemCard
+from recall_bench.core.memory import Asker, Clock, Memory, Passage, RetrievalReply, SystemCard
 from recall_bench.core.question import Question
 from recall_bench.errors import NotAnAnswer, SystemFault, SystemGone, UsageError
-from recall_bench.systems.command.lines import shown
-from recall_bench.systems.command.program import Program, program_of
+from recall_bench.systems.command.lines import quote_bytes
+from recall_bench.systems.command.program import CommandProgram, find_program
 from recall_bench.systems.command.running import run_program
 
 DEFAULT_ARGUMENTS = ("--home", "{home}", "--query", "{query}", "--k", "{k}")
@@ -30,7 +30,7 @@ _PLACEHOLDER = re.compile(r"\{(home|query|k|date|session)\}")
 _DAY_FILE = re.compile(r"day-(\d{4,})\.md")
 
 
-class Hit(msgspec.Struct, frozen=True, kw_only=True):
+class ProgramHit(msgspec.Struct, frozen=True, kw_only=True):
     """One file that the program found."""
 
     path: str
@@ -38,13 +38,13 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     score: float | None = None
 
 
-class Hits(msgspec.Struct, frozen=True, kw_only=True):
+class ProgramReply(msgspec.Struct, frozen=True, kw_only=True):
     """What the program prints, best first."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[ProgramHit, ...]
 
 
-def once_system(
+def build_once_system(
     target: str, config: Mapping[str, object], *, timeout_s: float | None = None
 ) -> "OnceSystem":
     """The system behind `once:PROGRAM ARGS…`; UsageError if there is no such program.
@@ -52,22 +52,22 @@ def once_system(
     A run gives an answer `timeout_s`. The program gets a twentieth of a second less, so that the
     fault can tell what it said last.
     """
-    program = program_of(target)
+    program = find_program(target)
     unknown = set(config) - {"max_concurrency", "max_shards"}
     if unknown:
         raise UsageError(
             f"{program.name} cannot be given the settings {', '.join(sorted(unknown))}; write them "
             "as arguments of the program"
         )
-    at_once = _count(config.get("max_concurrency", 1), "max_concurrency", "questions at once")
+    at_once = _read_count(config.get("max_concurrency", 1), "max_concurrency", "questions at once")
     limit_s = None if timeout_s is None else timeout_s - min(0.05, timeout_s / 10)
     system = OnceSystem(program, max_concurrency=at_once, timeout_s=limit_s)
     if (workers := config.get("max_shards")) is not None:
-        system.max_shards = _count(workers, "max_shards", "workers at a time")
+        system.max_shards = _read_count(workers, "max_shards", "workers at a time")
     return system
 
 
-def _count(value: object, name: str, what: str) -> int:
+def _read_count(value: object, name: str, what: str) -> int:
     if not isinstance(value, int) or value < 1:
         raise UsageError(f"{name} is {value!r}; say how many {what}, from 1")
     return value
@@ -77,7 +77,7 @@ class OnceSystem:
     """A program that finds files in a folder; it answers nothing itself."""
 
     def __init__(
-        self, program: Program, *, max_concurrency: int = 1, timeout_s: float | None = None
+        self, program: CommandProgram, *, max_concurrency: int = 1, timeout_s: float | None = None
     ) -> None:
         self.program = program
         self.timeout_s = timeout_s
@@ -97,13 +97,13 @@ class OnceSystem:
         )
         self.max_shards: int | None = None
         """Any number of workers: each has folders of its own."""
-        self.snapshots = _Copies(self)
+        self.snapshots = _OnceSnapshots(self)
         self._root: TemporaryDirectory[str] | None = None
         self._folders = itertools.count(1)
 
     async def open(self, scenario: str) -> "OnceMemory":  # noqa: ARG002
         """A memory in an empty folder."""
-        return OnceMemory(self, self.new_folder(), {})
+        return OnceMemory(self, self.make_folder(), {})
 
     async def close(self) -> None:
         """Remove every folder."""
@@ -111,7 +111,7 @@ class OnceSystem:
             self._root.cleanup()
             self._root = None
 
-    def new_folder(self) -> Path:
+    def make_folder(self) -> Path:
         """An empty folder that lasts until `close`, unless it is removed before."""
         if self._root is None:
             self._root = TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True)
@@ -149,7 +149,7 @@ class OnceMemory:
     async def settle(self) -> None:
         """A file that was written can be read."""
 
-    async def answer(self, question: Question) -> Found:
+    async def answer(self, question: Question) -> RetrievalReply:
         """What the program finds."""
         program = self._system.program
         values = {
@@ -168,22 +168,22 @@ class OnceMemory:
         )
         if ended.code != 0:
             how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
-            raise SystemFault(f"{program.name} ended with {how}{ended.last_words.last()}")
+            raise SystemFault(f"{program.name} ended with {how}{ended.last_words.format_last()}")
         try:
-            hits = msgspec.json.decode(ended.out, type=Hits).hits
+            hits = msgspec.json.decode(ended.out, type=ProgramReply).hits
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise NotAnAnswer(
-                f"{program.name} printed {shown(ended.out)} where "
+                f"{program.name} printed {quote_bytes(ended.out)} where "
                 '{"hits": [{"path", "score", "snippet"}]} was expected '
-                f"({error}){ended.last_words.last()}"
+                f"({error}){ended.last_words.format_last()}"
             ) from error
-        return Found(passages=tuple(map(self._passage, hits)))
+        return RetrievalReply(passages=tuple(map(self._build_passage, hits)))
 
     async def close(self) -> None:
         """Remove the folder."""
         shutil.rmtree(self.home, ignore_errors=True)
 
-    def _passage(self, hit: Hit) -> Passage:
+    def _build_passage(self, hit: ProgramHit) -> Passage:
         path = Path(hit.path)
         name = _DAY_FILE.fullmatch(path.name)
         day = int(name[1]) if name and int(name[1]) in self.ids else None
@@ -200,7 +200,7 @@ class OnceMemory:
         )
 
 
-class _Copies:
+class _OnceSnapshots:
     """Saved states: folders whose files are the same files as the memory's."""
 
     def __init__(self, system: OnceSystem) -> None:
@@ -225,11 +225,11 @@ class _Copies:
         await self._saved.pop(token).close()
 
     def _copy(self, memory: OnceMemory) -> OnceMemory:
-        folder = self._system.new_folder()
+        folder = self._system.make_folder()
         for day in memory.ids:
             name = f"day-{day:04}.md"
             try:
-                _link(memory.home / name, folder / name)
+                _link_file(memory.home / name, folder / name)
             except FileNotFoundError as error:
                 raise SystemGone(
                     f"{name} was removed from the folder {self._system.program.name} was given; "
@@ -238,7 +238,7 @@ class _Copies:
         return OnceMemory(self._system, folder, dict(memory.ids))
 
 
-def _link(source: Path, target: Path) -> None:
+def _link_file(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
     except FileNotFoundError:

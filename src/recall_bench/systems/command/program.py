@@ -16,7 +16,7 @@ STATE_DIR = "RECALL_BENCH_STATE_DIR"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class CommandProgram:
     """A program and its arguments."""
 
     name: str
@@ -29,7 +29,7 @@ class Program:
     """Changes with the files that are named; `undeclared` if none is."""
 
 
-def program_of(target: str) -> Program:
+def find_program(target: str) -> CommandProgram:
     """The program behind `command:PROGRAM ARGS…` or `once:PROGRAM ARGS…`, split like a shell does.
 
     It will run in a folder of its own, so a word that names a file here becomes that file's full
@@ -50,22 +50,22 @@ def program_of(target: str) -> Program:
             f"there is no program {words[0]!r} that can be run; check its path, and that it may be "
             "executed"
         )
-    rest = tuple(_in_full(word) for word in words[1:])
+    rest = tuple(_expand_path(word) for word in words[1:])
     script = next((f" {Path(word).name}" for word in words[1:] if _is_file(word)), "")
-    return Program(
+    return CommandProgram(
         name=f"{Path(words[0]).name}{script}",
         spelled=tuple(words),
         command=(str(Path(found).absolute()), *rest),
-        version=_version(words),
+        version=_digest_files(words),
     )
 
 
-def environment(folder: Path) -> dict[str, str]:
+def build_environment(folder: Path) -> dict[str, str]:
     """Our environment, and where the program's own folder is."""
     return {**os.environ, STATE_DIR: str(folder)}
 
 
-def _in_full(word: str) -> str:
+def _expand_path(word: str) -> str:
     """A file by its full path, an adapter in one as `file.py:factory` too."""
     file, colon, factory = word.rpartition(":")
     if file.endswith(".py") and _is_file(file):
@@ -80,7 +80,7 @@ def _is_file(word: str) -> bool:
         return False
 
 
-def _version(words: Sequence[str]) -> str:
+def _digest_files(words: Sequence[str]) -> str:
     """A digest of the files that are named; a program from the search path is not among them."""
     files = [word for word in words if _is_file(word) and (word != words[0] or os.sep in word)]
     if not files:

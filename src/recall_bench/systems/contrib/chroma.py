@@ -10,10 +10,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from recall_bench.systems.contrib.folder import bytes_in
-from recall_bench.systems.contrib.notes import Note, notes_of, passage, sessions_seen
+from recall_bench.systems.contrib.folder import measure_folder
+from recall_bench.systems.contrib.notes import (
+    DayNote,
+    build_note_passage,
+    list_visible_sessions,
+    split_notes,
+)
 from recall_bench.systems.contrib.product import Product
-from recall_bench.systems.contrib.vectors import Vectors
+from recall_bench.systems.contrib.vectors import ProductEmbedder
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 
@@ -36,9 +41,9 @@ class Chroma:
         self.honours_sessions = respect_sessions
         self._folder = state_dir
         self._k = k
-        self._vectors = Vectors(endpoint)
+        self._vectors = ProductEmbedder(endpoint)
         self._client: Any = None
-        self._notes: Any = None
+        self._collection: Any = None
 
     def setup(self) -> None:
         """Open the collection in the folder, which is there already in a copy."""
@@ -47,24 +52,24 @@ class Chroma:
         self._client = chromadb.PersistentClient(
             path=str(self._folder), settings=chromadb.Settings(anonymized_telemetry=False)
         )
-        self._notes = self._client.get_or_create_collection(
+        self._collection = self._client.get_or_create_collection(
             "notes", embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
         )
 
     def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Add the day's notes, as many at a time as Chroma takes."""
-        for notes in self._batches(notes_of(day, content, metadata)):
-            self._notes.upsert(
+        for notes in self._split_batches(split_notes(day, content, metadata)):
+            self._collection.upsert(
                 ids=[note.id for note in notes],
                 documents=[note.searched for note in notes],
                 embeddings=self._vectors.embed([note.searched for note in notes]),
-                metadatas=[note.kept for note in notes],
+                metadatas=[note.metadata for note in notes],
             )
 
     def query(self, question: str, context: QueryContext) -> dict[str, object]:
         """The nearest notes; the score is the cosine."""
-        seen = sessions_seen(context) if self.honours_sessions else None
-        found = self._notes.query(
+        seen = list_visible_sessions(context) if self.honours_sessions else None
+        found = self._collection.query(
             query_embeddings=self._vectors.embed([question]),
             n_results=context.top_k or self._k,
             where={"session": {"$in": list(seen)}} if seen else None,
@@ -73,24 +78,25 @@ class Chroma:
         kept, distances = found["metadatas"][0], found["distances"][0]
         return {
             "passages": [
-                passage(each, 1 - distance) for each, distance in zip(kept, distances, strict=True)
+                build_note_passage(each, 1 - distance)
+                for each, distance in zip(kept, distances, strict=True)
             ]
         }
 
     def stored_days(self) -> set[int]:
         """The days of the notes in the collection."""
-        return {kept["day"] for kept in self._notes.get(include=["metadatas"])["metadatas"]}
+        return {kept["day"] for kept in self._collection.get(include=["metadatas"])["metadatas"]}
 
     def stored_bytes(self) -> int:
         """What its folder takes."""
-        return bytes_in(self._folder)
+        return measure_folder(self._folder)
 
     def teardown(self) -> None:
         """Close the database."""
         if self._client is not None:
             self._client.close()
 
-    def _batches(self, notes: Sequence[Note]) -> Iterator[Sequence[Note]]:
+    def _split_batches(self, notes: Sequence[DayNote]) -> Iterator[Sequence[DayNote]]:
         size = self._client.get_max_batch_size()
         for start in range(0, len(notes), size):
             yield notes[start : start + size]

@@ -29,13 +29,13 @@ import msgspec
 
 from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.contrib.service import (
-    Piece,
-    found,
-    labels_seen,
-    own_name,
-    pieces_of,
+    SessionPiece,
+    build_service_passage,
+    list_visible_labels,
+    make_unique_name,
+    split_pieces,
 )
-from recall_bench.systems.contrib.vectors import Vectors
+from recall_bench.systems.contrib.vectors import ProductEmbedder
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 _KEY = "unused"
@@ -44,7 +44,7 @@ _KEY = "unused"
 _EMBEDDER = "text-embedding-3-small"
 """A name whose tokens Cognee can count with what is installed; the endpoint embeds under any."""
 
-_MOST_CHARS = 50_000
+_MAX_CHARS = 50_000
 
 _CHUNK_TOKENS = 200
 
@@ -75,39 +75,39 @@ class Cognee:
         self._endpoint = endpoint
         self._mode = mode
         self._k = k
-        self._dataset = own_name()
+        self._dataset = make_unique_name()
         self._sent: set[str] = set()
         self._is_settled = True
 
     def setup(self) -> None:
         """Set Cognee up for this process; the dataset is made with its first document."""
-        _set_up(self._endpoint)
+        _configure(self._endpoint)
 
     async def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Add a document for each session of the day; what was taken already is not sent again."""
         pieces = [
             piece
-            for piece in pieces_of(day, content, metadata, most=_MOST_CHARS)
+            for piece in split_pieces(day, content, metadata, most=_MAX_CHARS)
             if piece.id not in self._sent
         ]
         if pieces:
-            await _in_its_thread(self._add(pieces))
+            await _run_in_loop(self._add(pieces))
             self._sent.update(piece.id for piece in pieces)
             self._is_settled = False
 
     async def finalize_ingestion(self) -> None:
         """Process what was added since the last time."""
         if not self._is_settled:
-            await _in_its_thread(self._process())
+            await _run_in_loop(self._run_pipeline())
             self._is_settled = True
 
     async def query(self, question: str, context: QueryContext) -> dict[str, object]:
         """The nearest chunks; the score is one less their distance, so that more is nearer."""
         if not self._sent:
             return {"passages": []}
-        seen = labels_seen(context) if self.honours_sessions else None
+        seen = list_visible_labels(context) if self.honours_sessions else None
         return {
-            "passages": await _in_its_thread(self._search(question, context.top_k or self._k, seen))
+            "passages": await _run_in_loop(self._search(question, context.top_k or self._k, seen))
         }
 
     async def teardown(self) -> None:
@@ -115,9 +115,9 @@ class Cognee:
         if self._sent:
             import cognee
 
-            await _in_its_thread(cognee.forget(dataset=self._dataset))
+            await _run_in_loop(cognee.forget(dataset=self._dataset))
 
-    async def _add(self, pieces: list[Piece]) -> None:
+    async def _add(self, pieces: list[SessionPiece]) -> None:
         import cognee
         from cognee.tasks.ingestion.data_item import DataItem
 
@@ -125,7 +125,7 @@ class Cognee:
             DataItem(
                 data=piece.text,
                 label=piece.id,
-                external_metadata=piece.kept,
+                external_metadata=piece.metadata,
                 # Else two days in the same words would be one document.
                 data_id=uuid5(NAMESPACE_OID, f"{self._dataset}/{piece.id}"),
                 node_set=[piece.label],
@@ -135,7 +135,7 @@ class Cognee:
         ]
         await cognee.add(items, dataset_name=self._dataset)
 
-    async def _process(self) -> None:
+    async def _run_pipeline(self) -> None:
         import cognee
 
         if self._mode == "graph":
@@ -177,40 +177,42 @@ class Cognee:
             query_type=SearchType.CHUNKS, node_name=seen, top_k=most, **asked
         )
         # One reply a dataset, whatever it found.
-        return [_passage(chunk) for reply in replies for chunk in reply["search_result"]]
+        return [_build_passage(chunk) for reply in replies for chunk in reply["search_result"]]
 
 
-def _passage(chunk: dict[str, Any]) -> dict[str, object]:
+def _build_passage(chunk: dict[str, Any]) -> dict[str, object]:
     beside = chunk.get("external_metadata") or "{}"
     kept = msgspec.json.decode(beside) if isinstance(beside, str) else beside
-    return found(chunk["text"], kept, 1 - chunk["score"], result_id=str(chunk["id"]))
+    return build_service_passage(
+        chunk["text"], kept, 1 - chunk["score"], result_id=str(chunk["id"])
+    )
 
 
 _LOCK = threading.Lock()
 _LOOP: asyncio.AbstractEventLoop | None = None
-_SERVED: str | None = None
+_ENDPOINT: str | None = None
 
 
-def _set_up(endpoint: str) -> None:
+def _configure(endpoint: str) -> None:
     """Say where Cognee's models and files are, before it is imported, and start its thread.
 
     It reads its settings once, and its connections belong to one event loop.
     """
-    global _LOOP, _SERVED  # noqa: PLW0603  Cognee's own settings are the process's
+    global _LOOP, _ENDPOINT  # noqa: PLW0603  Cognee's own settings are the process's
     with _LOCK:
-        if _SERVED is not None:
-            if endpoint != _SERVED:
+        if _ENDPOINT is not None:
+            if endpoint != _ENDPOINT:
                 raise RuntimeError("Cognee was set up with another endpoint in this process")
             return
         home = Path(tempfile.mkdtemp(prefix="recall-bench-cognee-"))
         atexit.register(shutil.rmtree, home, ignore_errors=True)
-        os.environ.update(_settings(home, endpoint))
+        os.environ.update(_build_settings(home, endpoint))
         _LOOP = asyncio.new_event_loop()
         threading.Thread(target=_LOOP.run_forever, name="cognee", daemon=True).start()
-        _SERVED = endpoint
+        _ENDPOINT = endpoint
 
 
-def _settings(home: Path, endpoint: str) -> dict[str, str]:
+def _build_settings(home: Path, endpoint: str) -> dict[str, str]:
     spec = find_spec("litellm")
     package = Path(spec.origin).parent if spec is not None and spec.origin else home
     return {
@@ -224,7 +226,7 @@ def _settings(home: Path, endpoint: str) -> dict[str, str]:
         "EMBEDDING_MODEL": _EMBEDDER,
         "EMBEDDING_ENDPOINT": endpoint,
         "EMBEDDING_API_KEY": _KEY,
-        "EMBEDDING_DIMENSIONS": str(Vectors(endpoint).dimensions),
+        "EMBEDDING_DIMENSIONS": str(ProductEmbedder(endpoint).dimensions),
         "COGNEE_SKIP_CONNECTION_TEST": "true",
         "TELEMETRY_DISABLED": "1",
         "LOG_LEVEL": "ERROR",
@@ -235,7 +237,7 @@ def _settings(home: Path, endpoint: str) -> dict[str, str]:
     }
 
 
-async def _in_its_thread(work: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
+async def _run_in_loop(work: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401
     """What the work returns, done in the loop that Cognee's connections belong to."""
     if _LOOP is None:
         raise RuntimeError("Cognee is not set up yet")

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def bytes_in(folder: Path) -> int:
+def measure_folder(folder: Path) -> int:
     """What the files below a folder add up to, by their lengths."""
     size = 0
     for place, _, names in os.walk(folder):

@@ -22,8 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from recall_bench.systems.contrib.product import Product
-from recall_bench.systems.contrib.service import Faults, found, label, labels_seen, pieces_of
-from recall_bench.systems.contrib.vectors import MODEL, Vectors
+from recall_bench.systems.contrib.service import (
+    ServiceErrors,
+    build_service_passage,
+    label_session,
+    list_visible_labels,
+    split_pieces,
+)
+from recall_bench.systems.contrib.vectors import ENDPOINT_MODEL, ProductEmbedder
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 _KEY = "unused"
@@ -32,10 +38,10 @@ _KEY = "unused"
 _GROUP = "memory"
 """What all episodes belong to where sessions are not kept apart."""
 
-_MOST_CHARS = 10_000
+_MAX_CHARS = 10_000
 """Of one episode, as Zep has it, which is built on Graphiti."""
 
-_SIGNS = re.compile(r"[?!.,;:\"()]+(?=\s|$)|(?<=\s)[\"(]+")
+_PUNCTUATION = re.compile(r"[?!.,;:\"()]+(?=\s|$)|(?<=\s)[\"(]+")
 """What stands at the edge of a word and is none of it."""
 
 
@@ -74,7 +80,7 @@ class Graphiti:
         from graphiti_core.driver.kuzu_driver import KuzuDriver
         from graphiti_core.llm_client.errors import RateLimitError
 
-        self._faults = Faults(
+        self._faults = ServiceErrors(
             product="the model endpoint",
             key=None,
             late=(openai.APITimeoutError, RateLimitError),
@@ -87,13 +93,13 @@ class Graphiti:
         # Adding to a group looks at the database's name, which this driver forgets to have.
         self._driver._database = ""  # noqa: SLF001
         await self._build_word_indices()
-        self._graph = _graph_over(self._driver, self._endpoint)
+        self._graph = _build_graph(self._driver, self._endpoint)
 
     async def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Add an episode for each session of the day; one that was taken in is not added again."""
         from graphiti_core.nodes import EpisodeType
 
-        for piece in pieces_of(day, content, metadata, most=_MOST_CHARS):
+        for piece in split_pieces(day, content, metadata, most=_MAX_CHARS):
             if piece.id in self._sent:
                 continue
             with self._faults.told():
@@ -103,7 +109,7 @@ class Graphiti:
                     source_description=piece.label,
                     reference_time=piece.at,
                     source=EpisodeType.text,
-                    group_id=self._group(piece.label),
+                    group_id=self._name_group(piece.label),
                 )
             self._sent.add(piece.id)
 
@@ -116,21 +122,21 @@ class Graphiti:
         from graphiti_core.nodes import EpisodicNode
         from graphiti_core.search.search_config_recipes import EDGE_HYBRID_SEARCH_RRF
 
-        seen = labels_seen(context) if self.honours_sessions else None
+        seen = list_visible_labels(context) if self.honours_sessions else None
         # Graphiti's plain search is this one without the scores.
         config = EDGE_HYBRID_SEARCH_RRF.model_copy(update={"limit": context.top_k or self._k})
         with self._faults.told():
             results = await self._graph.search_(
-                _SIGNS.sub(" ", question),
+                _PUNCTUATION.sub(" ", question),
                 config=config,
-                group_ids=None if seen is None else [self._group(each) for each in seen],
+                group_ids=None if seen is None else [self._name_group(each) for each in seen],
             )
         wanted = sorted({fact.episodes[0] for fact in results.edges if fact.episodes})
         episodes = await EpisodicNode.get_by_uuids(self._driver, wanted) if wanted else []
         by_id = {episode.uuid: episode for episode in episodes}
         return {
             "passages": [
-                _passage(fact, by_id.get(fact.episodes[0]) if fact.episodes else None, score)
+                _build_passage(fact, by_id.get(fact.episodes[0]) if fact.episodes else None, score)
                 for fact, score in zip(results.edges, results.edge_reranker_scores, strict=True)
             ]
         }
@@ -141,7 +147,7 @@ class Graphiti:
             self._driver.client.close()
             self._driver.db.close()
 
-    def _group(self, mark: str) -> str:
+    def _name_group(self, mark: str) -> str:
         """The part of the graph a session writes to; a name of one may hold no other signs."""
         if not self.honours_sessions:
             return _GROUP
@@ -159,7 +165,7 @@ class Graphiti:
                 await self._driver.execute_query(statement)
 
 
-def _graph_over(driver: Any, endpoint: str) -> Any:  # noqa: ANN401  Graphiti's own
+def _build_graph(driver: Any, endpoint: str) -> Any:  # noqa: ANN401  Graphiti's own
     """Graphiti, every model of which is the endpoint's."""
     from graphiti_core import Graphiti as Graph
     from graphiti_core.cross_encoder.openai_reranker_client import OpenAIRerankerClient
@@ -169,22 +175,24 @@ def _graph_over(driver: Any, endpoint: str) -> Any:  # noqa: ANN401  Graphiti's 
     from openai import AsyncOpenAI
 
     client = AsyncOpenAI(api_key=_KEY, base_url=endpoint, max_retries=0)
-    model = LLMConfig(api_key=_KEY, model=MODEL, small_model=MODEL, base_url=endpoint)
-    width = Vectors(endpoint).dimensions
+    model = LLMConfig(
+        api_key=_KEY, model=ENDPOINT_MODEL, small_model=ENDPOINT_MODEL, base_url=endpoint
+    )
+    width = ProductEmbedder(endpoint).dimensions
     return Graph(
         graph_driver=driver,
         llm_client=OpenAIGenericClient(model, client=client),
         embedder=OpenAIEmbedder(
-            OpenAIEmbedderConfig(embedding_model=MODEL, embedding_dim=width), client=client
+            OpenAIEmbedderConfig(embedding_model=ENDPOINT_MODEL, embedding_dim=width), client=client
         ),
         # Never asked: facts are ranked without it.
         cross_encoder=OpenAIRerankerClient(model, client=client),
     )
 
 
-def _passage(fact: Any, episode: Any, score: float) -> dict[str, object]:  # noqa: ANN401
+def _build_passage(fact: Any, episode: Any, score: float) -> dict[str, object]:  # noqa: ANN401
     """A fact under the day it holds from, or else the day it was told."""
-    kept: dict[str, object] = {"session": label(None)}
+    kept: dict[str, object] = {"session": label_session(None)}
     since: date | None = None if fact.valid_at is None else fact.valid_at.date()
     if episode is not None:
         kept |= {
@@ -196,7 +204,7 @@ def _passage(fact: Any, episode: Any, score: float) -> dict[str, object]:  # noq
     if since is not None:
         kept["date"] = since.isoformat()
     text = fact.fact if fact.invalid_at is None else f"{fact.fact} (until {fact.invalid_at.date()})"
-    return found(text, kept, score, result_id=fact.uuid)
+    return build_service_passage(text, kept, score, result_id=fact.uuid)
 
 
 product = Product(Graphiti, needs=("graphiti_core", "kuzu"), wants_endpoint=True)

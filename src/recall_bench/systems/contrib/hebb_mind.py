@@ -23,10 +23,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from recall_bench.systems.builtin.shelf import quote
-from recall_bench.systems.contrib.notes import NO_SESSION, Note, notes_of, passage, sessions_seen
+from recall_bench.systems.builtin.shelf import format_quote
+from recall_bench.systems.contrib.notes import (
+    NO_SESSION,
+    DayNote,
+    build_note_passage,
+    list_visible_sessions,
+    split_notes,
+)
 from recall_bench.systems.contrib.product import Product
-from recall_bench.systems.contrib.vectors import MODEL
+from recall_bench.systems.contrib.vectors import ENDPOINT_MODEL
 from recall_bench.systems.http.ephemeral import EphemeralServer
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
@@ -35,7 +41,7 @@ _SERVE = "from hebb.cli.main import main; main()"
 _INBOX = "mem_hippocampus"
 """The partition in which Hebb looks for memories to consolidate."""
 
-_MOST = 100
+_MAX_RESULTS = 100
 """Hebb gives back no more for one search."""
 
 _BATCH = 256
@@ -72,7 +78,7 @@ class HebbMind:
         self._server = EphemeralServer(
             [sys.executable, "-c", _SERVE, "_serve", "--port", "{port}"],
             folder=state_dir,
-            files={"hebb.json": json.dumps(_settings(endpoint))},
+            files={"hebb.json": json.dumps(_build_settings(endpoint))},
             env=_ENVIRONMENT,
         )
         self._http: Any = None
@@ -94,27 +100,31 @@ class HebbMind:
 
     def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Put the day's notes into working memory, and consolidate them where that is wanted."""
-        notes = notes_of(day, content, metadata)
-        partitions = {note.id: self._partition(note) for note in notes}
-        told = [self._told(note, turn, partitions[note.id]) for turn, note in enumerate(notes)]
+        notes = split_notes(day, content, metadata)
+        partitions = {note.id: self._choose_partition(note) for note in notes}
+        told = [
+            self._build_memory(note, turn, partitions[note.id]) for turn, note in enumerate(notes)
+        ]
         for start in range(0, len(told), _BATCH):
             self._call("POST", "/memories/batch", told[start : start + _BATCH])
         if self._consolidates and notes:
-            self._consolidate(sorted(set(partitions.values())))
+            self._run_consolidation(sorted(set(partitions.values())))
 
     def query(self, question: str, context: QueryContext) -> dict[str, object]:
         """What Hebb ranks first, in its order; the score is how relevant it finds each alone."""
         asked: dict[str, object] = {
             "query": question,
-            "top_k": min(context.top_k or self._k, _MOST),
+            "top_k": min(context.top_k or self._k, _MAX_RESULTS),
         }
-        seen = sessions_seen(context) if self.honours_sessions else None
+        seen = list_visible_sessions(context) if self.honours_sessions else None
         if seen is not None:
             asked["partition_ids"] = [
-                name for session in seen for name in self._partitions_of(session)
+                name for session in seen for name in self._list_partitions(session)
             ]
         found = self._call("POST", "/search", asked)
-        return {"passages": [_passage(each["memory"], each["score"]) for each in found["results"]]}
+        return {
+            "passages": [_build_passage(each["memory"], each["score"]) for each in found["results"]]
+        }
 
     def teardown(self) -> None:
         """End the server."""
@@ -123,42 +133,42 @@ class HebbMind:
         if self._server.pid is not None:
             self._server.__exit__()
 
-    def _partition(self, note: Note) -> str:
+    def _choose_partition(self, note: DayNote) -> str:
         """Where a note is put: each session has partitions of its own where they are kept apart."""
         if not self.honours_sessions:
             return _INBOX
-        name = _partition_of(note.session or NO_SESSION)
+        name = _name_partition(note.session or NO_SESSION)
         if self._consolidates:
             # What was consolidated in a partition would be again with all that is put into it.
             name += f"_{note.day}"
-        if name not in self._known():
+        if name not in self._load_partitions():
             self._call("POST", "/partitions", {"id": name, "name": note.session or "no session"})
-            self._known().add(name)
+            self._load_partitions().add(name)
         return name
 
-    def _partitions_of(self, session: str) -> list[str]:
+    def _list_partitions(self, session: str) -> list[str]:
         """Those of a session; never none, which would be all there are."""
-        first = _partition_of(session)
-        return [first, *(name for name in self._known() if name.startswith(f"{first}_"))]
+        first = _name_partition(session)
+        return [first, *(name for name in self._load_partitions() if name.startswith(f"{first}_"))]
 
-    def _known(self) -> set[str]:
+    def _load_partitions(self) -> set[str]:
         """The partitions there are; a copy has those of its original."""
         if self._partitions is None:
             listed = self._call("GET", "/partitions")
             self._partitions = {partition["id"] for partition in listed}
         return self._partitions
 
-    def _told(self, note: Note, turn: int, partition: str) -> dict[str, object]:
+    def _build_memory(self, note: DayNote, turn: int, partition: str) -> dict[str, object]:
         """A note as Hebb is given it; the model that consolidates learns the date from the text."""
         session_id = f"{note.date}/{note.day}/{note.session or NO_SESSION}"
         place = {"session_id": session_id, "turn": turn, "timestamp": note.date}
         return {
             "content": note.quoted if self._consolidates else note.searched,
             "partition_id": partition,
-            "metadata": {**note.kept, **place},
+            "metadata": {**note.metadata, **place},
         }
 
-    def _consolidate(self, partitions: Sequence[str]) -> None:
+    def _run_consolidation(self, partitions: Sequence[str]) -> None:
         body = {"partition_ids": partitions, "keep_partition": True}
         done = self._call("POST", "/admin/consolidate", body if self.honours_sessions else {})
         if done["failed"]:
@@ -173,7 +183,7 @@ class HebbMind:
             reply = self._http.request(method, path, json=body)
         except httpx.TransportError as error:
             raise ConnectionError(
-                f"Hebb's server is out of reach ({error}); {self._server.last_words()}"
+                f"Hebb's server is out of reach ({error}); {self._server.describe_end()}"
             ) from error
         if reply.is_error:
             raise RuntimeError(
@@ -194,36 +204,36 @@ _ENVIRONMENT = {
 }
 
 
-def _settings(endpoint: str) -> dict[str, object]:
+def _build_settings(endpoint: str) -> dict[str, object]:
     """Hebb's own settings: vectors and chats from the endpoint, nothing from a hub."""
     return {
         "embedding_provider": "api",
         "embedding_api_mode": "custom",
-        "embedding_model": MODEL,
+        "embedding_model": ENDPOINT_MODEL,
         "embedding_http_url": f"{endpoint}/embeddings",
-        "embedding_http_body": f'{{"model": "{MODEL}", "input": {{{{input}}}}}}',
+        "embedding_http_body": f'{{"model": "{ENDPOINT_MODEL}", "input": {{{{input}}}}}}',
         "rerank_enabled": False,
-        "llm_model": f"openai/{MODEL}",
+        "llm_model": f"openai/{ENDPOINT_MODEL}",
         "llm_base_url": endpoint,
         "llm_api_key": "unused",
         "auto_upgrade_mode": "off",
     }
 
 
-def _partition_of(session: str) -> str:
+def _name_partition(session: str) -> str:
     """A partition's id has few letters to choose from."""
     plain = re.sub(r"[^a-z0-9]+", "_", session.lower())[:32]
     return f"mem_session_{plain}_{sha256(session.encode()).hexdigest()[:8]}"
 
 
-def _passage(memory: Mapping[str, Any], score: float) -> dict[str, object]:
+def _build_passage(memory: Mapping[str, Any], score: float) -> dict[str, object]:
     """A note, or what a model made of the session that it names."""
     kept = memory["metadata"]
     if "note" in kept:
-        return passage(kept, score)
+        return build_note_passage(kept, score)
     on, day, session = kept["session_id"].split("/", 2)
-    said = quote(memory["content"], date.fromisoformat(on), session or None)
-    return passage({"quoted": said, "day": int(day), "note": memory["id"]}, score)
+    said = format_quote(memory["content"], date.fromisoformat(on), session or None)
+    return build_note_passage({"quoted": said, "day": int(day), "note": memory["id"]}, score)
 
 
 product = Product(HebbMind, needs=("hebb", "httpx"), wants_endpoint=True)

@@ -13,33 +13,33 @@ from uuid import NAMESPACE_OID, uuid5
 
 from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.contrib.service import (
-    QUESTIONS_AT_ONCE,
-    Faults,
-    Piece,
-    found,
-    key_of,
-    labels_seen,
-    own_name,
-    pieces_of,
-    processed,
-    undone_by,
+    SERVICE_CONCURRENCY,
+    ServiceErrors,
+    SessionPiece,
+    build_service_passage,
+    list_visible_labels,
+    make_unique_name,
+    read_api_key,
+    split_pieces,
+    undo_on_failure,
+    wait_for_processing,
 )
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 KEY = "HINDSIGHT_API_KEY"
 
-_MOST_CHARS = 50_000
+_MAX_CHARS = 50_000
 """Of one item. The server cuts it itself; days are shorter than this but for made-up ones."""
 
 
-class Hindsight:
+class HindsightServer:
     """Hindsight, a server: recalls facts and observations."""
 
     name = "hindsight"
     clock = "native"
     answers = False
     can_snapshot = False
-    max_concurrency = QUESTIONS_AT_ONCE
+    max_concurrency = SERVICE_CONCURRENCY
 
     def __init__(
         self,
@@ -57,9 +57,9 @@ class Hindsight:
         self._base_url = base_url
         self._k = k
         self._recall = {"budget": budget, "max_tokens": max_tokens}
-        self._patience = {"timeout_s": settle_timeout_s, "poll_s": poll_s}
-        self._key = key_of("Hindsight", KEY)
-        self._bank = own_name()
+        self._settle_limits = {"timeout_s": settle_timeout_s, "poll_s": poll_s}
+        self._key = read_api_key("Hindsight", KEY)
+        self._bank = make_unique_name()
         self._is_open = False
         self._sent: set[str] = set()
         self._client: Any = None
@@ -71,7 +71,7 @@ class Hindsight:
         import hindsight_client
         from hindsight_client_api.exceptions import ApiException
 
-        self._faults = Faults(
+        self._faults = ServiceErrors(
             product="Hindsight",
             key=self._key,
             late=(TimeoutError,),
@@ -82,7 +82,7 @@ class Hindsight:
         self._client = hindsight_client.Hindsight(
             base_url=self._base_url, api_key=self._key, max_attempts=1
         )
-        async with undone_by(self.teardown):
+        async with undo_on_failure(self.teardown):
             with self._faults.told():
                 await self._client.acreate_bank(self._bank)
                 self._is_open = True
@@ -92,13 +92,13 @@ class Hindsight:
 
     async def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Retain an item for each session of the day; what was taken already is not sent again."""
-        for piece in pieces_of(day, content, metadata, most=_MOST_CHARS):
+        for piece in split_pieces(day, content, metadata, most=_MAX_CHARS):
             if piece.id in self._sent:
                 continue
             with self._faults.told():
                 await self._client.aretain_batch(
                     self._bank,
-                    [_item(piece)],
+                    [_build_item(piece)],
                     retain_async=True,
                     # The same for the same piece: a second request is not a second memory.
                     operation_id=str(uuid5(NAMESPACE_OID, f"{self._bank}/{piece.id}")),
@@ -107,11 +107,11 @@ class Hindsight:
 
     async def finalize_ingestion(self) -> None:
         """Wait until every item is retained and consolidated."""
-        await processed("Hindsight", self._still_waiting, **self._patience)
+        await wait_for_processing("Hindsight", self._count_waiting, **self._settle_limits)
 
     async def query(self, question: str, context: QueryContext) -> dict[str, object]:
         """What Hindsight recalls first; the score is the one it ranks by."""
-        seen = labels_seen(context) if self.honours_sessions else None
+        seen = list_visible_labels(context) if self.honours_sessions else None
         only = {} if seen is None else {"tags": seen, "tags_match": "any_strict"}
         with self._faults.told():
             reply = await self._client.arecall(
@@ -121,7 +121,9 @@ class Hindsight:
                 **self._recall,
                 **only,
             )
-        return {"passages": [_passage(each) for each in reply.results[: context.top_k or self._k]]}
+        return {
+            "passages": [_build_passage(each) for each in reply.results[: context.top_k or self._k]]
+        }
 
     async def teardown(self) -> None:
         """Delete the bank, and hang up."""
@@ -134,7 +136,7 @@ class Hindsight:
         finally:
             await self._client.aclose()
 
-    async def _still_waiting(self) -> int:
+    async def _count_waiting(self) -> int:
         with self._faults.told():
             stats = await self._client.banks.get_agent_stats(self._bank)
         failed = stats.failed_operations + (stats.failed_consolidation or 0)
@@ -146,19 +148,19 @@ class Hindsight:
         return int(under_way + by_status.get("processing", 0) + (stats.pending_consolidation or 0))
 
 
-def _item(piece: Piece) -> dict[str, object]:
+def _build_item(piece: SessionPiece) -> dict[str, object]:
     return {
         "content": piece.text,
         "timestamp": piece.at,
         "document_id": piece.id,
         "tags": [piece.label],
-        "metadata": {key: str(value) for key, value in piece.kept.items()},
+        "metadata": {key: str(value) for key, value in piece.metadata.items()},
     }
 
 
-def _passage(result: Any) -> dict[str, object]:  # noqa: ANN401  the SDK's own record
+def _build_passage(result: Any) -> dict[str, object]:  # noqa: ANN401  the SDK's own record
     score = None if result.scores is None else float(result.scores.final)
-    return found(result.text, result.metadata or {}, score, result_id=result.id)
+    return build_service_passage(result.text, result.metadata or {}, score, result_id=result.id)
 
 
-product = Product(Hindsight, needs=("hindsight_client",))
+product = Product(HindsightServer, needs=("hindsight_client",))

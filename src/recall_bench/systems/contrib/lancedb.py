@@ -10,10 +10,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from recall_bench.systems.contrib.folder import bytes_in
-from recall_bench.systems.contrib.notes import notes_of, passage, sessions_seen
+from recall_bench.systems.contrib.folder import measure_folder
+from recall_bench.systems.contrib.notes import (
+    build_note_passage,
+    list_visible_sessions,
+    split_notes,
+)
 from recall_bench.systems.contrib.product import Product
-from recall_bench.systems.contrib.vectors import Vectors
+from recall_bench.systems.contrib.vectors import ProductEmbedder
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 
@@ -36,7 +40,7 @@ class LanceDB:
         self.honours_sessions = respect_sessions
         self._folder = state_dir
         self._k = k
-        self._vectors = Vectors(endpoint)
+        self._vectors = ProductEmbedder(endpoint)
         self._table: Any = None
 
     def setup(self) -> None:
@@ -59,12 +63,12 @@ class LanceDB:
 
     def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Add the day's notes."""
-        notes = notes_of(day, content, metadata)
+        notes = split_notes(day, content, metadata)
         vectors = self._vectors.embed([note.searched for note in notes])
         if notes:
             self._table.add(
                 [
-                    {"vector": vector, "searched": note.searched, **note.kept}
+                    {"vector": vector, "searched": note.searched, **note.metadata}
                     for note, vector in zip(notes, vectors, strict=True)
                 ]
             )
@@ -81,12 +85,12 @@ class LanceDB:
     def query(self, question: str, context: QueryContext) -> dict[str, object]:
         """The nearest notes; the score is the cosine."""
         search = self._table.search(self._vectors.embed([question])[0]).distance_type("cosine")
-        seen = sessions_seen(context) if self.honours_sessions else None
+        seen = list_visible_sessions(context) if self.honours_sessions else None
         if seen is not None:
             named = ", ".join("'" + session.replace("'", "''") + "'" for session in seen)
             search = search.where(f"session in ({named})", prefilter=True)
         found = search.limit(context.top_k or self._k).to_list()
-        return {"passages": [passage(row, 1 - row["_distance"]) for row in found]}
+        return {"passages": [build_note_passage(row, 1 - row["_distance"]) for row in found]}
 
     def stored_days(self) -> set[int]:
         """The days of the rows in the table."""
@@ -95,7 +99,7 @@ class LanceDB:
 
     def stored_bytes(self) -> int:
         """What its folder takes."""
-        return bytes_in(self._folder)
+        return measure_folder(self._folder)
 
 
 product = Product(LanceDB, needs=("lancedb", "pyarrow"))

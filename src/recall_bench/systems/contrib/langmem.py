@@ -13,10 +13,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from recall_bench.systems.contrib.folder import bytes_in
-from recall_bench.systems.contrib.notes import notes_of, passage, sessions_seen
+from recall_bench.systems.contrib.folder import measure_folder
+from recall_bench.systems.contrib.notes import (
+    build_note_passage,
+    list_visible_sessions,
+    split_notes,
+)
 from recall_bench.systems.contrib.product import Product
-from recall_bench.systems.contrib.vectors import Vectors
+from recall_bench.systems.contrib.vectors import ProductEmbedder
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 _NAMESPACE = ("notes",)
@@ -48,10 +52,10 @@ class LangMem:
         self.honours_sessions = respect_sessions
         self._folder = state_dir
         self._k = k
-        self._vectors = Vectors(endpoint)
+        self._vectors = ProductEmbedder(endpoint)
         self._connection: sqlite3.Connection | None = None
         self._store: Any = None
-        self._search: Any = None
+        self._search_tool: Any = None
 
     def setup(self) -> None:
         """Open the store in the folder, which is there already in a copy."""
@@ -69,7 +73,7 @@ class LangMem:
         }
         self._store = SqliteStore(self._connection, index=index)
         self._store.setup()
-        self._search = create_search_memory_tool(
+        self._search_tool = create_search_memory_tool(
             _NAMESPACE, store=self._store, response_format="content_and_artifact"
         )
 
@@ -79,19 +83,19 @@ class LangMem:
 
         self._store.batch(
             [
-                PutOp(_NAMESPACE, note.id, {"searched": note.searched, **note.kept})
-                for note in notes_of(day, content, metadata)
+                PutOp(_NAMESPACE, note.id, {"searched": note.searched, **note.metadata})
+                for note in split_notes(day, content, metadata)
             ]
         )
 
     def query(self, question: str, context: QueryContext) -> dict[str, object]:
         """The nearest notes; the score is the cosine."""
         limit = context.top_k or self._k
-        seen = sessions_seen(context) if self.honours_sessions else None
+        seen = list_visible_sessions(context) if self.honours_sessions else None
         filters = [None] if seen is None else [{"session": session} for session in seen]
-        found = [item for each in filters for item in self._searched(question, limit, each)]
+        found = [item for each in filters for item in self._search_notes(question, limit, each)]
         found.sort(key=lambda item: item.score, reverse=True)
-        return {"passages": [passage(item.value, item.score) for item in found[:limit]]}
+        return {"passages": [build_note_passage(item.value, item.score) for item in found[:limit]]}
 
     def stored_days(self) -> Iterator[int]:
         """The days of the notes in the store, as many as there are of each."""
@@ -102,17 +106,17 @@ class LangMem:
 
     def stored_bytes(self) -> int:
         """What its folder takes."""
-        return bytes_in(self._folder)
+        return measure_folder(self._folder)
 
     def teardown(self) -> None:
         """Close the database."""
         if self._connection is not None:
             self._connection.close()
 
-    def _searched(self, question: str, limit: int, only: dict[str, str] | None) -> list[Any]:
+    def _search_notes(self, question: str, limit: int, only: dict[str, str] | None) -> list[Any]:
         arguments = {"query": question, "limit": limit, "filter": only}
         call = {"type": "tool_call", "id": "1", "name": "search_memory", "args": arguments}
-        found: list[Any] = self._search.invoke(call).artifact
+        found: list[Any] = self._search_tool.invoke(call).artifact
         return found
 
 

@@ -10,16 +10,16 @@ search does not rank by it.
 from importlib.metadata import version
 from typing import Any
 
-from recall_bench.systems.contrib.notes import Note, notes_of, passage
+from recall_bench.systems.contrib.notes import DayNote, build_note_passage, split_notes
 from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.contrib.service import (
-    QUESTIONS_AT_ONCE,
-    Faults,
-    key_of,
-    label,
-    labels_seen,
-    own_name,
-    undone_by,
+    SERVICE_CONCURRENCY,
+    ServiceErrors,
+    label_session,
+    list_visible_labels,
+    make_unique_name,
+    read_api_key,
+    undo_on_failure,
 )
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
@@ -36,7 +36,7 @@ class Letta:
     clock = "native"
     answers = False
     can_snapshot = False
-    max_concurrency = QUESTIONS_AT_ONCE
+    max_concurrency = SERVICE_CONCURRENCY
 
     def __init__(
         self,
@@ -51,8 +51,8 @@ class Letta:
         self._base_url = base_url
         self._k = k
         self._embedding = embedding
-        self._key = key_of("Letta", KEY)
-        self._name = own_name()
+        self._key = read_api_key("Letta", KEY)
+        self._name = make_unique_name()
         self._archive: str | None = None
         self._sent: set[str] = set()
         self._client: Any = None
@@ -62,7 +62,7 @@ class Letta:
         """Create an archive of our own, and see that it is empty."""
         from letta_client import APIConnectionError, APIStatusError, APITimeoutError, AsyncLetta
 
-        self._faults = Faults(
+        self._faults = ServiceErrors(
             product="Letta",
             key=self._key,
             late=(APITimeoutError,),
@@ -73,7 +73,7 @@ class Letta:
         # The run has a patience of its own, and counts how often it was needed.
         self._client = AsyncLetta(api_key=self._key, max_retries=0, **where)
         wanted = {} if self._embedding is None else {"embedding": self._embedding}
-        async with undone_by(self.teardown):
+        async with undo_on_failure(self.teardown):
             with self._faults.told():
                 archive = await self._client.archives.create(name=self._name, **wanted)
                 self._archive = archive.id
@@ -83,24 +83,26 @@ class Letta:
 
     async def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Add the day's notes as passages; what was taken already is not sent again."""
-        notes = [note for note in notes_of(day, content, metadata) if note.id not in self._sent]
+        notes = [note for note in split_notes(day, content, metadata) if note.id not in self._sent]
         for start in range(0, len(notes), BATCH):
             batch = notes[start : start + BATCH]
             with self._faults.told():
                 await self._client.archives.passages.create_many(
-                    self._archive, passages=[_written(note) for note in batch]
+                    self._archive, passages=[_build_archive_entry(note) for note in batch]
                 )
             self._sent.update(note.id for note in batch)
 
     async def query(self, question: str, context: QueryContext) -> dict[str, object]:
         """The nearest passages of the archive; the score is Letta's."""
-        seen = labels_seen(context) if self.honours_sessions else None
+        seen = list_visible_labels(context) if self.honours_sessions else None
         only = {} if seen is None else {"tags": seen, "tag_match_mode": "any"}
         with self._faults.told():
             results = await self._client.passages.search(
                 archive_id=self._archive, query=question, limit=context.top_k or self._k, **only
             )
-        return {"passages": [passage(each.passage.metadata, each.score) for each in results]}
+        return {
+            "passages": [build_note_passage(each.passage.metadata, each.score) for each in results]
+        }
 
     async def teardown(self) -> None:
         """Delete the archive and what is in it, and hang up."""
@@ -112,12 +114,12 @@ class Letta:
                     await self._client.archives.delete(self._archive)
 
 
-def _written(note: Note) -> dict[str, object]:
+def _build_archive_entry(note: DayNote) -> dict[str, object]:
     return {
         "text": note.searched,
         "created_at": f"{note.date}T00:00:00+00:00",
-        "tags": [label(note.session)],
-        "metadata": note.kept,
+        "tags": [label_session(note.session)],
+        "metadata": note.metadata,
     }
 
 

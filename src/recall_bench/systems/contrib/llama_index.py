@@ -11,10 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from recall_bench.systems.contrib.folder import bytes_in
-from recall_bench.systems.contrib.notes import NO_SESSION, notes_of, sessions_seen
+from recall_bench.systems.contrib.folder import measure_folder
+from recall_bench.systems.contrib.notes import NO_SESSION, list_visible_sessions, split_notes
 from recall_bench.systems.contrib.product import Product
-from recall_bench.systems.contrib.vectors import Vectors
+from recall_bench.systems.contrib.vectors import ProductEmbedder
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 _MESSAGE = re.compile(
@@ -42,7 +42,7 @@ class LlamaIndex:
         self.honours_sessions = respect_sessions
         self._folder = state_dir
         self._k = k
-        self._vectors = Vectors(endpoint)
+        self._vectors = ProductEmbedder(endpoint)
         self._client: Any = None
         self._block: Any = None
 
@@ -60,14 +60,14 @@ class LlamaIndex:
             )
         self._block = VectorMemoryBlock(
             vector_store=QdrantVectorStore("notes", aclient=self._client),
-            embed_model=_embedding(self._vectors),
+            embed_model=_build_embedding(self._vectors),
         )
 
     async def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Put each of the day's notes as a message."""
         from llama_index.core.llms import ChatMessage
 
-        for note in notes_of(day, content, metadata):
+        for note in split_notes(day, content, metadata):
             message = ChatMessage(role="user", content=note.quoted)
             await self._block.aput([message], session_id=note.session or NO_SESSION)
 
@@ -76,7 +76,7 @@ class LlamaIndex:
         from llama_index.core.llms import ChatMessage
         from llama_index.core.vector_stores import FilterOperator, MetadataFilter, MetadataFilters
 
-        seen = sessions_seen(context) if self.honours_sessions else None
+        seen = list_visible_sessions(context) if self.honours_sessions else None
         self._block.similarity_top_k = context.top_k or self._k
         self._block.query_kwargs = {}
         if seen is not None:
@@ -87,7 +87,7 @@ class LlamaIndex:
 
     def stored_bytes(self) -> int:
         """What its folder takes; a block does not say which days it keeps."""
-        return bytes_in(self._folder)
+        return measure_folder(self._folder)
 
     async def teardown(self) -> None:
         """Close the collection and let go of the folder's lock."""
@@ -95,11 +95,11 @@ class LlamaIndex:
             await self._client.close()
 
 
-def _embedding(vectors: Vectors) -> object:
+def _build_embedding(vectors: ProductEmbedder) -> object:
     """Our embedder as LlamaIndex calls one."""
     from llama_index.core.embeddings import BaseEmbedding
 
-    class Shared(BaseEmbedding):  # type: ignore[misc]  # the product may not be installed
+    class SharedEmbedding(BaseEmbedding):  # type: ignore[misc]  # the product may not be installed
         def _get_text_embedding(self, text: str) -> list[float]:
             return vectors.embed([text])[0]
 
@@ -109,7 +109,7 @@ def _embedding(vectors: Vectors) -> object:
         async def _aget_query_embedding(self, query: str) -> list[float]:
             return vectors.embed([query])[0]
 
-    return Shared()
+    return SharedEmbedding()
 
 
 product = Product(

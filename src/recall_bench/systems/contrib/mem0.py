@@ -20,11 +20,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from recall_bench.systems.builtin.shelf import quote
-from recall_bench.systems.contrib.folder import bytes_in
-from recall_bench.systems.contrib.notes import Note, notes_of, passage, sessions_seen
+from recall_bench.systems.builtin.shelf import format_quote
+from recall_bench.systems.contrib.folder import measure_folder
+from recall_bench.systems.contrib.notes import (
+    DayNote,
+    build_note_passage,
+    list_visible_sessions,
+    split_notes,
+)
 from recall_bench.systems.contrib.product import Product
-from recall_bench.systems.contrib.vectors import MODEL, Vectors
+from recall_bench.systems.contrib.vectors import ENDPOINT_MODEL, ProductEmbedder
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 _USER = "principal"
@@ -70,13 +75,13 @@ class Mem0:
         os.environ["MEM0_DIR"] = str(self._folder / "mem0")
         from mem0 import Memory
 
-        with _faults():
-            self._memory = Memory.from_config(self._config())
+        with _translate_errors():
+            self._memory = Memory.from_config(self._build_config())
 
     def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Add each note as it is, or each session of the day to be read by the model."""
-        notes = notes_of(day, content, metadata)
-        with _faults():
+        notes = split_notes(day, content, metadata)
+        with _translate_errors():
             if not self._infers:
                 for note in notes:
                     self._add([note], infer=False)
@@ -87,12 +92,12 @@ class Mem0:
     def query(self, question: str, context: QueryContext) -> dict[str, object]:
         """The nearest memories; the score is the cosine."""
         filters: dict[str, object] = {"user_id": _USER}
-        seen = sessions_seen(context) if self.honours_sessions else None
+        seen = list_visible_sessions(context) if self.honours_sessions else None
         if seen is not None:
             filters["session"] = {"in": list(seen)}
-        with _faults():
+        with _translate_errors():
             found = self._memory.search(question, filters=filters, top_k=context.top_k or self._k)
-        return {"passages": [self._passage(each) for each in found["results"]]}
+        return {"passages": [self._build_passage(each) for each in found["results"]]}
 
     def stored_days(self) -> set[int] | None:
         """The days of the notes kept; what a model made of them, and made over, may be of several.
@@ -108,7 +113,7 @@ class Mem0:
 
     def stored_bytes(self) -> int:
         """What its folder takes, the history it keeps of itself included."""
-        return bytes_in(self._folder)
+        return measure_folder(self._folder)
 
     def teardown(self) -> None:
         """Close the history, and let go of the lock on the vectors, which mem0 leaves open."""
@@ -116,9 +121,9 @@ class Mem0:
             self._memory.close()
             self._memory.vector_store.client.close()
 
-    def _config(self) -> dict[str, object]:
-        size = Vectors(self._endpoint).dimensions
-        served = {"model": MODEL, "openai_base_url": self._endpoint, "api_key": _KEY}
+    def _build_config(self) -> dict[str, object]:
+        size = ProductEmbedder(self._endpoint).dimensions
+        served = {"model": ENDPOINT_MODEL, "openai_base_url": self._endpoint, "api_key": _KEY}
         store = {
             "path": str(self._folder / "qdrant"),
             "collection_name": "notes",
@@ -132,24 +137,24 @@ class Mem0:
             "history_db_path": str(self._folder / "history.db"),
         }
 
-    def _add(self, notes: list[Note], *, infer: bool) -> None:
+    def _add(self, notes: list[DayNote], *, infer: bool) -> None:
         """Notes of one session: what mem0 makes of them is kept beside what they have in common."""
-        first = notes[0].kept
+        first = notes[0].metadata
         kept = {key: first[key] for key in ("day", "date", "session")} if infer else first
         said = [{"role": "user", "content": f"On {note.date}\n{note.searched}"} for note in notes]
         self._memory.add(said, user_id=_USER, metadata=kept, infer=infer)
 
-    def _passage(self, found: Mapping[str, Any]) -> dict[str, object]:
+    def _build_passage(self, found: Mapping[str, Any]) -> dict[str, object]:
         kept = found["metadata"]
         if not self._infers:
-            return passage(kept, found["score"])
+            return build_note_passage(kept, found["score"])
         on = date.fromisoformat(kept["date"])
-        said = quote(found["memory"], on, kept["session"] or None)
-        return passage({**kept, "note": found["id"], "quoted": said}, found["score"])
+        said = format_quote(found["memory"], on, kept["session"] or None)
+        return build_note_passage({**kept, "note": found["id"], "quoted": said}, found["score"])
 
 
 @contextmanager
-def _faults() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """What the client of OpenAI raises, perhaps wrapped by mem0, as an adapter says it."""
     try:
         yield

@@ -19,14 +19,20 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from recall_bench.systems.contrib.folder import bytes_in
-from recall_bench.systems.contrib.notes import NO_SESSION, Note, notes_of, passage, sessions_seen
+from recall_bench.systems.contrib.folder import measure_folder
+from recall_bench.systems.contrib.notes import (
+    NO_SESSION,
+    DayNote,
+    build_note_passage,
+    list_visible_sessions,
+    split_notes,
+)
 from recall_bench.systems.contrib.product import Product
-from recall_bench.systems.contrib.vectors import MODEL
+from recall_bench.systems.contrib.vectors import ENDPOINT_MODEL
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 _WING = "record"
-_OUTSIDE = "outside any session"
+_NO_SESSION_ROOM = "outside any session"
 """The room of what a day says outside any session: an empty name would be any room."""
 
 _BATCH = 256
@@ -55,7 +61,7 @@ class MemPalace:
         os.environ.update(
             MEMPALACE_EMBEDDING_MODEL="openai-compat",
             MEMPALACE_EMBEDDING_API_URL=self._endpoint,
-            MEMPALACE_EMBEDDING_API_MODEL=MODEL,
+            MEMPALACE_EMBEDDING_API_MODEL=ENDPOINT_MODEL,
             MEMPALACE_BACKEND="chroma",
             # There is no such folder, so that nobody's own settings are found.
             MEMPALACE_CONFIG_DIR=str(Path(self._palace).with_name("settings")),
@@ -66,21 +72,27 @@ class MemPalace:
 
     def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """File the day's notes under its date."""
-        for notes in _batches(notes_of(day, content, metadata)):
+        for notes in _split_batches(split_notes(day, content, metadata)):
             self._drawers.upsert(
                 ids=[note.id for note in notes],
                 documents=[note.searched for note in notes],
-                metadatas=[_filed(note) for note in notes],
+                metadatas=[_build_drawer_metadata(note) for note in notes],
             )
 
     def query(self, question: str, context: QueryContext) -> dict[str, object]:
         """The best drawers in the palace's own order; the score is the cosine."""
         limit = context.top_k or self._k
-        seen = sessions_seen(context) if self.honours_sessions else None
-        rooms = [None] if seen is None else [_room(session) for session in seen]
-        found = _merged([self._searched(question, limit, room) for room in rooms])[:limit]
-        kept = self._kept([hit["drawer_id"] for hit in found])
-        return {"passages": [passage(kept[hit["drawer_id"]], hit["similarity"]) for hit in found]}
+        seen = list_visible_sessions(context) if self.honours_sessions else None
+        rooms = [None] if seen is None else [_name_room(session) for session in seen]
+        found = _merge_rankings([self._search_room(question, limit, room) for room in rooms])[
+            :limit
+        ]
+        kept = self._fetch_metadata([hit["drawer_id"] for hit in found])
+        return {
+            "passages": [
+                build_note_passage(kept[hit["drawer_id"]], hit["similarity"]) for hit in found
+            ]
+        }
 
     def stored_days(self) -> set[int]:
         """The days of the drawers."""
@@ -88,7 +100,7 @@ class MemPalace:
 
     def stored_bytes(self) -> int:
         """What the palace takes."""
-        return bytes_in(Path(self._palace))
+        return measure_folder(Path(self._palace))
 
     def teardown(self) -> None:
         """Close the palace, which its backend would keep open, and remove its lock."""
@@ -101,7 +113,7 @@ class MemPalace:
         lock = f"mine_palace_{sha256(real.encode()).hexdigest()[:16]}.lock"
         Path("~/.mempalace/locks", lock).expanduser().unlink(missing_ok=True)
 
-    def _searched(self, question: str, limit: int, room: str | None) -> list[dict[str, Any]]:
+    def _search_room(self, question: str, limit: int, room: str | None) -> list[dict[str, Any]]:
         from mempalace.searcher import search_memories
 
         reply = search_memories(question, self._palace, room=room, n_results=limit)
@@ -110,7 +122,7 @@ class MemPalace:
         found: list[dict[str, Any]] = reply["results"]
         return found
 
-    def _kept(self, ids: Sequence[str]) -> dict[str, dict[str, object]]:
+    def _fetch_metadata(self, ids: Sequence[str]) -> dict[str, dict[str, object]]:
         """What lies beside the text in drawers: a search does not give it back."""
         if not ids:
             return {}
@@ -118,28 +130,28 @@ class MemPalace:
         return dict(zip(opened.ids, opened.metadatas, strict=True))
 
 
-def _filed(note: Note) -> dict[str, str | int]:
+def _build_drawer_metadata(note: DayNote) -> dict[str, str | int]:
     """A note as MemPalace labels a drawer, and what we keep beside it."""
     return {
-        **note.kept,
+        **note.metadata,
         "wing": _WING,
-        "room": _room(note.session or NO_SESSION),
+        "room": _name_room(note.session or NO_SESSION),
         "source_file": f"day-{note.day:04}.md",
         "chunk_index": int(note.id.rpartition("-")[2]),
         "filed_at": f"{note.date}T00:00:00",
     }
 
 
-def _room(session: str) -> str:
-    return session or _OUTSIDE
+def _name_room(session: str) -> str:
+    return session or _NO_SESSION_ROOM
 
 
-def _batches(notes: Sequence[Note]) -> Iterator[Sequence[Note]]:
+def _split_batches(notes: Sequence[DayNote]) -> Iterator[Sequence[DayNote]]:
     for start in range(0, len(notes), _BATCH):
         yield notes[start : start + _BATCH]
 
 
-def _merged(rankings: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+def _merge_rankings(rankings: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """Several rankings as one that keeps the order of each."""
     merged = []
     while waiting := [ranking for ranking in rankings if ranking]:

@@ -10,8 +10,8 @@ from datetime import date, datetime, time
 
 from recall_bench.core.history import Episode
 from recall_bench.core.question import PRINCIPAL
-from recall_bench.systems.builtin.passages import excerpts
-from recall_bench.systems.builtin.shelf import quote
+from recall_bench.systems.builtin.passages import split_chunks
+from recall_bench.systems.builtin.shelf import format_quote
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 NO_SESSION = ""
@@ -19,7 +19,7 @@ NO_SESSION = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class DayNote:
     """A few neighbouring sentences of one day."""
 
     id: str
@@ -36,7 +36,7 @@ class Note:
     """What is given back: the text after its date and session."""
 
     @property
-    def kept(self) -> dict[str, str | int]:
+    def metadata(self) -> dict[str, str | int]:
         """What a product keeps beside the indexed text, in values any store can hold."""
         return {
             "note": self.id,
@@ -47,25 +47,25 @@ class Note:
         }
 
 
-def notes_of(day: int, content: str, metadata: DayMetadata) -> tuple[Note, ...]:
+def split_notes(day: int, content: str, metadata: DayMetadata) -> tuple[DayNote, ...]:
     """The notes of one day in order; none for a day without a sentence."""
     on = date.fromisoformat(metadata.date)
     episode = Episode(id=f"day-{day:04}", day=day, at=datetime.combine(on, time()), text=content)
     return tuple(
-        Note(
+        DayNote(
             id=f"{day:04}-{number:03}",
             day=day,
             date=metadata.date,
             session=excerpt.session,
             context=excerpt.context,
-            searched=excerpt.searched,
-            quoted=quote(excerpt.text, on, excerpt.session),
+            searched=excerpt.search_text,
+            quoted=format_quote(excerpt.text, on, excerpt.session),
         )
-        for number, excerpt in enumerate(excerpts(episode), start=1)
+        for number, excerpt in enumerate(split_chunks(episode), start=1)
     )
 
 
-def sessions_seen(context: QueryContext) -> tuple[str, ...] | None:
+def list_visible_sessions(context: QueryContext) -> tuple[str, ...] | None:
     """The sessions, as they are kept, that a question may see: its own and none.
 
     None where it may see all, as the principal may.
@@ -73,7 +73,7 @@ def sessions_seen(context: QueryContext) -> tuple[str, ...] | None:
     return None if context.session == PRINCIPAL else (NO_SESSION, context.session)
 
 
-def passage(kept: Mapping[str, object], score: float | None) -> dict[str, object]:
+def build_note_passage(kept: Mapping[str, object], score: float | None) -> dict[str, object]:
     """A note that was found, from what the product kept beside it, as an adapter returns it."""
     return {
         "text": kept["quoted"],

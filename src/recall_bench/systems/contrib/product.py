@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from recall_bench.core.memory import MemorySystem
 from recall_bench.errors import UsageError
-from recall_bench.systems.python.system import system_from
+from recall_bench.systems.python.system import build_python_system
 
 
 class Product:
@@ -46,7 +46,7 @@ class Product:
     @property
     def is_installed(self) -> bool:
         """Whether every module it needs can be imported here."""
-        return all(_can_import(module) for module in self.needs)
+        return all(_is_importable(module) for module in self.needs)
 
     def __call__(
         self, config: Mapping[str, object], *, endpoint: str | None = None
@@ -66,9 +66,11 @@ class Product:
         if endpoint is not None and not self.takes_endpoint:
             raise UsageError(f"{self.name} has no use for a model endpoint; start none for it")
         given = {"endpoint": endpoint} if self.takes_endpoint else {}
-        return system_from(self.adapter, {**self._defaults(given), **config}, given=given)
+        return build_python_system(
+            self.adapter, {**self._collect_defaults(given), **config}, given=given
+        )
 
-    def _defaults(self, given: Mapping[str, object]) -> dict[str, object]:
+    def _collect_defaults(self, given: Mapping[str, object]) -> dict[str, object]:
         """The settings unsaid: they too decide what is found, so they belong on the card."""
         return {
             name: parameter.default
@@ -77,7 +79,7 @@ class Product:
         }
 
 
-def _can_import(module: str) -> bool:
+def _is_importable(module: str) -> bool:
     if module in sys.modules:
         return True
     try:

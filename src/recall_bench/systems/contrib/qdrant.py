@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
-from recall_bench.systems.contrib.folder import bytes_in
-from recall_bench.systems.contrib.notes import notes_of, passage, sessions_seen
+from recall_bench.systems.contrib.folder import measure_folder
+from recall_bench.systems.contrib.notes import (
+    build_note_passage,
+    list_visible_sessions,
+    split_notes,
+)
 from recall_bench.systems.contrib.product import Product
-from recall_bench.systems.contrib.vectors import Vectors
+from recall_bench.systems.contrib.vectors import ProductEmbedder
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 
@@ -36,7 +40,7 @@ class Qdrant:
         self.honours_sessions = respect_sessions
         self._folder = state_dir
         self._k = k
-        self._vectors = Vectors(endpoint)
+        self._vectors = ProductEmbedder(endpoint)
         self._client: Any = None
 
     def setup(self) -> None:
@@ -56,13 +60,13 @@ class Qdrant:
         """Add the day's notes; Qdrant wants a number or a UUID for an id."""
         from qdrant_client import models
 
-        notes = notes_of(day, content, metadata)
+        notes = split_notes(day, content, metadata)
         vectors = self._vectors.embed([note.searched for note in notes])
         points = [
             models.PointStruct(
                 id=str(uuid5(NAMESPACE_OID, note.id)),
                 vector=vector,
-                payload={"searched": note.searched, **note.kept},
+                payload={"searched": note.searched, **note.metadata},
             )
             for note, vector in zip(notes, vectors, strict=True)
         ]
@@ -73,7 +77,7 @@ class Qdrant:
         """The nearest notes; the score is the cosine."""
         from qdrant_client import models
 
-        seen = sessions_seen(context) if self.honours_sessions else None
+        seen = list_visible_sessions(context) if self.honours_sessions else None
         allowed = None
         if seen is not None:
             own = models.FieldCondition(key="session", match=models.MatchAny(any=list(seen)))
@@ -84,7 +88,9 @@ class Qdrant:
             query_filter=allowed,
             limit=context.top_k or self._k,
         )
-        return {"passages": [passage(point.payload, point.score) for point in found.points]}
+        return {
+            "passages": [build_note_passage(point.payload, point.score) for point in found.points]
+        }
 
     def stored_days(self) -> set[int]:
         """The days of the points in the collection."""
@@ -96,7 +102,7 @@ class Qdrant:
 
     def stored_bytes(self) -> int:
         """What its folder takes."""
-        return bytes_in(self._folder)
+        return measure_folder(self._folder)
 
     def teardown(self) -> None:
         """Close the collection and let go of the folder's lock."""

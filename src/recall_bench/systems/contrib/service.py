@@ -21,19 +21,24 @@ from uuid import uuid4
 import anyio
 
 from recall_bench.errors import SystemBusy, SystemFault
-from recall_bench.systems.builtin.shelf import quote
-from recall_bench.systems.contrib.notes import NO_SESSION, Note, notes_of, sessions_seen
+from recall_bench.systems.builtin.shelf import format_quote
+from recall_bench.systems.contrib.notes import (
+    NO_SESSION,
+    DayNote,
+    list_visible_sessions,
+    split_notes,
+)
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
-QUESTIONS_AT_ONCE = 8
+SERVICE_CONCURRENCY = 8
 """How many questions a service is asked at once."""
 
 _BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
-_SAID_CHARS = 500
+_QUOTE_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class SessionPiece:
     """What one session said on one day, or as much of it as a service takes at once."""
 
     id: str
@@ -46,7 +51,7 @@ class Piece:
     @property
     def label(self) -> str:
         """The session as a tag or a value that is never empty."""
-        return label(self.session)
+        return label_session(self.session)
 
     @property
     def at(self) -> datetime:
@@ -54,43 +59,47 @@ class Piece:
         return datetime.fromisoformat(self.date).replace(tzinfo=UTC)
 
     @property
-    def kept(self) -> dict[str, str | int]:
+    def metadata(self) -> dict[str, str | int]:
         """What a service keeps beside the text, in values any can hold."""
         return {"piece": self.id, "day": self.day, "date": self.date, "session": self.label}
 
 
-def pieces_of(day: int, content: str, metadata: DayMetadata, *, most: int) -> list[Piece]:
+def split_pieces(day: int, content: str, metadata: DayMetadata, *, most: int) -> list[SessionPiece]:
     """A day by sessions, no piece of more than so many characters, no sentence left out."""
-    said: dict[str | None, list[Note]] = {}
-    for note in notes_of(day, content, metadata):
+    said: dict[str | None, list[DayNote]] = {}
+    for note in split_notes(day, content, metadata):
         said.setdefault(note.session, []).append(note)
-    texts = [(session, text) for session, notes in said.items() for text in _texts(notes, most)]
+    texts = [
+        (session, text) for session, notes in said.items() for text in _pack_texts(notes, most)
+    ]
     return [
-        Piece(id=f"{day:04}-{number:02}", day=day, date=metadata.date, session=session, text=text)
+        SessionPiece(
+            id=f"{day:04}-{number:02}", day=day, date=metadata.date, session=session, text=text
+        )
         for number, (session, text) in enumerate(texts, start=1)
     ]
 
 
-def label(session: str | None) -> str:
+def label_session(session: str | None) -> str:
     """A session as pieces are marked with it."""
     return f"session:{session or NO_SESSION}"
 
 
-def labels_seen(context: QueryContext) -> list[str] | None:
+def list_visible_labels(context: QueryContext) -> list[str] | None:
     """The marks of the sessions that a question may see; None where it may see all."""
-    seen = sessions_seen(context)
-    return None if seen is None else [label(session) for session in seen]
+    seen = list_visible_sessions(context)
+    return None if seen is None else [label_session(session) for session in seen]
 
 
-def found(
+def build_service_passage(
     text: str, kept: Mapping[str, object], score: float | None, *, result_id: str | None = None
 ) -> dict[str, object]:
     """A passage from what a service kept beside it, as an adapter returns it."""
-    session = str(kept.get("session", label(None))).removeprefix(label(None))
+    session = str(kept.get("session", label_session(None))).removeprefix(label_session(None))
     day = kept.get("day")
     on = kept.get("date")
     return {
-        "text": quote(text, date.fromisoformat(str(on)), session) if on else text,
+        "text": format_quote(text, date.fromisoformat(str(on)), session) if on else text,
         "id": result_id,
         "day": int(str(day).partition(".")[0]) if day is not None else None,
         "source": kept.get("piece"),
@@ -98,12 +107,12 @@ def found(
     }
 
 
-def own_name() -> str:
+def make_unique_name() -> str:
     """A name nobody else has, now or later, for what a memory keeps in a service."""
     return f"recall-bench-{uuid4().hex}"
 
 
-def key_of(product: str, variable: str) -> str:
+def read_api_key(product: str, variable: str) -> str:
     """The key in an environment variable, or RuntimeError."""
     key = os.environ.get(variable, "").strip()
     if not key:
@@ -112,7 +121,7 @@ def key_of(product: str, variable: str) -> str:
 
 
 @asynccontextmanager
-async def undone_by(undo: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+async def undo_on_failure(undo: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
     """Where opening fails, what was created for it is deleted, for nobody else will."""
     try:
         yield
@@ -124,7 +133,7 @@ async def undone_by(undo: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Faults:
+class ServiceErrors:
     """What the errors of a service's SDK mean to a run. The key is in none of them."""
 
     product: str
@@ -137,7 +146,7 @@ class Faults:
     """and where the reply was a refusal, with its status."""
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def translate(self) -> Iterator[None]:
         """Within it, a busy service is SystemBusy, one that is not there ConnectionError.
 
         Other refusals are RuntimeError. None is chained to the SDK's own error, for that one
@@ -146,36 +155,36 @@ class Faults:
         try:
             yield
         except self.late as error:
-            raise TimeoutError(self._clean(f"{self.product} did not reply: {error}")) from None
+            raise TimeoutError(self._redact_key(f"{self.product} did not reply: {error}")) from None
         except self.unreachable as error:
             said = str(error) or type(error).__name__
             raise ConnectionError(
-                self._clean(f"{self.product} cannot be reached: {said}")
+                self._redact_key(f"{self.product} cannot be reached: {said}")
             ) from None
         except self.refused as error:
-            raise self._refusal(error) from None
+            raise self._translate_refusal(error) from None
 
-    def _refusal(self, error: Exception) -> Exception:
-        status = status_of(error)
+    def _translate_refusal(self, error: Exception) -> Exception:
+        status = get_http_status(error)
         body = getattr(error, "body", None)
-        said = self._clean(str(error if body is None else body))[:_SAID_CHARS]
+        said = self._redact_key(str(error if body is None else body))[:_QUOTE_CHARS]
         if status not in _BUSY:
             return RuntimeError(f"{self.product} refused (HTTP {status}): {said}")
         busy = SystemBusy(f"{self.product} is busy (HTTP {status}): {said}")
-        busy.retry_after_s = _retry_after(error)
+        busy.retry_after_s = _read_retry_after(error)
         return busy
 
-    def _clean(self, said: str) -> str:
+    def _redact_key(self, said: str) -> str:
         return said.replace(self.key, "…") if self.key else said
 
 
-def status_of(error: Exception) -> int | None:
+def get_http_status(error: Exception) -> int | None:
     """The HTTP status an SDK's error is about."""
     status = getattr(error, "status_code", None) or getattr(error, "status", None)
     return int(status) if status else None
 
 
-async def processed(
+async def wait_for_processing(
     product: str, waiting: Callable[[], Awaitable[int]], *, timeout_s: float, poll_s: float
 ) -> None:
     """Return when nothing is waiting any more; RuntimeError if it takes longer than that.
@@ -199,9 +208,9 @@ async def processed(
         await anyio.sleep(pause)
 
 
-def _texts(notes: list[Note], most: int) -> Iterator[str]:
+def _pack_texts(notes: list[DayNote], most: int) -> Iterator[str]:
     text = ""
-    for block in _blocks(notes):
+    for block in _iterate_blocks(notes):
         for part in (block[start : start + most] for start in range(0, len(block), most)):
             if text and len(text) + 1 + len(part) > most:
                 yield text
@@ -212,7 +221,7 @@ def _texts(notes: list[Note], most: int) -> Iterator[str]:
         yield text
 
 
-def _blocks(notes: list[Note]) -> Iterator[str]:
+def _iterate_blocks(notes: list[DayNote]) -> Iterator[str]:
     """Notes line by line, under headings that are said once for those which share them."""
     for context, group in groupby(notes, lambda note: note.context):
         if context:
@@ -221,7 +230,7 @@ def _blocks(notes: list[Note]) -> Iterator[str]:
             yield note.searched.removeprefix(f"{context}\n") if context else note.searched
 
 
-def _retry_after(error: Exception) -> float:
+def _read_retry_after(error: Exception) -> float:
     headers = getattr(error, "headers", None)
     if headers is None:
         headers = getattr(getattr(error, "response", None), "headers", None)

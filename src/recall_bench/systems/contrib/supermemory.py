@@ -13,20 +13,20 @@ from typing import Any, Literal
 
 from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.contrib.service import (
-    QUESTIONS_AT_ONCE,
-    Faults,
-    found,
-    key_of,
-    labels_seen,
-    own_name,
-    pieces_of,
-    processed,
+    SERVICE_CONCURRENCY,
+    ServiceErrors,
+    build_service_passage,
+    list_visible_labels,
+    make_unique_name,
+    read_api_key,
+    split_pieces,
+    wait_for_processing,
 )
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 KEY = "SUPERMEMORY_API_KEY"
 
-_MOST_CHARS = 50_000
+_MAX_CHARS = 50_000
 """Of one document. The service names no limit; days are shorter than this but for made-up ones."""
 
 
@@ -37,7 +37,7 @@ class Supermemory:
     clock = "native"
     answers = False
     can_snapshot = False
-    max_concurrency = QUESTIONS_AT_ONCE
+    max_concurrency = SERVICE_CONCURRENCY
 
     def __init__(
         self,
@@ -56,9 +56,9 @@ class Supermemory:
         self._k = k
         self._search_mode = search_mode
         self._dreaming = dreaming
-        self._patience = {"timeout_s": settle_timeout_s, "poll_s": poll_s}
-        self._key = key_of("Supermemory", KEY)
-        self._namespace = own_name()
+        self._settle_limits = {"timeout_s": settle_timeout_s, "poll_s": poll_s}
+        self._key = read_api_key("Supermemory", KEY)
+        self._namespace = make_unique_name()
         self._waiting: dict[str, str] = {}
         self._sent: set[str] = set()
         self._client: Any = None
@@ -73,7 +73,7 @@ class Supermemory:
             AsyncSupermemory,
         )
 
-        self._faults = Faults(
+        self._faults = ServiceErrors(
             product="Supermemory",
             key=self._key,
             late=(APITimeoutError,),
@@ -82,14 +82,14 @@ class Supermemory:
         )
         # The run has a patience of its own, and counts how often it was needed.
         self._client = AsyncSupermemory(base_url=self._base_url, api_key=self._key, max_retries=0)
-        with self._faults.told(), _if_there():
+        with self._faults.told(), _ignore_missing():
             there = await self._client.list(self._namespace, "documents", limit=1)
             if there.documents:
                 raise RuntimeError(f"Supermemory's namespace {self._namespace} is not empty")
 
     async def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Add a document for each session of the day; what was taken already is not sent again."""
-        for piece in pieces_of(day, content, metadata, most=_MOST_CHARS):
+        for piece in split_pieces(day, content, metadata, most=_MAX_CHARS):
             if piece.id in self._sent:
                 continue
             with self._faults.told():
@@ -98,7 +98,7 @@ class Supermemory:
                     content=piece.text,
                     id=piece.id,
                     date=piece.at.isoformat(),
-                    metadata=piece.kept,
+                    metadata=piece.metadata,
                     dreaming=self._dreaming,
                 )
             self._sent.add(piece.id)
@@ -106,11 +106,11 @@ class Supermemory:
 
     async def finalize_ingestion(self) -> None:
         """Wait until every document is done and dreamt of."""
-        await processed("Supermemory", self._still_waiting, **self._patience)
+        await wait_for_processing("Supermemory", self._count_waiting, **self._settle_limits)
 
     async def query(self, question: str, context: QueryContext) -> dict[str, object]:
         """What the service ranks first, with its similarity."""
-        seen = labels_seen(context) if self.honours_sessions else None
+        seen = list_visible_labels(context) if self.honours_sessions else None
         asked: dict[str, object] = {
             "query": question,
             "search_mode": self._search_mode,
@@ -120,9 +120,9 @@ class Supermemory:
         if seen is not None:
             wanted = [{"field": "session", "operator": "eq", "value": each} for each in seen]
             asked["filter"] = {"operator": "or", "operands": wanted}
-        with self._faults.told(), _if_there():
+        with self._faults.told(), _ignore_missing():
             reply = await self._client.search(self._namespace, **asked)
-            return {"passages": [_passage(result) for result in reply.results]}
+            return {"passages": [_build_passage(result) for result in reply.results]}
         return {"passages": []}
 
     async def teardown(self) -> None:
@@ -131,13 +131,13 @@ class Supermemory:
             return
         async with self._client:
             if self._sent:
-                with self._faults.told(), _if_there():
+                with self._faults.told(), _ignore_missing():
                     await self._client.namespaces.delete(self._namespace)
 
-    async def _still_waiting(self) -> int:
+    async def _count_waiting(self) -> int:
         for piece, document in list(self._waiting.items()):
             # For a moment after it was accepted, a document cannot be found.
-            with self._faults.told(), _if_there():
+            with self._faults.told(), _ignore_missing():
                 state = (await self._client.documents.get(self._namespace, document)).system
                 if state.status == "failed":
                     raise RuntimeError(f"Supermemory failed to process what it was given: {piece}")
@@ -146,18 +146,20 @@ class Supermemory:
         return len(self._waiting)
 
 
-def _if_there() -> contextlib.AbstractContextManager[None]:
+def _ignore_missing() -> contextlib.AbstractContextManager[None]:
     from supermemory import NotFoundError
 
     return contextlib.suppress(NotFoundError)
 
 
-def _passage(result: Any) -> dict[str, object]:  # noqa: ANN401  the SDK's own record
+def _build_passage(result: Any) -> dict[str, object]:  # noqa: ANN401  the SDK's own record
     kept = dict(result.metadata or {})
     source = result.included.document if result.included else None
     if source is not None:
         kept = {**source.metadata, **kept}
-    return found(result.memory or result.chunk or "", kept, result.similarity, result_id=result.id)
+    return build_service_passage(
+        result.memory or result.chunk or "", kept, result.similarity, result_id=result.id
+    )
 
 
 product = Product(Supermemory, needs=("supermemory",))

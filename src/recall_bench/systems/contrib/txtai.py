@@ -9,13 +9,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from recall_bench.systems.contrib.folder import bytes_in
-from recall_bench.systems.contrib.notes import notes_of, passage, sessions_seen
+from recall_bench.systems.contrib.folder import measure_folder
+from recall_bench.systems.contrib.notes import (
+    build_note_passage,
+    list_visible_sessions,
+    split_notes,
+)
 from recall_bench.systems.contrib.product import Product
-from recall_bench.systems.contrib.vectors import Vectors
+from recall_bench.systems.contrib.vectors import ProductEmbedder
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
-_FOUND = "select score, note, day, quoted from txtai where similar(:question, :candidates)"
+_QUERY = "select score, note, day, quoted from txtai where similar(:question, :candidates)"
 
 
 class Txtai:
@@ -37,7 +41,7 @@ class Txtai:
         self.honours_sessions = respect_sessions
         self._folder = state_dir / "index"
         self._k = k
-        self._vectors = Vectors(endpoint)
+        self._vectors = ProductEmbedder(endpoint)
         self._index: Any = None
 
     def setup(self) -> None:
@@ -52,48 +56,50 @@ class Txtai:
 
     def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Add the day's notes."""
-        notes = notes_of(day, content, metadata)
+        notes = split_notes(day, content, metadata)
         if notes:
-            self._index.upsert([(note.id, {"text": note.searched, **note.kept}) for note in notes])
+            self._index.upsert(
+                [(note.id, {"text": note.searched, **note.metadata}) for note in notes]
+            )
 
     def finalize_ingestion(self) -> None:
         """Write the index to the folder."""
-        if self._holds_notes():
+        if self._is_dense():
             self._index.save(str(self._folder))
 
     def query(self, question: str, context: QueryContext) -> dict[str, object]:
         """The best notes by txtai's hybrid score."""
-        if not self._holds_notes():
+        if not self._is_dense():
             return {"passages": []}
         limit = context.top_k or self._k
         values: dict[str, object] = {"question": question, "candidates": 10 * limit}
-        query = _FOUND
-        seen = sessions_seen(context) if self.honours_sessions else None
+        query = _QUERY
+        seen = list_visible_sessions(context) if self.honours_sessions else None
         if seen is not None:
             # Sessions are looked at after the candidates are chosen, so all notes must be.
             values["candidates"] = self._index.count()
             values |= {f"session{number}": session for number, session in enumerate(seen)}
             query += " and session in (:session0, :session1)"
         found = self._index.search(query, limit, parameters=values)
-        return {"passages": [passage(row, row["score"]) for row in found]}
+        return {"passages": [build_note_passage(row, row["score"]) for row in found]}
 
     def stored_days(self) -> set[int]:
         """The days of the notes in the index."""
-        if not self._holds_notes():
+        if not self._is_dense():
             return set()
         rows = self._index.search("select day from txtai group by day", self._index.count())
         return {row["day"] for row in rows}
 
     def stored_bytes(self) -> int:
         """What the index takes as it was last written."""
-        return bytes_in(self._folder)
+        return measure_folder(self._folder)
 
     def teardown(self) -> None:
         """Let go of the index."""
         if self._index is not None:
             self._index.close()
 
-    def _holds_notes(self) -> bool:
+    def _is_dense(self) -> bool:
         return bool(self._index.isdense())
 
 

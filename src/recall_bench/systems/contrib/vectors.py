@@ -7,27 +7,27 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 import msgspec
 
-MODEL = "recall-bench"
+ENDPOINT_MODEL = "recall-bench"
 """The model asked for: an endpoint made for the run has one embedder, whatever it is called."""
 
-BATCH = 256
+EMBEDDING_BATCH = 256
 """Texts in one request."""
 
-TIMEOUT_S = 120.0
+EMBEDDING_TIMEOUT_S = 120.0
 
 _BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
 
-class _Row(msgspec.Struct):
+class _EmbeddingRow(msgspec.Struct):
     index: int
     embedding: list[float]
 
 
-class _Reply(msgspec.Struct):
-    data: list[_Row]
+class _EmbeddingReply(msgspec.Struct):
+    data: list[_EmbeddingRow]
 
 
-class Vectors:
+class ProductEmbedder:
     """Embeds in this process, or through an endpoint in OpenAI's manner if one is given."""
 
     def __init__(self, endpoint: str | None = None) -> None:
@@ -45,22 +45,26 @@ class Vectors:
         """One vector a text. ConnectionError or TimeoutError where the endpoint does not serve."""
         if self._endpoint is not None:
             url = f"{self._endpoint}/embeddings"
-            return [vector for batch in _batches(texts) for vector in _asked(url, batch)]
+            return [
+                vector
+                for batch in _split_batches(texts)
+                for vector in _request_embeddings(url, batch)
+            ]
         from recall_bench.systems.builtin.embedding import embed
 
         found: list[list[float]] = embed(texts).tolist()
         return found
 
 
-def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(texts), BATCH):
-        yield texts[start : start + BATCH]
+def _split_batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(texts), EMBEDDING_BATCH):
+        yield texts[start : start + EMBEDDING_BATCH]
 
 
-def _asked(url: str, texts: Sequence[str]) -> list[list[float]]:
-    replied = _posted(url, msgspec.json.encode({"model": MODEL, "input": list(texts)}))
+def _request_embeddings(url: str, texts: Sequence[str]) -> list[list[float]]:
+    replied = _post(url, msgspec.json.encode({"model": ENDPOINT_MODEL, "input": list(texts)}))
     try:
-        rows = msgspec.json.decode(replied, type=_Reply).data
+        rows = msgspec.json.decode(replied, type=_EmbeddingReply).data
     except msgspec.DecodeError as error:
         raise ValueError(f"{url} did not reply with embeddings: {error}") from error
     if sorted(row.index for row in rows) != list(range(len(texts))):
@@ -68,12 +72,12 @@ def _asked(url: str, texts: Sequence[str]) -> list[list[float]]:
     return [row.embedding for row in sorted(rows, key=lambda row: row.index)]
 
 
-def _posted(url: str, body: bytes) -> bytes:
+def _post(url: str, body: bytes) -> bytes:
     # The endpoint is on this machine, where no proxy leads.
     opener = build_opener(ProxyHandler({}))
     request = Request(url, body, {"Content-Type": "application/json"})  # noqa: S310  the run's own
     try:
-        with opener.open(request, timeout=TIMEOUT_S) as reply:
+        with opener.open(request, timeout=EMBEDDING_TIMEOUT_S) as reply:
             replied: bytes = reply.read()
             return replied
     except HTTPError as error:

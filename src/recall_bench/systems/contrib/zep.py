@@ -13,25 +13,25 @@ from typing import Any, Literal
 
 from recall_bench.systems.contrib.product import Product
 from recall_bench.systems.contrib.service import (
-    QUESTIONS_AT_ONCE,
-    Faults,
-    Piece,
-    found,
-    key_of,
-    labels_seen,
-    own_name,
-    pieces_of,
-    processed,
-    undone_by,
+    SERVICE_CONCURRENCY,
+    ServiceErrors,
+    SessionPiece,
+    build_service_passage,
+    list_visible_labels,
+    make_unique_name,
+    read_api_key,
+    split_pieces,
+    undo_on_failure,
+    wait_for_processing,
 )
 from recall_bench.systems.python.adapter import DayMetadata, QueryContext
 
 KEY = "ZEP_API_KEY"
 
-MOST_CHARS = 10_000
+MAX_CHARS = 10_000
 """Of one episode; Zep refuses more."""
 
-MOST_FACTS = 50
+MAX_FACTS = 50
 """Of one search, as far as Zep goes."""
 
 _TIMEOUT_S = 60.0
@@ -45,7 +45,7 @@ class Zep:
     clock = "native"
     answers = False
     can_snapshot = False
-    max_concurrency = QUESTIONS_AT_ONCE
+    max_concurrency = SERVICE_CONCURRENCY
 
     def __init__(
         self,
@@ -62,14 +62,14 @@ class Zep:
         self._base_url = base_url
         self._k = k
         self._reranker = reranker
-        self._patience = {"timeout_s": settle_timeout_s, "poll_s": poll_s}
-        self._key = key_of("Zep", KEY)
-        self._name = own_name()
+        self._settle_limits = {"timeout_s": settle_timeout_s, "poll_s": poll_s}
+        self._key = read_api_key("Zep", KEY)
+        self._name = make_unique_name()
         self._graph: str | None = None
-        self._episodes: dict[str, Piece] = {}
+        self._episodes: dict[str, SessionPiece] = {}
         self._sent: set[str] = set()
         self._waiting: set[str] = set()
-        self._line: Any = None
+        self._http: Any = None
         self._client: Any = None
         self._faults: Any = None
 
@@ -79,19 +79,19 @@ class Zep:
         from zep_cloud.client import AsyncZep
         from zep_cloud.core.api_error import ApiError
 
-        self._faults = Faults(
+        self._faults = ServiceErrors(
             product="Zep",
             key=self._key,
             late=(httpx.TimeoutException,),
             unreachable=(httpx.TransportError,),
             refused=(ApiError,),
         )
-        self._line = httpx.AsyncClient(timeout=_TIMEOUT_S, follow_redirects=True)
+        self._http = httpx.AsyncClient(timeout=_TIMEOUT_S, follow_redirects=True)
         # The run has a patience of its own, and counts how often it was needed.
         self._client = AsyncZep(
-            base_url=self._base_url, api_key=self._key, max_retries=0, httpx_client=self._line
+            base_url=self._base_url, api_key=self._key, max_retries=0, httpx_client=self._http
         )
-        async with undone_by(self.teardown):
+        async with undo_on_failure(self.teardown):
             with self._faults.told():
                 graph = await self._client.graph.create(name=self._name, idempotency_key=self._name)
                 self._graph = graph.uuid_
@@ -101,7 +101,7 @@ class Zep:
 
     async def ingest_day(self, day: int, content: str, metadata: DayMetadata) -> None:
         """Add an episode for each session of the day; what was taken already is not sent again."""
-        for piece in pieces_of(day, content, metadata, most=MOST_CHARS):
+        for piece in split_pieces(day, content, metadata, most=MAX_CHARS):
             if piece.id in self._sent:
                 continue
             with self._faults.told():
@@ -110,7 +110,7 @@ class Zep:
                     data=piece.text,
                     type="text",
                     reference_time=piece.at.isoformat(),
-                    metadata=piece.kept,
+                    metadata=piece.metadata,
                     idempotency_key=f"{self._name}-{piece.id}",
                 )
             self._sent.add(piece.id)
@@ -119,14 +119,14 @@ class Zep:
 
     async def finalize_ingestion(self) -> None:
         """Wait until Zep has made facts of every episode."""
-        await processed("Zep", self._still_waiting, **self._patience)
+        await wait_for_processing("Zep", self._count_waiting, **self._settle_limits)
 
     async def query(self, question: str, context: QueryContext) -> dict[str, object]:
         """The facts Zep ranks first; the score is its own."""
         from zep_cloud.types import EdgeSearchFilters, MetadataFilter, MetadataFilterGroup
 
         asked: dict[str, object] = {}
-        seen = labels_seen(context) if self.honours_sessions else None
+        seen = list_visible_labels(context) if self.honours_sessions else None
         if seen is not None:
             own = MetadataFilter(property_name="session", operator="in", value=seen)
             only = MetadataFilterGroup(type="and", filters=[own])
@@ -135,24 +135,24 @@ class Zep:
             facts = await self._client.graph.search_edges(
                 self._graph,
                 query=question,
-                page_size=min(context.top_k or self._k, MOST_FACTS),
+                page_size=min(context.top_k or self._k, MAX_FACTS),
                 reranker=self._reranker,
                 **asked,
             )
-        return {"passages": [self._passage(fact) for fact in facts.items or ()]}
+        return {"passages": [self._build_passage(fact) for fact in facts.items or ()]}
 
     async def teardown(self) -> None:
         """Delete the graph, and hang up."""
-        if self._line is None:
+        if self._http is None:
             return
         try:
             if self._graph is not None:
                 with self._faults.told():
                     await self._client.graph.delete(self._graph)
         finally:
-            await self._line.aclose()
+            await self._http.aclose()
 
-    async def _still_waiting(self) -> int:
+    async def _count_waiting(self) -> int:
         for episode in sorted(self._waiting):
             with self._faults.told():
                 state = await self._client.graph.episode.get(self._graph, episode)
@@ -160,21 +160,21 @@ class Zep:
                 self._waiting.discard(episode)
         return len(self._waiting)
 
-    def _passage(self, fact: Any) -> dict[str, object]:  # noqa: ANN401  the SDK's own record
+    def _build_passage(self, fact: Any) -> dict[str, object]:  # noqa: ANN401  the SDK's own record
         sources = [
             self._episodes[each] for each in fact.episode_uuids or () if each in self._episodes
         ]
-        kept: dict[str, object] = dict(sources[0].kept) if sources else {}
+        kept: dict[str, object] = dict(sources[0].metadata) if sources else {}
         if fact.valid_at:
-            kept["date"] = _day_of(fact.valid_at).isoformat()
+            kept["date"] = _parse_date(fact.valid_at).isoformat()
         text = fact.fact or ""
         if fact.invalid_at:
-            text += f" (until {_day_of(fact.invalid_at)})"
+            text += f" (until {_parse_date(fact.invalid_at)})"
         score = fact.score if fact.relevance is None else fact.relevance
-        return found(text, kept, score, result_id=fact.uuid_)
+        return build_service_passage(text, kept, score, result_id=fact.uuid_)
 
 
-def _day_of(moment: str) -> date:
+def _parse_date(moment: str) -> date:
     return datetime.fromisoformat(moment).date()
 
 

@@ -9,11 +9,11 @@ from recall_bench.errors import UsageError
 
 DEFAULT_PORT = 50052
 
-_FORM = "write grpc://host:port, with an IPv6 host in brackets, or grpcs:// for TLS"
+_ADDRESS_FORM = "write grpc://host:port, with an IPv6 host in brackets, or grpcs:// for TLS"
 
 
 @dataclass(frozen=True)
-class Address:
+class GrpcAddress:
     """A host and a port, and whom to trust there; plaintext without `tls`."""
 
     host: str
@@ -29,7 +29,7 @@ class Address:
         return f"{'grpc' if self.tls is None else 'grpcs'}://{self.authority}"
 
 
-def address_of(target: str, ca: Path | None = None) -> Address:
+def parse_grpc_address(target: str, ca: Path | None = None) -> GrpcAddress:
     """What a `grpc://` or `grpcs://` target means, or a UsageError that says what is wrong with it.
 
     `ca` is a file of certificates to trust in place of the machine's own authorities.
@@ -38,23 +38,25 @@ def address_of(target: str, ca: Path | None = None) -> Address:
         parts = urlsplit(target)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise UsageError(f"{target!r} is not an address ({error}); {_FORM}") from error
+        raise UsageError(f"{target!r} is not an address ({error}); {_ADDRESS_FORM}") from error
     if parts.scheme not in ("grpc", "grpcs"):
-        raise UsageError(f"{target!r} is not a gRPC address; {_FORM}")
+        raise UsageError(f"{target!r} is not a gRPC address; {_ADDRESS_FORM}")
     if not host:
-        raise UsageError(f"{target!r} names no host; {_FORM}")
+        raise UsageError(f"{target!r} names no host; {_ADDRESS_FORM}")
     if port == 0 or parts.path.strip("/") or parts.query or parts.fragment or parts.username:
-        raise UsageError(f"{target!r} is more than a host and a port from 1 to 65535; {_FORM}")
+        raise UsageError(
+            f"{target!r} is more than a host and a port from 1 to 65535; {_ADDRESS_FORM}"
+        )
     if parts.scheme == "grpc" and ca is not None:
         raise UsageError(
             f"{target!r} is not encrypted, so {ca} vouches for nobody; write grpcs://, or leave "
             "the certificates out"
         )
-    tls = _trusting(ca) if parts.scheme == "grpcs" else None
-    return Address(host, DEFAULT_PORT if port is None else port, tls)
+    tls = _build_tls_context(ca) if parts.scheme == "grpcs" else None
+    return GrpcAddress(host, DEFAULT_PORT if port is None else port, tls)
 
 
-def _trusting(ca: Path | None) -> ssl.SSLContext:
+def _build_tls_context(ca: Path | None) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=ca)
     except OSError as error:

@@ -6,29 +6,31 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 
 from recall_bench.errors import SystemFault
-from recall_bench.systems.grpc.messages import SERVICE_2, Protobuf, methods
-from recall_bench.systems.grpc.wording import method_of, read, written
+from recall_bench.systems.grpc.messages import SERVICE_V2, Protobuf, load_methods
+from recall_bench.systems.grpc.wording import decode_message, encode_message, find_method
 from recall_bench.systems.remote.wire import IngestRequest, Reply, Request
 
 if TYPE_CHECKING:
-    from recall_bench.systems.grpc.door import Door
-    from recall_bench.systems.grpc.line import Line
+    from recall_bench.systems.grpc.door import GrpcServer
+    from recall_bench.systems.grpc.line import GrpcChannel
 
 R = TypeVar("R", bound=Reply)
 
 
-class GrpcCarrier:
+class GrpcTransport:
     """One line, dialled at the first call, and again only after `close`."""
 
-    def __init__(self, door: "Door") -> None:
-        self._door = door
-        self._line: Line | None = None
-        self._dialling = anyio.Lock()
+    def __init__(self, door: "GrpcServer") -> None:
+        self._server = door
+        self._channel: GrpcChannel | None = None
+        self._connecting = anyio.Lock()
 
     async def call(self, request: Request, reply: type[R]) -> R:
         """The server's reply to one request."""
-        line = self._line or await self._dialled()
-        return read(await line.call(method_of(type(request)), written(request)), reply)
+        line = self._channel or await self._connect()
+        return decode_message(
+            await line.call(find_method(type(request)), encode_message(request)), reply
+        )
 
     async def stream(
         self, requests: Sequence[IngestRequest], took: Callable[[IngestRequest], None]
@@ -36,40 +38,44 @@ class GrpcCarrier:
         """Take them over in order; `took` is called for each that the server has acknowledged."""
         if not requests:
             return
-        line = self._line or await self._dialled()
+        line = self._channel or await self._connect()
         taken = 0
 
-        def doing() -> str:
+        def describe_progress() -> str:
             return f"IngestMany, at day {requests[taken].day},"
 
-        def acknowledged(ingested: Protobuf) -> None:
+        def acknowledge(ingested: Protobuf) -> None:
             nonlocal taken
             due = requests[taken].day if taken < len(requests) else None
             if ingested.day != due:
-                raise self._misfit(f"day {ingested.day} where {f'day {due}' if due else 'none'}")
+                raise self._reject_acknowledgement(
+                    f"day {ingested.day} where {f'day {due}' if due else 'none'}"
+                )
             taken += 1
             took(requests[taken - 1])
 
-        method = methods(SERVICE_2)["IngestMany"]
-        await line.stream(method, [written(each) for each in requests], acknowledged, doing)
+        method = load_methods(SERVICE_V2)["IngestMany"]
+        await line.stream(
+            method, [encode_message(each) for each in requests], acknowledge, describe_progress
+        )
         if taken < len(requests):
-            raise self._misfit(f"no more days where day {requests[taken].day}")
+            raise self._reject_acknowledgement(f"no more days where day {requests[taken].day}")
 
     async def close(self) -> None:
         """Hang up; the next call dials again."""
-        line, self._line = self._line, None
+        line, self._channel = self._channel, None
         if line is not None:
-            await line.hang_up()
+            await line.close()
 
-    def take(self, line: "Line") -> None:
+    def use_channel(self, line: "GrpcChannel") -> None:
         """Use a line that was dialled already."""
-        self._line = line
+        self._channel = line
 
-    async def _dialled(self) -> "Line":
-        async with self._dialling:
-            if self._line is None:
-                self._line = await self._door.dial()
-            return self._line
+    async def _connect(self) -> "GrpcChannel":
+        async with self._connecting:
+            if self._channel is None:
+                self._channel = await self._server.connect()
+            return self._channel
 
-    def _misfit(self, what: str) -> SystemFault:
-        return SystemFault(f"{self._door.address}: IngestMany acknowledged {what} was due")
+    def _reject_acknowledgement(self, what: str) -> SystemFault:
+        return SystemFault(f"{self._server.address}: IngestMany acknowledged {what} was due")

@@ -3,20 +3,20 @@
 import anyio
 
 from recall_bench.errors import SystemGone, SystemTimeout
-from recall_bench.systems.grpc.address import Address
-from recall_bench.systems.grpc.faults import NotServed
-from recall_bench.systems.grpc.line import Line
-from recall_bench.systems.grpc.messages import SERVICE, SERVICE_2, methods
-from recall_bench.systems.grpc.wording import read
+from recall_bench.systems.grpc.address import GrpcAddress
+from recall_bench.systems.grpc.faults import MethodNotServed
+from recall_bench.systems.grpc.line import GrpcChannel
+from recall_bench.systems.grpc.messages import SERVICE_V1, SERVICE_V2, load_methods
+from recall_bench.systems.grpc.wording import decode_message
 from recall_bench.systems.remote import wire
 
 
-class Door:
+class GrpcServer:
     """Dials one server, as often as asked, and recognises it."""
 
     def __init__(
         self,
-        address: Address,
+        address: GrpcAddress,
         *,
         timeout_s: float,
         connect_timeout_s: float,
@@ -33,24 +33,24 @@ class Door:
         self._connect_timeout_s = connect_timeout_s
         self._ready_timeout_s = ready_timeout_s
 
-    async def dial(self) -> Line:
+    async def connect(self) -> GrpcChannel:
         """A line to the server, ready and the same as before, or SystemGone."""
-        line = await Line.dial(
+        line = await GrpcChannel.connect(
             self.address, timeout_s=self._timeout_s, connect_timeout_s=self._connect_timeout_s
         )
         try:
-            self._recognise(*await self._met(line))
+            self._check_identity(*await self._wait_until_ready(line))
         except BaseException:
-            await line.hang_up()
+            await line.close()
             raise
         return line
 
-    async def _met(self, line: Line) -> tuple[str, wire.Health]:
+    async def _wait_until_ready(self, line: GrpcChannel) -> tuple[str, wire.Health]:
         pause_s = 0.05
         with anyio.move_on_after(self._ready_timeout_s):
             while True:
                 try:
-                    service, health = await self._ask(line)
+                    service, health = await self._ask_health(line)
                 except SystemTimeout:
                     break
                 if health.ready:
@@ -62,22 +62,22 @@ class Door:
             raise SystemGone(f"{waited} and has not said a word; see that it is a gRPC server")
         raise SystemGone(f"{waited}; run the same command again when it is")
 
-    async def _ask(self, line: Line) -> tuple[str, wire.Health]:
-        asked = methods(SERVICE_2)["Health"]
+    async def _ask_health(self, line: GrpcChannel) -> tuple[str, wire.Health]:
+        asked = load_methods(SERVICE_V2)["Health"]
         try:
             reply = await line.call(asked, asked.request(), timeout_s=self._ready_timeout_s)
-            return SERVICE_2, read(reply, wire.Health)
-        except NotServed:
+            return SERVICE_V2, decode_message(reply, wire.Health)
+        except MethodNotServed:
             pass
-        asked = methods(SERVICE)["Healthcheck"]
+        asked = load_methods(SERVICE_V1)["Healthcheck"]
         try:
             reply = await line.call(asked, asked.request(), timeout_s=self._ready_timeout_s)
-        except NotServed:
+        except MethodNotServed:
             self.has_healthcheck = False
-            return SERVICE, wire.Health()
-        return SERVICE, wire.Health(name=reply.name, ready=reply.ready)
+            return SERVICE_V1, wire.Health()
+        return SERVICE_V1, wire.Health(name=reply.name, ready=reply.ready)
 
-    def _recognise(self, service: str, health: wire.Health) -> None:
+    def _check_identity(self, service: str, health: wire.Health) -> None:
         if self.health is None:
             self.service, self.health = service, health
             return

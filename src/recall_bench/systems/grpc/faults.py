@@ -4,39 +4,39 @@ import re
 import ssl
 
 from recall_bench.errors import BenchError, SystemBusy, SystemFault, SystemGone, SystemTimeout
-from recall_bench.systems.grpc.address import Address
-from recall_bench.systems.grpc.messages import SERVICE_2, Method
-from recall_bench.systems.grpc.status import Status
+from recall_bench.systems.grpc.address import GrpcAddress
+from recall_bench.systems.grpc.messages import SERVICE_V2, GrpcMethod
+from recall_bench.systems.grpc.status import GrpcStatus
 from recall_bench.systems.grpc.wording import RETRY_AFTER
 
-HANDSHAKE_FAILED = (ssl.SSLError, ConnectionResetError, ConnectionAbortedError)
+HANDSHAKE_ERRORS = (ssl.SSLError, ConnectionResetError, ConnectionAbortedError)
 
-_ABOUT_SIZE = re.compile(r"larger than max|exceeds maximum|too large", re.IGNORECASE)
+_SIZE_COMPLAINT = re.compile(r"larger than max|exceeds maximum|too large", re.IGNORECASE)
 """How the gRPC libraries word the refusal of a big message; its status is also that of a quota."""
 
 
-class NotServed(SystemFault):
+class MethodNotServed(SystemFault):
     """The server does not know the method."""
 
 
-def status_fault(said: str, method: Method, status: Status, size: int) -> BenchError:
+def translate_status(said: str, method: GrpcMethod, status: GrpcStatus, size: int) -> BenchError:
     """What a server that is still there means by a status; `size` is that of the request."""
     match status.code:
         case "UNIMPLEMENTED":
-            return NotServed(said)
-        case "NOT_FOUND" if method.service == SERVICE_2:
+            return MethodNotServed(said)
+        case "NOT_FOUND" if method.service == SERVICE_V2:
             return SystemGone(f"{said}; the same command starts again from the first day")
         case "DEADLINE_EXCEEDED":
             return SystemTimeout(said)
         case "RESOURCE_EXHAUSTED":
-            return _exhausted(said, status, size)
+            return _translate_quota_status(said, status, size)
         case _:
             return SystemFault(said)
 
 
-def _exhausted(said: str, status: Status, size: int) -> SystemFault:
+def _translate_quota_status(said: str, status: GrpcStatus, size: int) -> SystemFault:
     pause = status.trailing.get(RETRY_AFTER)
-    if pause is None and _ABOUT_SIZE.search(status.details):
+    if pause is None and _SIZE_COMPLAINT.search(status.details):
         return SystemFault(f"{said} (the request had {size:,} bytes)")
     busy = SystemBusy(said)
     if pause is not None and re.fullmatch(r"\d{1,6}(\.\d+)?", pause):
@@ -44,7 +44,7 @@ def _exhausted(said: str, status: Status, size: int) -> SystemFault:
     return busy
 
 
-def untrusted(address: Address, error: OSError) -> str:
+def describe_tls_failure(address: GrpcAddress, error: OSError) -> str:
     """Why a TLS connection did not come about, and what to do."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return (
@@ -55,7 +55,7 @@ def untrusted(address: Address, error: OSError) -> str:
     return f"{address} does not speak TLS ({reason}); write grpc:// if it is a plaintext server"
 
 
-def stranger(address: Address, first_words: bytes) -> str | None:
+def describe_other_server(address: GrpcAddress, first_words: bytes) -> str | None:
     """What there is instead of a gRPC server, as far as its first words tell."""
     if not first_words:
         hint = ", or write grpcs:// if it wants TLS" if address.tls is None else ""

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any, Self
 import anyio
 
 from recall_bench.errors import BenchError, SystemGone, SystemTimeout
-from recall_bench.systems.grpc.address import Address
-from recall_bench.systems.grpc.faults import HANDSHAKE_FAILED, status_fault, stranger, untrusted
-from recall_bench.systems.grpc.messages import Method, Protobuf
+from recall_bench.systems.grpc.address import GrpcAddress
+from recall_bench.systems.grpc.faults import (
+    HANDSHAKE_ERRORS,
+    describe_other_server,
+    describe_tls_failure,
+    translate_status,
+)
+from recall_bench.systems.grpc.messages import GrpcMethod, Protobuf
 from recall_bench.systems.grpc.single_connection import SingleConnection
-from recall_bench.systems.grpc.status import Status, StreamEnd
+from recall_bench.systems.grpc.status import GrpcStatus, StreamStatus
 
 if TYPE_CHECKING:
     import grpc
@@ -19,18 +24,20 @@ if TYPE_CHECKING:
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 
 _NEVER_MS = 2**31 - 1
-_MOMENT_S = 0.02
-_PING_MS = 330_000
+_CANCEL_DELAY_S = 0.02
+_KEEPALIVE_MS = 330_000
 """Servers may hang up on a client that pings more often than every five minutes."""
-_PONG_S = 20.0
+_KEEPALIVE_TIMEOUT_S = 20.0
 """How long a server may take to answer a ping, at least: one that is busy with a call, and cannot
 do two things at once, has as long as the call has."""
 
 
-class Line:
+class GrpcChannel:
     """Calls to one server over one connection; once that is lost, so is the line."""
 
-    def __init__(self, connection: SingleConnection, address: Address, timeout_s: float) -> None:
+    def __init__(
+        self, connection: SingleConnection, address: GrpcAddress, timeout_s: float
+    ) -> None:
         import grpc
 
         self._connection = connection
@@ -39,21 +46,25 @@ class Line:
         self._lost: str | None = None
         self._has_cancelled = False
         self._channel = grpc.aio.insecure_channel(
-            f"127.0.0.1:{connection.port}", options=_options(address, timeout_s)
+            f"127.0.0.1:{connection.port}", options=_build_options(address, timeout_s)
         )
         self._calls: dict[str, Any] = {}
 
     @classmethod
-    async def dial(cls, address: Address, *, timeout_s: float, connect_timeout_s: float) -> Self:
+    async def connect(
+        cls, address: GrpcAddress, *, timeout_s: float, connect_timeout_s: float
+    ) -> Self:
         """A line to a server that took the connection in time, or SystemGone."""
         reason = "it does not react"
         with anyio.move_on_after(connect_timeout_s):
             while True:
                 try:
-                    connection = await SingleConnection.to(address.host, address.port, address.tls)
+                    connection = await SingleConnection.open(
+                        address.host, address.port, address.tls
+                    )
                 except OSError as error:
-                    if address.tls is not None and isinstance(error, HANDSHAKE_FAILED):
-                        raise SystemGone(untrusted(address, error)) from error
+                    if address.tls is not None and isinstance(error, HANDSHAKE_ERRORS):
+                        raise SystemGone(describe_tls_failure(address, error)) from error
                     reason = error.strerror or str(error)
                     await anyio.sleep(0.1)
                 else:
@@ -72,11 +83,11 @@ class Line:
     @property
     def is_silent(self) -> bool:
         """Whether the server has not said a word yet, in whatever language."""
-        return not self._connection.first_words
+        return not self._connection.first_bytes
 
     async def call(
         self,
-        method: Method,
+        method: GrpcMethod,
         request: Protobuf,
         *,
         timeout_s: float | None = None,
@@ -84,9 +95,9 @@ class Line:
         """The server's response; a lost line raises SystemGone without asking anybody."""
         import grpc
 
-        self._check()
+        self._require_connection()
         if method.path not in self._calls:
-            self._calls[method.path] = self._channel.unary_unary(*_spelled(method))
+            self._calls[method.path] = self._channel.unary_unary(*_describe_method(method))
         call = self._calls[method.path](request, timeout=timeout_s or self._timeout_s)
         # Awaiting the call itself would turn a cancellation into one that anyio does not know.
         done = anyio.Event()
@@ -101,12 +112,12 @@ class Line:
             with anyio.CancelScope(shield=True):
                 return await call
         except grpc.aio.AioRpcError as error:
-            status = Status.of(error)
-            raise self._fault(method.name, method, status, request.ByteSize()) from error
+            status = GrpcStatus.from_error(error)
+            raise self._translate_status(method.name, method, status, request.ByteSize()) from error
 
     async def stream(
         self,
-        method: Method,
+        method: GrpcMethod,
         requests: Sequence[Protobuf],
         got: Callable[[Protobuf], None],
         doing: Callable[[], str],
@@ -117,15 +128,15 @@ class Line:
         """
         import grpc
 
-        self._check()
+        self._require_connection()
         moments = [asyncio.get_running_loop().time()]
-        call = self._channel.stream_stream(*_spelled(method))(
+        call = self._channel.stream_stream(*_describe_method(method))(
             iter(requests), timeout=self._timeout_s * max(1, len(requests))
         )
-        end = StreamEnd(call)
-        reading = asyncio.ensure_future(_read(call, got, moments))
+        end = StreamStatus(call)
+        reading = asyncio.ensure_future(_read_stream(call, got, moments))
         try:
-            await self._until_done(reading, moments)
+            await self._wait_until_idle(reading, moments)
             if not reading.done():
                 raise SystemTimeout(
                     f"{self._address}: {doing()} brought nothing for {self._timeout_s:g} s"
@@ -133,26 +144,26 @@ class Line:
             reading.result()
         except grpc.aio.AioRpcError as error:
             largest = max(request.ByteSize() for request in requests)
-            raise self._fault(doing(), method, end.status(error), largest) from error
+            raise self._translate_status(doing(), method, end.resolve(error), largest) from error
         finally:
-            await self._stop(call, reading)
+            await self._stop_stream(call, reading)
 
-    async def hang_up(self) -> None:
+    async def close(self) -> None:
         """Close the connection; calls under way end."""
         with anyio.CancelScope(shield=True):
             await self._channel.close()
             if self._has_cancelled:
                 # gRPC reports the end of such calls a moment later, to whatever loop runs then.
-                await anyio.sleep(_MOMENT_S)
+                await anyio.sleep(_CANCEL_DELAY_S)
             await self._connection.close()
 
-    async def _until_done(self, reading: "asyncio.Future[None]", moments: list[float]) -> None:
+    async def _wait_until_idle(self, reading: "asyncio.Future[None]", moments: list[float]) -> None:
         """Return once it is done, or has not moved for too long."""
         now = asyncio.get_running_loop().time
         while not reading.done() and (left_s := moments[-1] + self._timeout_s - now()) > 0:
             await asyncio.wait({reading}, timeout=left_s)
 
-    async def _stop(
+    async def _stop_stream(
         self, call: "grpc.aio.StreamStreamCall", reading: "asyncio.Future[None]"
     ) -> None:
         if not reading.done():
@@ -162,29 +173,31 @@ class Line:
                 await asyncio.wait({reading})
         call.cancel()
 
-    def _check(self) -> None:
+    def _require_connection(self) -> None:
         if self.is_lost:
-            raise self._gone()
+            raise self._build_gone_error()
 
-    def _gone(self) -> SystemGone:
+    def _build_gone_error(self) -> SystemGone:
         return SystemGone(
-            stranger(self._address, self._connection.first_words)
+            describe_other_server(self._address, self._connection.first_bytes)
             or f"{self._address} is gone ({self._lost}) and whatever it remembered with it; "
             "see that it runs, then run the same command again"
         )
 
-    def _fault(self, doing: str, method: Method, status: Status, size: int) -> BenchError:
+    def _translate_status(
+        self, doing: str, method: GrpcMethod, status: GrpcStatus, size: int
+    ) -> BenchError:
         code, details = status.code, status.details or "no details"
         if f"127.0.0.1:{self._connection.port}" in details:
             details = "the connection was lost"
         said = f"{doing} failed with {code}: {details}"
         if code == "UNAVAILABLE" or self.is_lost:
             self._lost = said
-            return self._gone()
-        return status_fault(f"{self._address}: {said}", method, status, size)
+            return self._build_gone_error()
+        return translate_status(f"{self._address}: {said}", method, status, size)
 
 
-async def _read(
+async def _read_stream(
     call: "grpc.aio.StreamStreamCall", got: Callable[[Protobuf], None], moments: list[float]
 ) -> None:
     now = asyncio.get_running_loop().time
@@ -194,12 +207,12 @@ async def _read(
         got(response)
 
 
-def _spelled(method: Method) -> tuple[str, Any, Any]:
+def _describe_method(method: GrpcMethod) -> tuple[str, Any, Any]:
     return method.path, method.request.SerializeToString, method.response.FromString
 
 
-def _options(address: Address, timeout_s: float) -> list[tuple[str, int | str]]:
-    pong_ms = min(_NEVER_MS, int(1000 * max(_PONG_S, timeout_s)))
+def _build_options(address: GrpcAddress, timeout_s: float) -> list[tuple[str, int | str]]:
+    pong_ms = min(_NEVER_MS, int(1000 * max(_KEEPALIVE_TIMEOUT_S, timeout_s)))
     return [
         ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
         ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
@@ -208,7 +221,7 @@ def _options(address: Address, timeout_s: float) -> list[tuple[str, int | str]]:
         ("grpc.enable_http_proxy", 0),
         # A channel that idles hangs up, and a slow judge may keep us away for long.
         ("grpc.client_idle_timeout_ms", _NEVER_MS),
-        ("grpc.keepalive_time_ms", _PING_MS),
+        ("grpc.keepalive_time_ms", _KEEPALIVE_MS),
         ("grpc.keepalive_timeout_ms", pong_ms),
         ("grpc.http2.ping_timeout_ms", pong_ms),
     ]

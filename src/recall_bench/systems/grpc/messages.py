@@ -14,20 +14,20 @@ from typing import Any, NamedTuple
 
 from recall_bench.errors import UsageError
 
-SERVICE = "recall.bench.MemoryBenchService"
-SERVICE_2 = "recall.bench.v2.MemoryBenchService"
+SERVICE_V1 = "recall.bench.MemoryBenchService"
+SERVICE_V2 = "recall.bench.v2.MemoryBenchService"
 
 Protobuf = Any
 """A message of a class that is made at run time."""
 
-COMPILED = "services.binpb"
+DESCRIPTOR_FILE = "services.binpb"
 
 METHODS = ("Setup", "IngestDay", "FinalizeIngestion", "Query", "Teardown", "Healthcheck")
 """Of the first version. Each takes the message named after it with `Request`, and returns the one
 with `Response`."""
 
 
-class Method(NamedTuple):
+class GrpcMethod(NamedTuple):
     """One method of a service."""
 
     service: str
@@ -43,7 +43,7 @@ class Method(NamedTuple):
         return f"/{self.service}/{self.name}"
 
 
-def need_libraries(what: str) -> None:
+def require_grpc(what: str) -> None:
     """UsageError, if gRPC is not installed, that says what needs it and how to get it."""
     # gRPC's core else writes a line to stderr whenever a server goes away.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
@@ -55,43 +55,43 @@ def need_libraries(what: str) -> None:
 
 
 @cache
-def messages(service: str = SERVICE) -> dict[str, Any]:
+def load_messages(service: str = SERVICE_V1) -> dict[str, Any]:
     """The message classes beside a service by their names, the same ones at every call."""
     from google.protobuf.message_factory import GetMessageClass
 
-    types = _pool().FindServiceByName(service).file.message_types_by_name
+    types = _load_pool().FindServiceByName(service).file.message_types_by_name
     return {name: GetMessageClass(found) for name, found in types.items()}
 
 
 @cache
-def methods(service: str = SERVICE) -> dict[str, Method]:
+def load_methods(service: str = SERVICE_V1) -> dict[str, GrpcMethod]:
     """The methods of a service by their names."""
-    kinds = messages(service)
+    kinds = load_messages(service)
     return {
-        found.name: Method(
+        found.name: GrpcMethod(
             service, found.name, kinds[found.input_type.name], kinds[found.output_type.name]
         )
-        for found in _pool().FindServiceByName(service).methods
+        for found in _load_pool().FindServiceByName(service).methods
     }
 
 
 @cache
-def _pool() -> Any:  # noqa: ANN401
+def _load_pool() -> Any:  # noqa: ANN401
     from google.protobuf.descriptor_pb2 import FileDescriptorSet
     from google.protobuf.descriptor_pool import DescriptorPool
 
     pool = DescriptorPool()
-    for file in FileDescriptorSet.FromString(compiled()).file:
+    for file in FileDescriptorSet.FromString(read_descriptors()).file:
         pool.AddSerializedFile(file.SerializeToString())
     return pool
 
 
-def compiled() -> bytes:
+def read_descriptors() -> bytes:
     """The descriptors of both services; UsageError where the package was never built."""
     try:
-        return (files(__package__) / COMPILED).read_bytes()
+        return (files(__package__) / DESCRIPTOR_FILE).read_bytes()
     except FileNotFoundError as error:
         raise UsageError(
-            f"{COMPILED} is missing, which installing this source tree compiles: "
+            f"{DESCRIPTOR_FILE} is missing, which installing this source tree compiles: "
             "run pip install --editable ."
         ) from error

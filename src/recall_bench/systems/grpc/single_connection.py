@@ -15,10 +15,10 @@ import socket
 from ssl import SSLContext
 from typing import Self, cast
 
-FIRST_WORDS = 24
+FIRST_BYTES = 24
 """How much of what the server says first is kept: enough to tell what it is."""
 
-_PATIENCE_S = 60
+_KEEPALIVE_IDLE_S = 60
 """How long a connection may be silent before the machine asks whether the other end is there."""
 
 
@@ -28,120 +28,124 @@ class SingleConnection:
     def __init__(self) -> None:
         self.port = 0
         """Where on 127.0.0.1 the first to come is connected to the server."""
-        self._door: asyncio.Server | None = None
-        self._is_entered = False
-        self._far = _End()
-        self._near = _End()
+        self._listener: asyncio.Server | None = None
+        self._is_accepted = False
+        self._server_end = _RelayEnd()
+        self._client_end = _RelayEnd()
 
     @classmethod
-    async def to(cls, host: str, port: int, tls: SSLContext | None = None) -> Self:
+    async def open(cls, host: str, port: int, tls: SSLContext | None = None) -> Self:
         """Connect, or OSError, of which SSLError is one."""
         self = cls()
-        self._far.other, self._near.other = self._near, self._far
+        self._server_end.other, self._client_end.other = self._client_end, self._server_end
         loop = asyncio.get_running_loop()
-        transport, _ = await loop.create_connection(lambda: self._far, host, port, ssl=tls)
-        _keep_alive(transport.get_extra_info("socket"))
+        transport, _ = await loop.create_connection(lambda: self._server_end, host, port, ssl=tls)
+        _enable_keepalive(transport.get_extra_info("socket"))
         try:
-            self._door = await loop.create_server(self._enter, "127.0.0.1", 0)
+            self._listener = await loop.create_server(self._accept, "127.0.0.1", 0)
         except BaseException:
             await self.close()
             raise
-        self.port = self._door.sockets[0].getsockname()[1]
+        self.port = self._listener.sockets[0].getsockname()[1]
         return self
 
     @property
     def is_lost(self) -> bool:
         """Whether the server, or the one who came in, has hung up."""
-        return self._far.is_over or self._near.is_over
+        return self._server_end.is_closed or self._client_end.is_closed
 
     @property
-    def first_words(self) -> bytes:
+    def first_bytes(self) -> bytes:
         """How what the server said begins; empty if it has not said anything."""
-        return self._far.first_words
+        return self._server_end.first_bytes
 
     async def close(self) -> None:
         """Hang up on both sides, whatever is still under way."""
-        if self._door is not None:
-            self._door.close()
-        for end in (self._near, self._far):
+        if self._listener is not None:
+            self._listener.close()
+        for end in (self._client_end, self._server_end):
             await end.drop()
 
-    def _enter(self) -> asyncio.Protocol:
-        if self._is_entered:
-            return _Refused()
-        self._is_entered = True
-        return self._near
+    def _accept(self) -> asyncio.Protocol:
+        if self._is_accepted:
+            return _RefusingProtocol()
+        self._is_accepted = True
+        return self._client_end
 
 
-class _End(asyncio.Protocol):
-    other: "_End"
+class _RelayEnd(asyncio.Protocol):
+    other: "_RelayEnd"
 
     def __init__(self) -> None:
-        self.is_over = False
-        self.first_words = b""
+        self.is_closed = False
+        self.first_bytes = b""
         self._transport: asyncio.Transport | None = None
-        self._early: list[bytes] = []
-        self._gone = asyncio.Event()
+        self._pending: list[bytes] = []
+        self._closed = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
-        for piece in self._early:
+        for piece in self._pending:
             self._transport.write(piece)
-        if self.is_over:
+        if self.is_closed:
             self._transport.close()
 
     def data_received(self, data: bytes) -> None:
-        if len(self.first_words) < FIRST_WORDS:
-            self.first_words = (self.first_words + data)[:FIRST_WORDS]
+        if len(self.first_bytes) < FIRST_BYTES:
+            self.first_bytes = (self.first_bytes + data)[:FIRST_BYTES]
         self.other.send(data)
 
     def send(self, piece: bytes) -> None:
         if self._transport is None:
-            self._early.append(piece)
+            self._pending.append(piece)
         else:
             self._transport.write(piece)
 
     def pause_writing(self) -> None:
-        self.other.listen(willing=False)
+        self.other.set_reading(willing=False)
 
     def resume_writing(self) -> None:
-        self.other.listen(willing=True)
+        self.other.set_reading(willing=True)
 
-    def listen(self, *, willing: bool) -> None:
-        if self._transport is not None and not self.is_over:
+    def set_reading(self, *, willing: bool) -> None:
+        if self._transport is not None and not self.is_closed:
             (self._transport.resume_reading if willing else self._transport.pause_reading)()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        self.is_over = True
-        self._gone.set()
-        self.other.hang_up()
+        self.is_closed = True
+        self._closed.set()
+        self.other.close()
 
-    def hang_up(self) -> None:
+    def close(self) -> None:
         """Close once everything was sent."""
-        self.is_over = True
+        self.is_closed = True
         if self._transport is not None:
             self._transport.close()
 
     async def drop(self) -> None:
         """Close now."""
-        self.is_over = True
+        self.is_closed = True
         if self._transport is not None:
             self._transport.abort()
-            await self._gone.wait()
+            await self._closed.wait()
 
 
-class _Refused(asyncio.Protocol):
+class _RefusingProtocol(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport.close()
 
 
-def _keep_alive(connected: socket.socket) -> None:
+def _enable_keepalive(connected: socket.socket) -> None:
     """Have the machine notice a server that vanished, however long nobody calls.
 
     It can be done at any pace: servers hang up on clients that ping too often in HTTP/2, and
     never hear of these.
     """
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in {"TCP_KEEPIDLE": _PATIENCE_S, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}.items():
+    for name, value in {
+        "TCP_KEEPIDLE": _KEEPALIVE_IDLE_S,
+        "TCP_KEEPINTVL": 10,
+        "TCP_KEEPCNT": 3,
+    }.items():
         if hasattr(socket, name):
             connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

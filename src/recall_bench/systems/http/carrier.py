@@ -9,17 +9,17 @@ import anyio
 import msgspec
 
 from recall_bench.errors import BenchError, SystemFault, SystemGone, SystemTimeout, UsageError
-from recall_bench.systems.http.address import Address
+from recall_bench.systems.http.address import HttpAddress
 from recall_bench.systems.http.contract import (
     JSON,
     MAX_BODY_BYTES,
     TOKEN_VARIABLE,
     UNREADABLE,
-    fault_in,
-    shown,
-    written,
+    describe_body,
+    encode_request,
+    parse_fault,
 )
-from recall_bench.systems.remote.system import fault_of
+from recall_bench.systems.remote.system import decode_fault
 from recall_bench.systems.remote.wire import Done, Health, Reply, Request
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Reply)
 
-_IDLE_S = 1.0
+_KEEPALIVE_S = 1.0
 """Servers hang up on idle connections, the hastiest we know after 2 s; one that is hung up on while
 a request is under way could not tell that from a crash, so we let go of it earlier."""
 
 
-class HttpCarrier:
+class HttpTransport:
     """Calls to one server over kept connections, without proxies and without redirects.
 
     A server that was started again is recognised by not knowing its memories any more. Calls have
@@ -40,7 +40,11 @@ class HttpCarrier:
     """
 
     def __init__(
-        self, address: Address, *, timeout_s: float | None = None, connect_timeout_s: float = 5.0
+        self,
+        address: HttpAddress,
+        *,
+        timeout_s: float | None = None,
+        connect_timeout_s: float = 5.0,
     ) -> None:
         self._address = address
         self._timeout_s = timeout_s
@@ -49,20 +53,20 @@ class HttpCarrier:
 
     async def call(self, request: Request, reply: type[R]) -> R:
         """The server's reply to one request."""
-        method, path, body = written(request)
-        status, retry_after, came = await self._exchange(method, path, body)
+        method, path, body = encode_request(request)
+        status, retry_after, came = await self._send(method, path, body)
         where = f"{self._address.url}: {method} {path}"
         if 200 <= status < 300:
-            return self._decoded(came, reply, where)
-        fault = fault_in(status, retry_after, came)
+            return self._decode_reply(came, reply, where)
+        fault = parse_fault(status, retry_after, came)
         if reply is Health:
             if fault.kind == "busy" or status == 503:
                 # A server that warms up says so in the language of load balancers.
                 return msgspec.convert({"ready": False}, reply)
             raise SystemGone(
-                self._told(f"{where} answers {status}: {fault.message}; check the address")
+                self._redact(f"{where} answers {status}: {fault.message}; check the address")
             )
-        raise self._redacted(fault_of(fault, where))
+        raise self._redact_error(decode_fault(fault, where))
 
     async def close(self) -> None:
         """Let go of every connection."""
@@ -71,7 +75,7 @@ class HttpCarrier:
             with anyio.CancelScope(shield=True):
                 await client.aclose()
 
-    async def _exchange(
+    async def _send(
         self, method: str, path: str, body: bytes | None
     ) -> tuple[int, str | None, bytes]:
         import httpx
@@ -79,26 +83,26 @@ class HttpCarrier:
         where = f"{self._address.url}: {method} {path}"
         try:
             with anyio.fail_after(self._timeout_s):
-                return await self._sent(method, path, body)
+                return await self._send_once(method, path, body)
         except TimeoutError:
             raise SystemTimeout(f"{where} took longer than {self._timeout_s:g} s") from None
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise SystemGone(
-                f"nothing can be reached at {self._address.url} ({_reason(error)}); "
+                f"nothing can be reached at {self._address.url} ({_explain_transport_error(error)}); "
                 "start the server and run the same command again"
             ) from error
         except httpx.TransportError as error:
             raise SystemGone(
-                f"{where} was not answered ({_reason(error)}); "
+                f"{where} was not answered ({_explain_transport_error(error)}); "
                 "see that the server runs, then run the same command again"
             ) from error
         except httpx.DecodingError as error:
             raise SystemFault(f"{where}: what came cannot be unpacked: {error}") from error
 
-    async def _sent(
+    async def _send_once(
         self, method: str, path: str, body: bytes | None
     ) -> tuple[int, str | None, bytes]:
-        self._client = self._client or self._connected()
+        self._client = self._client or self._build_client()
         headers = {} if body is None else {"Content-Type": JSON}
         url = self._address.url + path
         async with self._client.stream(method, url, content=body, headers=headers) as response:
@@ -110,10 +114,10 @@ class HttpCarrier:
                         f"{self._address.url}: {method} {path}: more than {MAX_BODY_BYTES:,} bytes "
                         "came; send less"
                     )
-            self._refuse_detours(response, f"{method} {path}")
+            self._refuse_redirects(response, f"{method} {path}")
             return response.status_code, response.headers.get("Retry-After"), bytes(came)
 
-    def _connected(self) -> "httpx.AsyncClient":
+    def _build_client(self) -> "httpx.AsyncClient":
         import httpx
 
         headers = {"Accept": JSON, "Accept-Encoding": "identity"}
@@ -126,15 +130,15 @@ class HttpCarrier:
             # Without TLS there is nothing to verify, and reading the certificates takes a while.
             verify=self._address.url.startswith("https:"),
             timeout=httpx.Timeout(None, connect=self._connect_timeout_s),
-            limits=httpx.Limits(keepalive_expiry=_IDLE_S),
+            limits=httpx.Limits(keepalive_expiry=_KEEPALIVE_S),
         )
 
-    def _refuse_detours(self, response: "httpx.Response", what: str) -> None:
+    def _refuse_redirects(self, response: "httpx.Response", what: str) -> None:
         status = response.status_code
         if 300 <= status < 400:
-            to = _without_credentials(response.headers.get("Location", "nowhere"))
+            to = _strip_credentials(response.headers.get("Location", "nowhere"))
             raise UsageError(
-                self._told(
+                self._redact(
                     f"{self._address.url}: {what} is redirected to {to}; "
                     "if that is the system, give that address"
                 )
@@ -145,26 +149,28 @@ class HttpCarrier:
                 f"set {TOKEN_VARIABLE} to a token it accepts"
             )
 
-    def _decoded(self, came: bytes, reply: type[R], where: str) -> R:
+    def _decode_reply(self, came: bytes, reply: type[R], where: str) -> R:
         if reply is Done:
             came = came.strip() or b"{}"
         try:
             return msgspec.json.decode(came, type=reply)
         except UNREADABLE as error:
-            said = self._told(f"{where}: no {reply.__name__} came back ({error}); {shown(came)}")
+            said = self._redact(
+                f"{where}: no {reply.__name__} came back ({error}); {describe_body(came)}"
+            )
         if reply is Health:
             raise UsageError(f"{said}; give the address of a server that speaks our protocol")
         raise SystemFault(said)
 
-    def _redacted(self, error: BenchError) -> BenchError:
-        error.args = (self._told(str(error)),)
+    def _redact_error(self, error: BenchError) -> BenchError:
+        error.args = (self._redact(str(error)),)
         return error
 
-    def _told(self, text: str) -> str:
-        return self._address.redacted(text)
+    def _redact(self, text: str) -> str:
+        return self._address.redact(text)
 
 
-def _reason(error: BaseException) -> str:
+def _explain_transport_error(error: BaseException) -> str:
     """What the operating system said, as far down as it is known."""
     cause: BaseException | None = error
     while cause is not None:
@@ -175,7 +181,7 @@ def _reason(error: BaseException) -> str:
     return str(error) or "it does not react"
 
 
-def _without_credentials(url: str) -> str:
+def _strip_credentials(url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -25,7 +25,7 @@ TOKEN_VARIABLE = "RECALL_BENCH_HTTP_TOKEN"  # noqa: S105 - the name of one
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class HttpRoute:
     """Where a request goes, and the status of a success."""
 
     verb: str
@@ -44,37 +44,37 @@ class Endpoint:
         return VERBS[self.verb][1]
 
     @property
-    def named(self) -> tuple[str, ...]:
+    def path_fields(self) -> tuple[str, ...]:
         """The fields of the request that the path holds."""
         return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
 
     @property
     def has_body(self) -> bool:
         """Whether the request holds more than its path."""
-        return len(msgspec.structs.fields(self.request)) > len(self.named)
+        return len(msgspec.structs.fields(self.request)) > len(self.path_fields)
 
 
-ENDPOINTS = (
-    Endpoint("health", "GET", "/health", 200),
-    Endpoint("open", "POST", "/memories", 201),
-    Endpoint("ingest", "POST", "/memories/{memory}/episodes", 204),
-    Endpoint("settle", "POST", "/memories/{memory}/settle", 204),
-    Endpoint("ask", "POST", "/memories/{memory}/ask", 200),
-    Endpoint("attest", "GET", "/memories/{memory}/attest", 200),
-    Endpoint("inspect", "GET", "/memories/{memory}/inspect", 200),
-    Endpoint("close", "DELETE", "/memories/{memory}", 204),
-    Endpoint("save", "POST", "/memories/{memory}/snapshots", 201),
-    Endpoint("restore", "POST", "/snapshots/{snapshot}/memories", 201),
-    Endpoint("drop", "DELETE", "/snapshots/{snapshot}", 204),
+ROUTES = (
+    HttpRoute("health", "GET", "/health", 200),
+    HttpRoute("open", "POST", "/memories", 201),
+    HttpRoute("ingest", "POST", "/memories/{memory}/episodes", 204),
+    HttpRoute("settle", "POST", "/memories/{memory}/settle", 204),
+    HttpRoute("ask", "POST", "/memories/{memory}/ask", 200),
+    HttpRoute("attest", "GET", "/memories/{memory}/attest", 200),
+    HttpRoute("inspect", "GET", "/memories/{memory}/inspect", 200),
+    HttpRoute("close", "DELETE", "/memories/{memory}", 204),
+    HttpRoute("save", "POST", "/memories/{memory}/snapshots", 201),
+    HttpRoute("restore", "POST", "/snapshots/{snapshot}/memories", 201),
+    HttpRoute("drop", "DELETE", "/snapshots/{snapshot}", 204),
 )
 
-_BY_VERB = {endpoint.verb: endpoint for endpoint in ENDPOINTS}
+_ROUTE_BY_VERB = {endpoint.verb: endpoint for endpoint in ROUTES}
 
 STATUS_OF = {"fault": 500, "busy": 429, "timeout": 504, "gone": 404, "unsupported": 501}
 """The status that goes with each kind of fault."""
 
 
-class Unroutable(BenchError):
+class UnknownRoute(BenchError):
     """A request that is none of ours, and the status to say so with."""
 
     def __init__(self, status: int, message: str, allow: tuple[str, ...] = ()) -> None:
@@ -84,18 +84,18 @@ class Unroutable(BenchError):
         """The methods that the path would have understood."""
 
 
-def written(request: Request) -> tuple[str, str, bytes | None]:
+def encode_request(request: Request) -> tuple[str, str, bytes | None]:
     """Method, path and body of a request."""
-    endpoint = _BY_VERB[VERB_OF[type(request)]]
+    endpoint = _ROUTE_BY_VERB[VERB_OF[type(request)]]
     fields = msgspec.to_builtins(request)
-    names = {name: quote(fields.pop(name), safe="") for name in endpoint.named}
+    names = {name: quote(fields.pop(name), safe="") for name in endpoint.path_fields}
     body = msgspec.json.encode(fields) if endpoint.has_body else None
     return endpoint.method, endpoint.path.format(**names), body
 
 
-def read(method: str, path: str, body: bytes) -> tuple[Endpoint, Request]:
+def decode_request(method: str, path: str, body: bytes) -> tuple[HttpRoute, Request]:
     """The request that a method, a still quoted path and a body spell, or Unroutable."""
-    endpoint, names = _routed(method, path)
+    endpoint, names = _find_route(method, path)
     fields: object = {}
     try:
         if endpoint.has_body:
@@ -105,24 +105,26 @@ def read(method: str, path: str, body: bytes) -> tuple[Endpoint, Request]:
         return endpoint, msgspec.convert(fields, endpoint.request)
     except UNREADABLE as error:
         what = f"the body is no {endpoint.request.__name__}: {error}"
-        raise Unroutable(400, f"{endpoint.method} {endpoint.path}: {what}") from error
+        raise UnknownRoute(400, f"{endpoint.method} {endpoint.path}: {what}") from error
 
 
-def _routed(method: str, path: str) -> tuple[Endpoint, dict[str, str]]:
+def _find_route(method: str, path: str) -> tuple[HttpRoute, dict[str, str]]:
     allow = []
-    for endpoint in ENDPOINTS:
-        names = _matched(endpoint.path, path)
+    for endpoint in ROUTES:
+        names = _match_path(endpoint.path, path)
         if names is None:
             continue
         if endpoint.method == method:
             return endpoint, names
         allow.append(endpoint.method)
     if allow:
-        raise Unroutable(405, f"{path} understands {' and '.join(allow)}", tuple(allow))
-    raise Unroutable(404, f"there is nothing at {path}; see the OpenAPI document for what there is")
+        raise UnknownRoute(405, f"{path} understands {' and '.join(allow)}", tuple(allow))
+    raise UnknownRoute(
+        404, f"there is nothing at {path}; see the OpenAPI document for what there is"
+    )
 
 
-def _matched(template: str, path: str) -> dict[str, str] | None:
+def _match_path(template: str, path: str) -> dict[str, str] | None:
     wanted, given = template.split("/"), path.split("/")
     if len(wanted) != len(given):
         return None
@@ -135,12 +137,12 @@ def _matched(template: str, path: str) -> dict[str, str] | None:
     return names
 
 
-def reply_body(reply: Reply) -> bytes:
+def encode_reply(reply: Reply) -> bytes:
     """A reply as it is sent; nothing for what has nothing to say."""
     return b"" if isinstance(reply, Done) else msgspec.json.encode(reply)
 
 
-def fault_in(status: int, retry_after: str | None, body: bytes) -> WireFault:
+def parse_fault(status: int, retry_after: str | None, body: bytes) -> WireFault:
     """What a server that answered with this status says went wrong."""
     try:
         said = msgspec.json.decode(body, type=WireFault)
@@ -148,13 +150,13 @@ def fault_in(status: int, retry_after: str | None, body: bytes) -> WireFault:
     except UNREADABLE:
         said, named = WireFault(), None
     return WireFault(
-        kind=said.kind if named in STATUS_OF else _kind(status, retry_after),
-        message=said.message or _excerpt(body) or f"status {status}",
-        retry_after_s=said.retry_after_s or _seconds(retry_after),
+        kind=said.kind if named in STATUS_OF else _classify_status(status, retry_after),
+        message=said.message or _shorten_body(body) or f"status {status}",
+        retry_after_s=said.retry_after_s or _parse_retry_after(retry_after),
     )
 
 
-def _kind(status: int, retry_after: str | None) -> str:
+def _classify_status(status: int, retry_after: str | None) -> str:
     match status:
         case 404 | 410 | 502:
             return "gone"
@@ -170,18 +172,18 @@ def _kind(status: int, retry_after: str | None) -> str:
             return "fault"
 
 
-def _seconds(retry_after: str | None) -> float:
+def _parse_retry_after(retry_after: str | None) -> float:
     """How long to wait; a date, the other form of the header, is taken for no wish."""
     return float(retry_after) if retry_after is not None and retry_after.isdecimal() else 0.0
 
 
-def _excerpt(body: bytes, limit: int = 200) -> str:
+def _shorten_body(body: bytes, limit: int = 200) -> str:
     """The beginning of whatever a server sent, on one line."""
     text = " ".join(body[: 4 * limit].decode("utf-8", "replace").split())
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
-def shown(body: bytes) -> str:
+def describe_body(body: bytes) -> str:
     """What came instead of a reply, for an error message."""
-    excerpt = _excerpt(body)
+    excerpt = _shorten_body(body)
     return f"what came is {excerpt!r}" if excerpt else "nothing came"

@@ -23,11 +23,11 @@ import anyio.to_thread
 from recall_bench.errors import SystemGone
 from recall_bench.systems.remote.child import (
     DEVNULL,
-    BlockingChild,
-    start_blocking_child,
+    BlockingChildProcess,
+    start_blocking_process,
 )
 
-READY_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 60.0
 
 PLACEHOLDERS = ("{port}", "{state_dir}", "{config}")
 """What is filled in where it stands in the command, the environment and the files."""
@@ -36,14 +36,14 @@ LOOPBACK = "127.0.0.1"
 
 _PAUSE_S = 0.05
 _PROBE_S = 2.0
-_TRIES = 3
+_PORT_ATTEMPTS = 3
 """How many ports are tried if another program is quicker to take one."""
 
 _TAIL_LINES = 12
 _TAIL_BYTES = 4000
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     """A port on loopback that nothing listens on."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
@@ -74,19 +74,19 @@ class EphemeralServer:
         folder: Path | None = None,
         health: str = "/health",
         ready: Callable[[str], bool] | None = None,
-        ready_timeout_s: float = READY_TIMEOUT_S,
-        choose_port: Callable[[], int] = free_port,
+        ready_timeout_s: float = START_TIMEOUT_S,
+        choose_port: Callable[[], int] = find_free_port,
     ) -> None:
         self._command = tuple(command)
         self._env = dict(env or {})
         self._files = dict(files or {})
-        self._is_mine = folder is None
+        self._owns_folder = folder is None
         self._folder = folder
         self._health = health
         self._ready = ready
         self._timeout_s = ready_timeout_s
         self._choose_port = choose_port
-        self._child: BlockingChild | None = None
+        self._child: BlockingChildProcess | None = None
         self._last_reply = "it does not react"
         self.port = 0
 
@@ -114,7 +114,7 @@ class EphemeralServer:
 
     def __enter__(self) -> Self:
         """Start it, and return once it is ready."""
-        self._begin()
+        self._start()
         try:
             while not self._is_up():
                 time.sleep(_PAUSE_S)
@@ -128,55 +128,57 @@ class EphemeralServer:
         is_in_order = self.is_running
         self._end()
         if is_in_order:
-            self._tidy()
+            self._remove_folder()
 
     async def __aenter__(self) -> Self:
         """Start it, and return once it is ready."""
-        await anyio.to_thread.run_sync(self._begin)
+        await anyio.to_thread.run_sync(self._start)
         try:
             while not await anyio.to_thread.run_sync(self._is_up):  # noqa: ASYNC110 - no event
                 await anyio.sleep(_PAUSE_S)
         except BaseException:
-            await self._aend()
+            await self._end_async()
             raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """End it, with everything it started."""
         is_in_order = self.is_running
-        await self._aend()
+        await self._end_async()
         if is_in_order:
-            self._tidy()
+            self._remove_folder()
 
-    def last_words(self) -> str:
+    def describe_end(self) -> str:
         """How it ended, if it did, and the last lines of its log, to be put into an error."""
         child = self._child
         code = None if child is None else child.process.poll()
         ended = "" if code is None else f"it ended with code {code}; "
         log = self.folder / "server.log"
-        lines = _tail(log) if log.exists() else []
+        lines = _read_log_tail(log) if log.exists() else []
         if not lines:
             return f"{ended}it logged nothing"
         return f"{ended}the last lines of {log}:\n" + "\n".join(f"  {line}" for line in lines)
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         """Start the process."""
         self._deadline = time.monotonic() + self._timeout_s
-        self._tries = _TRIES
+        self._attempts = _PORT_ATTEMPTS
         (self.folder / "state").mkdir(parents=True, exist_ok=True)
         self._launch()
 
     def _launch(self) -> None:
-        self.port = self._vacant_port()
+        self.port = self._choose_free_port()
         for name, text in self._files.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(self._filled(text), encoding="utf-8")
-        command = [self._filled(word) for word in self._command]
-        environ = os.environ | {name: self._filled(value) for name, value in self._env.items()}
+            path.write_text(self._fill_placeholders(text), encoding="utf-8")
+        command = [self._fill_placeholders(word) for word in self._command]
+        environ = os.environ | {
+            name: self._fill_placeholders(value) for name, value in self._env.items()
+        }
         with (self.folder / "server.log").open("ab") as log:
             try:
-                self._child = start_blocking_child(
+                self._child = start_blocking_process(
                     command,
                     folder=self.folder,
                     environ=environ,
@@ -185,21 +187,21 @@ class EphemeralServer:
                     stderr=log,
                 )
             except OSError as error:
-                self._tidy()
+                self._remove_folder()
                 raise SystemGone(
                     f"the server {command[0]!r} cannot be started ({error.strerror}); "
                     "check its command"
                 ) from error
 
-    def _vacant_port(self) -> int:
+    def _choose_free_port(self) -> int:
         """One that nobody listens on: else it would be them who say that they are ready."""
-        for _ in range(_TRIES):
+        for _ in range(_PORT_ATTEMPTS):
             port = self._choose_port()
             if not _is_taken(port):
                 return port
         raise SystemGone(f"port {port} and those before it are taken; choose others")
 
-    def _filled(self, text: str) -> str:
+    def _fill_placeholders(self, text: str) -> str:
         config = self.folder / next(iter(self._files), "")
         for mark, value in zip(
             PLACEHOLDERS, (self.port, self.folder / "state", config), strict=True
@@ -209,9 +211,9 @@ class EphemeralServer:
 
     def _is_up(self) -> bool:
         """Whether it is ready; SystemGone if it will not be."""
-        is_ready = self._answers() if self._ready is None else self._ready(self.base_url)
+        is_ready = self._is_healthy() if self._ready is None else self._ready(self.base_url)
         if not self.is_running:
-            self._relaunch()
+            self._launch_again()
             return False
         if is_ready:
             return True
@@ -219,21 +221,21 @@ class EphemeralServer:
             why = f" ({self._health}: {self._last_reply})" if self._ready is None else ""
             raise SystemGone(
                 f"the server {self._command[0]!r} is not ready after {self._timeout_s:g} s{why}; "
-                f"{self.last_words()}"
+                f"{self.describe_end()}"
             )
         return False
 
-    def _relaunch(self) -> None:
+    def _launch_again(self) -> None:
         """Start it at another port, if it ended because somebody else took this one."""
-        self._tries -= 1
-        if self._tries == 0 or not _is_taken(self.port):
+        self._attempts -= 1
+        if self._attempts == 0 or not _is_taken(self.port):
             raise SystemGone(
-                f"the server {self._command[0]!r} did not come up: {self.last_words()}"
+                f"the server {self._command[0]!r} did not come up: {self.describe_end()}"
             )
         self._end()
         self._launch()
 
-    def _answers(self) -> bool:
+    def _is_healthy(self) -> bool:
         connection = HTTPConnection(LOOPBACK, self.port, timeout=_PROBE_S)
         try:
             connection.request("GET", self._health, headers={"Connection": "close"})
@@ -249,13 +251,13 @@ class EphemeralServer:
         if self._child is not None:
             self._child.end()
 
-    async def _aend(self) -> None:
+    async def _end_async(self) -> None:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(self._end)
 
-    def _tidy(self) -> None:
+    def _remove_folder(self) -> None:
         """Remove the folder, unless it was given to us."""
-        if self._is_mine and self._folder is not None:
+        if self._owns_folder and self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
@@ -272,7 +274,7 @@ def _is_taken(port: int) -> bool:
         return False
 
 
-def _tail(log: Path) -> list[str]:
+def _read_log_tail(log: Path) -> list[str]:
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
         text = file.read().decode("utf-8", "replace")

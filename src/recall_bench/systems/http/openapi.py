@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from recall_bench.systems.http.contract import ENDPOINTS, JSON, STATUS_OF, TOKEN_VARIABLE, Endpoint
+from recall_bench.systems.http.contract import JSON, ROUTES, STATUS_OF, TOKEN_VARIABLE, HttpRoute
 from recall_bench.systems.remote import wire
 
 _SCHEMAS = "#/components/schemas/"
@@ -33,7 +33,7 @@ _SUMMARY = {
     "drop": "Forget a saved state.",
 }
 
-_FAULTS = {
+_FAULT_RESPONSES = {
     "404": ("Gone", "This memory or state is not held here: the run ends, and nothing is counted."),
     "429": ("Busy", "Ask again after Retry-After seconds. 503 with Retry-After means the same."),
     "501": ("Unsupported", "This cannot be done here. 405 means the same."),
@@ -45,16 +45,16 @@ _FAULTS = {
 }
 
 
-def text() -> str:
+def render_document() -> str:
     """The document as it is committed."""
-    return json.dumps(document(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(build_document(), indent=2, ensure_ascii=False) + "\n"
 
 
-def document() -> dict[str, Any]:
+def build_document() -> dict[str, Any]:
     """OpenAPI 3.1."""
     paths: dict[str, dict[str, Any]] = {}
-    for endpoint in ENDPOINTS:
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
+    for endpoint in ROUTES:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _build_operation(endpoint)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -65,8 +65,11 @@ def document() -> dict[str, Any]:
         "security": [{}, {"token": []}],
         "paths": paths,
         "components": {
-            "schemas": _schemas(),
-            "responses": {name: _content("WireFault", about) for name, about in _FAULTS.values()},
+            "schemas": _build_schemas(),
+            "responses": {
+                name: _describe_content("WireFault", about)
+                for name, about in _FAULT_RESPONSES.values()
+            },
             "securitySchemes": {
                 "token": {
                     "type": "http",
@@ -78,39 +81,39 @@ def document() -> dict[str, Any]:
     }
 
 
-def _operation(endpoint: Endpoint) -> dict[str, Any]:
+def _build_operation(endpoint: HttpRoute) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": endpoint.verb,
         "summary": _SUMMARY[endpoint.verb],
-        "responses": {str(endpoint.status): _success(endpoint)}
-        | {status: {"$ref": _RESPONSES + name} for status, (name, _) in _FAULTS.items()},
+        "responses": {str(endpoint.status): _describe_success(endpoint)}
+        | {status: {"$ref": _RESPONSES + name} for status, (name, _) in _FAULT_RESPONSES.items()},
     }
-    if endpoint.named:
+    if endpoint.path_fields:
         operation["parameters"] = [
             {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-            for name in endpoint.named
+            for name in endpoint.path_fields
         ]
     if endpoint.has_body:
-        content = _content(endpoint.request.__name__)["content"]
+        content = _describe_content(endpoint.request.__name__)["content"]
         operation["requestBody"] = {"required": True, "content": content}
     return operation
 
 
-def _success(endpoint: Endpoint) -> dict[str, Any]:
+def _describe_success(endpoint: HttpRoute) -> dict[str, Any]:
     if endpoint.reply is wire.Done:
         return {"description": "Done."}
-    return _content(endpoint.reply.__name__, f"The reply to `{endpoint.verb}`.")
+    return _describe_content(endpoint.reply.__name__, f"The reply to `{endpoint.verb}`.")
 
 
-def _content(schema: str, description: str | None = None) -> dict[str, Any]:
+def _describe_content(schema: str, description: str | None = None) -> dict[str, Any]:
     described = {} if description is None else {"description": description}
     return {**described, "content": {JSON: {"schema": {"$ref": _SCHEMAS + schema}}}}
 
 
-def _schemas() -> dict[str, Any]:
+def _build_schemas() -> dict[str, Any]:
     """The messages that are bodies, without what their paths hold."""
-    bodies = [endpoint for endpoint in ENDPOINTS if endpoint.has_body]
-    replies = {e.reply.__name__: e.reply for e in ENDPOINTS if e.reply is not wire.Done}
+    bodies = [endpoint for endpoint in ROUTES if endpoint.has_body]
+    replies = {e.reply.__name__: e.reply for e in ROUTES if e.reply is not wire.Done}
     _, schemas = msgspec.json.schema_components(
         [*(endpoint.request for endpoint in bodies), *replies.values(), wire.WireFault],
         # The only type that has no schema of its own is that of anything at all.
@@ -119,17 +122,17 @@ def _schemas() -> dict[str, Any]:
     )
     for endpoint in bodies:
         schema = schemas[endpoint.request.__name__]
-        for name in endpoint.named:
+        for name in endpoint.path_fields:
             del schema["properties"][name]
             schema["required"].remove(name)
     schemas["WireFault"]["properties"]["kind"]["enum"] = sorted(STATUS_OF)
-    for (owner, name), about in _field_descriptions().items():
+    for (owner, name), about in _read_field_descriptions().items():
         if name in schemas.get(owner, {}).get("properties", {}):
             schemas[owner]["properties"][name]["description"] = about
     return dict(sorted(schemas.items()))
 
 
-def _field_descriptions() -> dict[tuple[str, str], str]:
+def _read_field_descriptions() -> dict[tuple[str, str], str]:
     """What the messages' own source says below each field."""
     found = {}
     for owner in ast.parse(inspect.getsource(wire)).body:

@@ -8,19 +8,19 @@ import msgspec
 from msgspec import field
 
 from recall_bench.errors import SystemGone, UsageError
-from recall_bench.systems.http.address import address_of
-from recall_bench.systems.http.carrier import HttpCarrier
-from recall_bench.systems.http.ephemeral import READY_TIMEOUT_S, EphemeralServer
-from recall_bench.systems.remote.described import Section, shaped
+from recall_bench.systems.http.address import parse_http_address
+from recall_bench.systems.http.carrier import HttpTransport
+from recall_bench.systems.http.ephemeral import START_TIMEOUT_S, EphemeralServer
+from recall_bench.systems.remote.described import YamlSection, parse_section
 from recall_bench.systems.remote.wire import Reply, Request
 from recall_bench.yaml12 import Document, read_document
 
-R = TypeVar("R", bound=Reply)
+StartedReply = TypeVar("StartedReply", bound=Reply)
 
-_DYING_S = 1.0
+_EXIT_GRACE_S = 1.0
 
 
-class ServerSpec(Section, frozen=True, kw_only=True):
+class HttpServerSpec(YamlSection, frozen=True, kw_only=True):
     """How to start a server."""
 
     command: tuple[str, ...]
@@ -29,7 +29,7 @@ class ServerSpec(Section, frozen=True, kw_only=True):
     """Laid over our own environment."""
     health: str = "/health"
     """Answered with a status of 200 to 299 once the server is ready."""
-    ready_timeout_s: float = READY_TIMEOUT_S
+    ready_timeout_s: float = START_TIMEOUT_S
     max_shards: int | None = None
     """How many workers may start one at a time; as the server says unless given, else any number:
     each has its own port and its own folder."""
@@ -37,16 +37,18 @@ class ServerSpec(Section, frozen=True, kw_only=True):
     """Files to write before the start, by their path in the folder that the server runs in."""
 
 
-class _File(Section, frozen=True, kw_only=True):
+class _HttpServerFile(YamlSection, frozen=True, kw_only=True):
     transport: str
-    server: ServerSpec
+    server: HttpServerSpec
 
 
-def read_server_file(path: Path) -> ServerSpec:
+def read_server_file(path: Path) -> HttpServerSpec:
     """How to start the server, `{here}` filled in; UsageError names the file, line and key."""
     document = read_document(path)
-    spec = shaped(document, _File, {"server": ServerSpec}, place="{port}").server
-    _check(document, spec)
+    spec = parse_section(
+        document, _HttpServerFile, {"server": HttpServerSpec}, place="{port}"
+    ).server
+    _check_server_file(document, spec)
     here = str(path.resolve().parent)
     return msgspec.structs.replace(
         spec,
@@ -56,9 +58,9 @@ def read_server_file(path: Path) -> ServerSpec:
     )
 
 
-def _check(document: Document, spec: ServerSpec) -> None:
+def _check_server_file(document: Document, spec: HttpServerSpec) -> None:
     def refuse(key: str, problem: str) -> None:
-        raise UsageError(f"{document.where('server', key)}: server.{key} {problem}")
+        raise UsageError(f"{document.describe_place('server', key)}: server.{key} {problem}")
 
     texts = (*spec.command, *spec.env.values(), *spec.config.values())
     if not spec.command or not spec.command[0]:
@@ -78,34 +80,34 @@ def _check(document: Document, spec: ServerSpec) -> None:
             refuse("config", f"has the path {name!r}; write one inside the server's own folder")
 
 
-class ServerCarrier:
+class StartedServerTransport:
     """Starts a server at the first call and ends it at `close`; a dead one is not replaced."""
 
-    def __init__(self, spec: ServerSpec) -> None:
+    def __init__(self, spec: HttpServerSpec) -> None:
         self._spec = spec
         self._server: EphemeralServer | None = None
-        self._carrier: HttpCarrier | None = None
+        self._transport: HttpTransport | None = None
         self._starting = anyio.Lock()
         self._lost: str | None = None
 
-    async def call(self, request: Request, reply: type[R]) -> R:
+    async def call(self, request: Request, reply: type[StartedReply]) -> StartedReply:
         """The server's reply; SystemGone quotes its log if it has died."""
         if self._lost is not None:
             raise SystemGone(self._lost)
-        carrier = await self._connected()
+        carrier = await self._connect()
         try:
             return await carrier.call(request, reply)
         except SystemGone as gone:
             server = self._server
-            if server is None or not await _has_ended(server):
+            if server is None or not await _wait_for_exit(server):
                 raise
-            self._lost = f"the server died under way: {server.last_words()}"
+            self._lost = f"the server died under way: {server.describe_end()}"
             raise SystemGone(self._lost) from gone
 
     async def close(self) -> None:
         """End the server with everything it started."""
-        server, carrier = self._server, self._carrier
-        self._server = self._carrier = self._lost = None
+        server, carrier = self._server, self._transport
+        self._server = self._transport = self._lost = None
         self._starting = anyio.Lock()
         try:
             if carrier is not None:
@@ -114,9 +116,9 @@ class ServerCarrier:
             if server is not None:
                 await server.__aexit__(None, None, None)
 
-    async def _connected(self) -> HttpCarrier:
+    async def _connect(self) -> HttpTransport:
         async with self._starting:
-            if self._carrier is None:
+            if self._transport is None:
                 spec = self._spec
                 server = EphemeralServer(
                     spec.command,
@@ -126,13 +128,13 @@ class ServerCarrier:
                     ready_timeout_s=spec.ready_timeout_s,
                 )
                 self._server = await server.__aenter__()
-                self._carrier = HttpCarrier(address_of(server.base_url))
-            return self._carrier
+                self._transport = HttpTransport(parse_http_address(server.base_url))
+            return self._transport
 
 
-async def _has_ended(server: EphemeralServer) -> bool:
+async def _wait_for_exit(server: EphemeralServer) -> bool:
     """Whether it has; a process loses its connections a moment before it is seen to end."""
-    with anyio.move_on_after(_DYING_S):
+    with anyio.move_on_after(_EXIT_GRACE_S):
         while server.is_running:  # noqa: ASYNC110 - another process has no event
             await anyio.sleep(0.02)
     return not server.is_running

@@ -15,25 +15,25 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 
 from recall_bench.errors import BenchError, NotAnAnswer, SystemFault, SystemGone, SystemStuck
-from recall_bench.systems.mcp.replies import ToolReply, reply_of
+from recall_bench.systems.mcp.replies import ToolReply, parse_tool_result
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
     from mcp.client.session import ClientSession
     from mcp_types import CallToolResult, Implementation
 
-AGAIN = "when that is mended, run the same command again"
+RETRY_HINT = "when that is mended, run the same command again"
 
-GRACE_S = 5.0
+SILENCE_GRACE_S = 5.0
 """How long a server may take to name its tools after a call that took too long."""
 
-_DYING_S = 1.0
-_PARTING_S = 10.0
+_LOSS_TIMEOUT_S = 1.0
+_CLOSE_LIMIT_S = 10.0
 _CONNECT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Greeting:
+class ServerGreeting:
     """What a server says it is, and the tools it offers."""
 
     name: str
@@ -41,7 +41,7 @@ class Greeting:
     tools: tuple[str, ...]
 
 
-class Endpoint(Protocol):
+class McpEndpoint(Protocol):
     """Where a server is, and how one speaks to it."""
 
     @property
@@ -53,15 +53,15 @@ class Endpoint(Protocol):
         """Whether an error of this code means that it is not there any more."""
         ...
 
-    def streams(self) -> "AbstractAsyncContextManager[TransportStreams]":
+    def open_streams(self) -> "AbstractAsyncContextManager[TransportStreams]":
         """What it says, and what it is told."""
         ...
 
-    async def ending(self) -> str:
+    async def describe_end(self) -> str:
         """How it ended, in a clause."""
         ...
 
-    def last_words(self) -> str:
+    def describe_output(self) -> str:
         """What it said besides, in a clause that begins with a comma; empty if nothing."""
         ...
 
@@ -70,7 +70,7 @@ class Endpoint(Protocol):
         ...
 
 
-class HttpServer:
+class HttpEndpoint:
     """A server that somebody else runs, at a URL."""
 
     is_closed = False
@@ -86,7 +86,7 @@ class HttpServer:
         return code == INVALID_REQUEST
 
     @asynccontextmanager
-    async def streams(self) -> "AsyncIterator[TransportStreams]":
+    async def open_streams(self) -> "AsyncIterator[TransportStreams]":
         """A session of ours; the value of each header is taken from the environment."""
         import httpx2
         from mcp.client.streamable_http import streamable_http_client
@@ -100,11 +100,11 @@ class HttpServer:
         ):
             yield streams
 
-    async def ending(self) -> str:
+    async def describe_end(self) -> str:
         """It says nothing of its end."""
         return "ended the connection"
 
-    def last_words(self) -> str:
+    def describe_output(self) -> str:
         """Its log is not ours to read."""
         return ""
 
@@ -112,22 +112,24 @@ class HttpServer:
         """It is not ours to end."""
 
 
-class Connection:
+class McpConnection:
     """A server that was greeted; once it is gone or stuck, every later call says so."""
 
-    def __init__(self, endpoint: Endpoint, *, where: str, grace_s: float = GRACE_S) -> None:
+    def __init__(
+        self, endpoint: McpEndpoint, *, where: str, grace_s: float = SILENCE_GRACE_S
+    ) -> None:
         self._endpoint = endpoint
         self._where = where
         self._grace_s = grace_s
-        self._leaving = anyio.Event()
+        self._closing = anyio.Event()
         self._session: ClientSession | None = None
-        self._life: asyncio.Task[None] | None = None
-        self._ending: Callable[[], BenchError] | None = None
+        self._session_task: asyncio.Task[None] | None = None
+        self._end_error: Callable[[], BenchError] | None = None
 
-    async def greet(self, timeout_s: float) -> Greeting:
+    async def connect(self, timeout_s: float) -> ServerGreeting:
         """Connect; SystemGone if the server is not there, dies or does not greet in time."""
-        greeted: asyncio.Future[Greeting] = asyncio.get_running_loop().create_future()
-        life = self._life = asyncio.create_task(self._live(greeted))
+        greeted: asyncio.Future[ServerGreeting] = asyncio.get_running_loop().create_future()
+        life = self._session_task = asyncio.create_task(self._run_session(greeted))
         # So that whoever waits learns of both, and the task's own error stays with it.
         life.add_done_callback(lambda _: greeted.cancel())
         try:
@@ -135,7 +137,9 @@ class Connection:
                 await asyncio.wait({greeted})
             if greeted.done() and not greeted.cancelled():
                 return greeted.result()
-            fault = await self._gone() if life.done() else self._late(timeout_s)
+            fault = (
+                await self._build_gone_error() if life.done() else self._build_late_error(timeout_s)
+            )
         except BaseException:
             await self.close()
             raise
@@ -148,54 +152,54 @@ class Connection:
         Giving up leaves the server at it. One that does not even name its tools after that is
         ended, since it would answer nothing else either.
         """
-        life = self._alive()
+        life = self._require_session()
         calling = asyncio.create_task(self._request(tool, arguments))
         try:
             await asyncio.wait({calling, life}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             with anyio.CancelScope(shield=True):
-                await _given_up(calling)
+                await _cancel_task(calling)
                 await self._end_if_silent()
             raise
         if not calling.done():
-            await _given_up(calling)
-            raise await self._gone()
-        return reply_of(await self._result(calling, tool), tool)
+            await _cancel_task(calling)
+            raise await self._build_gone_error()
+        return parse_tool_result(await self._unwrap_result(calling, tool), tool)
 
     async def close(self) -> None:
         """Let go of the server, and end it with everything it started if it is ours."""
-        self._leaving.set()
-        if self._ending is None:
-            self._ending = lambda: SystemGone(f"{self._where} was let go")
-        life = self._life
+        self._closing.set()
+        if self._end_error is None:
+            self._end_error = lambda: SystemGone(f"{self._where} was let go")
+        life = self._session_task
         if life is None:
             return
         with anyio.CancelScope(shield=True):
             if self._session is None:
                 life.cancel()
-            await asyncio.wait({life}, timeout=_PARTING_S)
-            await _given_up(life)
+            await asyncio.wait({life}, timeout=_CLOSE_LIMIT_S)
+            await _cancel_task(life)
 
-    def _late(self, timeout_s: float) -> SystemGone:
+    def _build_late_error(self, timeout_s: float) -> SystemGone:
         return SystemGone(
-            f"{self._where} did not greet us within {timeout_s:g} s{self._endpoint.last_words()}; "
-            f"{AGAIN}"
+            f"{self._where} did not greet us within {timeout_s:g} s{self._endpoint.describe_output()}; "
+            f"{RETRY_HINT}"
         )
 
-    async def _live(self, greeted: "asyncio.Future[Greeting]") -> None:
+    async def _run_session(self, greeted: "asyncio.Future[ServerGreeting]") -> None:
         from mcp.client.session import ClientSession
         from mcp_types import Implementation
 
         ours = Implementation(name="recall-bench", version=version("recall-bench"))
         async with (
-            self._endpoint.streams() as (hears, tells),
+            self._endpoint.open_streams() as (hears, tells),
             ClientSession(hears, tells, client_info=ours) as session,
         ):
-            greeting = await _greeting(session)
+            greeting = await _read_greeting(session)
             self._session = session
             if not greeted.done():
                 greeted.set_result(greeting)
-            await self._leaving.wait()
+            await self._closing.wait()
 
     async def _request(self, tool: str, arguments: Mapping[str, object]) -> "CallToolResult":
         from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
@@ -207,7 +211,9 @@ class Connection:
         params = CallToolRequestParams(name=tool, arguments=dict(arguments))
         return await self._session.send_request(CallToolRequest(params=params), CallToolResult)
 
-    async def _result(self, calling: "asyncio.Task[CallToolResult]", tool: str) -> "CallToolResult":
+    async def _unwrap_result(
+        self, calling: "asyncio.Task[CallToolResult]", tool: str
+    ) -> "CallToolResult":
         from mcp.shared.exceptions import MCPError
         from pydantic import ValidationError
 
@@ -220,7 +226,7 @@ class Connection:
             ) from error
         except MCPError as error:
             if await self._is_lost(error.code):
-                raise await self._gone() from error
+                raise await self._build_gone_error() from error
             raise SystemFault(f"the tool {tool} failed: {error.message}") from error
 
     async def _is_lost(self, code: int) -> bool:
@@ -228,45 +234,49 @@ class Connection:
 
         if code == CONNECTION_CLOSED and not self._endpoint.is_closed:
             # A server may use the code for others; a session that has lost its own ends soon.
-            await asyncio.wait({self._alive()}, timeout=_DYING_S)
-        return self._alive().done() or self._endpoint.is_lost(code)
+            await asyncio.wait({self._require_session()}, timeout=_LOSS_TIMEOUT_S)
+        return self._require_session().done() or self._endpoint.is_lost(code)
 
-    def _alive(self) -> "asyncio.Task[None]":
-        if self._ending is not None:
-            raise self._ending()
-        if self._life is None:
+    def _require_session(self) -> "asyncio.Task[None]":
+        if self._end_error is not None:
+            raise self._end_error()
+        if self._session_task is None:
             raise AssertionError("a server is greeted before it is called")
-        return self._life
+        return self._session_task
 
-    async def _gone(self) -> BenchError:
+    async def _build_gone_error(self) -> BenchError:
         """Why the server will answer nothing more."""
         fault = None
-        if self._life is not None and self._life.done() and not self._life.cancelled():
-            fault = self._life.exception()
+        if (
+            self._session_task is not None
+            and self._session_task.done()
+            and not self._session_task.cancelled()
+        ):
+            fault = self._session_task.exception()
         if isinstance(fault, BenchError):
             return fault
-        why = None if fault is None else _said(fault)
+        why = None if fault is None else _explain_session_end(fault)
         if why is None:
-            why = await self._endpoint.ending()
-        message = f"{self._where} {why}; {AGAIN}"
-        self._ending = lambda: SystemGone(message)
-        return self._ending()
+            why = await self._endpoint.describe_end()
+        message = f"{self._where} {why}; {RETRY_HINT}"
+        self._end_error = lambda: SystemGone(message)
+        return self._end_error()
 
     async def _end_if_silent(self) -> None:
-        if self._ending is not None or self._session is None or self._endpoint.is_closed:
+        if self._end_error is not None or self._session is None or self._endpoint.is_closed:
             return
         asking = asyncio.create_task(self._session.list_tools())
         await asyncio.wait({asking}, timeout=self._grace_s)
         if not asking.done():
-            self._ending = lambda: SystemStuck(
+            self._end_error = lambda: SystemStuck(
                 f"{self._where} did not answer in time, nor anything else after that, so it was "
                 "ended and its memory is lost"
             )
             await self._endpoint.kill()
-        await _given_up(asking)
+        await _cancel_task(asking)
 
 
-async def _greeting(session: "ClientSession") -> Greeting:
+async def _read_greeting(session: "ClientSession") -> ServerGreeting:
     from mcp.shared.exceptions import MCPError
     from mcp_types import UNSUPPORTED_PROTOCOL_VERSION, PaginatedRequestParams
 
@@ -287,20 +297,20 @@ async def _greeting(session: "ClientSession") -> Greeting:
         cursor = page.next_cursor
         if cursor is None:
             break
-    return Greeting(
+    return ServerGreeting(
         name="" if named is None else named.name,
         version="" if named is None else named.version,
         tools=tuple(tools),
     )
 
 
-async def _given_up(work: "asyncio.Task[object]") -> None:
+async def _cancel_task(work: "asyncio.Task[object]") -> None:
     """End a task and look at its error, of which asyncio would complain otherwise."""
     work.cancel()
     await asyncio.gather(work, return_exceptions=True)
 
 
-def _said(fault: BaseException) -> str | None:
+def _explain_session_end(fault: BaseException) -> str | None:
     """What ended a session, in a clause; None if that was the end of the connection itself.
 
     Anything that is not the server's doing is raised again.
@@ -310,7 +320,7 @@ def _said(fault: BaseException) -> str | None:
     from mcp_types import CONNECTION_CLOSED
     from pydantic import ValidationError
 
-    faults = list(_leaves(fault))
+    faults = list(_iterate_leaves(fault))
     for each in faults:
         if isinstance(each, httpx2.HTTPError | OSError):
             return f"cannot be reached ({str(each) or type(each).__name__})"
@@ -324,9 +334,9 @@ def _said(fault: BaseException) -> str | None:
     raise fault
 
 
-def _leaves(fault: BaseException) -> Iterator[BaseException]:
+def _iterate_leaves(fault: BaseException) -> Iterator[BaseException]:
     if isinstance(fault, BaseExceptionGroup):
         for each in fault.exceptions:
-            yield from _leaves(each)
+            yield from _iterate_leaves(each)
     else:
         yield fault

@@ -9,23 +9,23 @@ import math
 import re
 from collections.abc import Sequence
 
-from recall_bench.systems.builtin.lexical import stop_words
-from recall_bench.systems.mcp.replies import Hit
+from recall_bench.systems.builtin.lexical import list_stop_words
+from recall_bench.systems.mcp.replies import ToolHit
 
 _WORD = re.compile(r"\w\w+")
 
 
-def keywords(question: str) -> tuple[str, ...]:
+def extract_keywords(question: str) -> tuple[str, ...]:
     """The words to search for, each once, in the order of the question."""
-    ignored = stop_words()
+    ignored = list_stop_words()
     words = dict.fromkeys(_WORD.findall(question.lower()))
     return tuple(word for word in words if word not in ignored)
 
 
-def ranked(found: Sequence[Sequence[Hit]], notes: int) -> list[Hit]:
+def rank_hits(found: Sequence[Sequence[ToolHit]], notes: int) -> list[ToolHit]:
     """What the words found, each once, those with most and rarest words first."""
     points: dict[str, float] = {}
-    hits: dict[str, Hit] = {}
+    hits: dict[str, ToolHit] = {}
     for hits_of_word in found:
         if not hits_of_word:
             continue
@@ -37,5 +37,6 @@ def ranked(found: Sequence[Sequence[Hit]], notes: int) -> list[Hit]:
     places = {name: place for place, name in enumerate(hits)}
     best = sorted(points, key=lambda name: (points[name], places[name]), reverse=True)
     return [
-        Hit(text=hits[name].text, id=hits[name].id, score=round(points[name], 6)) for name in best
+        ToolHit(text=hits[name].text, id=hits[name].id, score=round(points[name], 6))
+        for name in best
     ]

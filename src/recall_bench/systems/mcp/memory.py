@@ -8,26 +8,26 @@ from typing import Protocol
 import anyio
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Found, Passage
+from recall_bench.core.memory import Passage, RetrievalReply
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemFault
-from recall_bench.systems.command.lines import shown
-from recall_bench.systems.contrib.notes import notes_of
-from recall_bench.systems.mcp.connection import Connection
-from recall_bench.systems.mcp.keywords import keywords, ranked
-from recall_bench.systems.mcp.replies import Hit, hits_of
-from recall_bench.systems.mcp.server_map import ServerMap, ToolCall
-from recall_bench.systems.mcp.templates import Value, filled_for_each, filled_mapping
+from recall_bench.systems.command.lines import quote_bytes
+from recall_bench.systems.contrib.notes import split_notes
+from recall_bench.systems.mcp.connection import McpConnection
+from recall_bench.systems.mcp.keywords import extract_keywords, rank_hits
+from recall_bench.systems.mcp.replies import ToolHit, parse_hits
+from recall_bench.systems.mcp.server_map import McpToolCall, ServerMap
+from recall_bench.systems.mcp.templates import Value, fill_arguments, fill_for_each
 from recall_bench.systems.python.adapter import DayMetadata
 
-Entry = dict[str, Value]
+TemplateValues = dict[str, Value]
 """What one note or day has for the places of a template."""
 
 
-class Connects(Protocol):
+class Connector(Protocol):
     """Starts, or reaches, the server of a memory."""
 
-    async def __call__(self, folder: Path) -> Connection:
+    async def __call__(self, folder: Path) -> McpConnection:
         """A connection to a server that keeps its files in this folder."""
         ...
 
@@ -38,7 +38,7 @@ class McpMemory:
     def __init__(
         self,
         spec: ServerMap,
-        connect: Connects,
+        connect: Connector,
         *,
         folder: Path,
         name: str,
@@ -46,8 +46,8 @@ class McpMemory:
     ) -> None:
         self._spec = spec
         self._connect = connect
-        self._let_go = let_go
-        self._connection: Connection | None = None
+        self._on_close = let_go
+        self._connection: McpConnection | None = None
         self._connecting = anyio.Lock()
         self.folder = folder
         """What the server runs in; its files are in `state`."""
@@ -63,11 +63,11 @@ class McpMemory:
 
     async def begin(self, *, is_new: bool) -> None:
         """Connect, and see that a new memory is empty."""
-        await self._connected()
+        await self._get_connection()
         if is_new and self._spec.reset is not None:
-            await self._do(self._spec.reset)
+            await self._call_tool(self._spec.reset)
 
-    async def rest(self) -> None:
+    async def disconnect(self) -> None:
         """Let go of the server, which is started again when it is needed."""
         async with self._connecting:
             connection, self._connection = self._connection, None
@@ -83,15 +83,15 @@ class McpMemory:
     ) -> None:
         """Hand over many days, as much at once as the map allows."""
         coming: list[tuple[Episode, int]] = []
-        waiting: list[tuple[Episode, Entry]] = []
+        waiting: list[tuple[Episode, TemplateValues]] = []
         sent = 0
         for place, episode in enumerate(episodes, start=1):
-            waiting += [(episode, entry) for entry in self._entries(episode)]
+            waiting += [(episode, entry) for entry in self._build_entries(episode)]
             coming.append((episode, sent + len(waiting)))
             is_last = place == len(episodes)
             while len(waiting) >= self._spec.ingest.batch or (is_last and waiting):
                 batch = waiting[: self._spec.ingest.batch]
-                await self._hand_over(batch)
+                await self._send_batch(batch)
                 waiting, sent = waiting[len(batch) :], sent + len(batch)
             while coming and coming[0][1] <= sent:
                 took(coming.pop(0)[0])
@@ -99,12 +99,12 @@ class McpMemory:
     async def settle(self) -> None:
         """Call the tool that waits, if the server has one."""
         if self._spec.settle is not None:
-            await self._do(self._spec.settle)
+            await self._call_tool(self._spec.settle)
 
-    async def answer(self, question: Question) -> Found:
+    async def answer(self, question: Question) -> RetrievalReply:
         """What the server finds, at most as much as is looked at."""
         k = question.top_k or self._spec.k
-        values: Entry = {
+        values: TemplateValues = {
             "question": question.text,
             "k": k,
             "date": question.asked_at.date().isoformat(),
@@ -113,59 +113,64 @@ class McpMemory:
         if self._spec.search.query == "whole":
             hits = await self._search(values)
         else:
-            words = keywords(question.text)
+            words = extract_keywords(question.text)
             found = [await self._search({**values, "question": word}) for word in words]
-            hits = ranked(found, len(self.known))
-        return Found(passages=tuple(map(self._passage, hits[:k])))
+            hits = rank_hits(found, len(self.known))
+        return RetrievalReply(passages=tuple(map(self._build_passage, hits[:k])))
 
     async def close(self) -> None:
         """End its server, or the session with a server that is shared."""
         try:
-            await self.rest()
+            await self.disconnect()
         finally:
-            self._let_go(self)
+            self._on_close(self)
 
-    async def _connected(self) -> Connection:
+    async def _get_connection(self) -> McpConnection:
         async with self._connecting:
             if self._connection is None:
                 self._connection = await self._connect(self.folder)
             return self._connection
 
-    async def _do(self, call: ToolCall) -> None:
-        connection = await self._connected()
-        await connection.call(call.tool, filled_mapping(call.arguments, self._shared))
+    async def _call_tool(self, call: McpToolCall) -> None:
+        connection = await self._get_connection()
+        await connection.call(call.tool, fill_arguments(call.arguments, self._shared))
 
-    async def _hand_over(self, batch: Sequence[tuple[Episode, Entry]]) -> None:
+    async def _send_batch(self, batch: Sequence[tuple[Episode, TemplateValues]]) -> None:
         ingest = self._spec.ingest
         entries = [entry for _, entry in batch]
         if ingest.batch == 1:
-            arguments = filled_mapping(ingest.arguments, {**self._shared, **entries[0]})
+            arguments = fill_arguments(ingest.arguments, {**self._shared, **entries[0]})
         else:
-            arguments = filled_for_each(ingest.arguments, self._shared, entries)
-        connection = await self._connected()
+            arguments = fill_for_each(ingest.arguments, self._shared, entries)
+        connection = await self._get_connection()
         reply = await connection.call(ingest.tool, arguments)
-        if ingest.done is not None and re.search(ingest.done, reply.said) is None:
+        if ingest.done is not None and re.search(ingest.done, reply.text) is None:
             raise SystemFault(
-                f"the tool {ingest.tool} said {shown(reply.said.encode())}, which is not what the "
+                f"the tool {ingest.tool} said {quote_bytes(reply.text.encode())}, which is not what the "
                 "map gives as ingest.done; see what it minds"
             )
         for episode, entry in batch:
             self.known[str(entry["id"])] = (episode.id, episode.day)
 
-    async def _search(self, values: Entry) -> list[Hit]:
+    async def _search(self, values: TemplateValues) -> list[ToolHit]:
         search = self._spec.search
-        arguments = filled_mapping(search.arguments, {**self._shared, **values})
-        connection = await self._connected()
-        return hits_of(await connection.call(search.tool, arguments), search)
+        arguments = fill_arguments(search.arguments, {**self._shared, **values})
+        connection = await self._get_connection()
+        return parse_hits(await connection.call(search.tool, arguments), search)
 
     @property
-    def _shared(self) -> Entry:
+    def _shared(self) -> TemplateValues:
         return {"memory": self.name, "state_dir": str(self.state)}
 
-    def _entries(self, episode: Episode) -> list[Entry]:
+    def _build_entries(self, episode: Episode) -> list[TemplateValues]:
         on = episode.at.date().isoformat()
         if self._spec.ingest.each == "day":
-            whole: Entry = {"id": episode.id, "day": episode.day, "date": on, "text": episode.text}
+            whole: TemplateValues = {
+                "id": episode.id,
+                "day": episode.day,
+                "date": on,
+                "text": episode.text,
+            }
             return [whole] if episode.text.strip() else []
         told = DayMetadata(day_number=episode.day, date=on, persona_id="")
         return [
@@ -177,11 +182,11 @@ class McpMemory:
                 "context": note.context,
                 "text": note.quoted,
             }
-            for note in notes_of(episode.day, episode.text, told)
+            for note in split_notes(episode.day, episode.text, told)
         ]
 
-    def _passage(self, hit: Hit) -> Passage:
-        place = self._place(hit.id)
+    def _build_passage(self, hit: ToolHit) -> Passage:
+        place = self._find_source(hit.id)
         return Passage(
             text=hit.text,
             id=None if place is None else place[0],
@@ -190,7 +195,7 @@ class McpMemory:
             score=hit.score,
         )
 
-    def _place(self, name: str | None) -> tuple[str, int] | None:
+    def _find_source(self, name: str | None) -> tuple[str, int] | None:
         """Where a result comes from, by our id or a path that ends with it."""
         if name is None:
             return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from recall_bench.errors import NotAnAnswer, SystemFault
-from recall_bench.systems.command.lines import shown
+from recall_bench.systems.command.lines import quote_bytes
 from recall_bench.systems.mcp.server_map import SearchSpec
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class ToolHit:
     """One thing that was found."""
 
     text: str
@@ -33,99 +33,99 @@ class ToolReply:
     structured: object = None
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """All its text."""
         return "\n".join(self.texts)
 
 
-def reply_of(result: "CallToolResult", tool: str) -> ToolReply:
+def parse_tool_result(result: "CallToolResult", tool: str) -> ToolReply:
     """A result as it is read here; SystemFault with its text if the tool says that it failed."""
     texts = tuple(block.text for block in result.content if block.type == "text")
     reply = ToolReply(texts=texts, structured=result.structured_content)
     if result.is_error:
-        why = " ".join(reply.said.split())[:300] or "without saying why"
+        why = " ".join(reply.text.split())[:300] or "without saying why"
         raise SystemFault(f"the tool {tool} failed: {why}")
     return reply
 
 
-def hits_of(reply: ToolReply, search: SearchSpec) -> list[Hit]:
+def parse_hits(reply: ToolReply, search: SearchSpec) -> list[ToolHit]:
     """What was found, in the server's order; NotAnAnswer if the reply is not as the map says."""
     if search.pattern is not None:
-        return _matched(reply.said, search)
+        return _match_hits(reply.text, search)
     if search.text is None:
-        return [Hit(text=text) for text in reply.texts]
-    return [_hit(found, search) for found in _list(reply, search)]
+        return [ToolHit(text=text) for text in reply.texts]
+    return [_build_hit(found, search) for found in _list_results(reply, search)]
 
 
-def _matched(said: str, search: SearchSpec) -> list[Hit]:
-    hits = [_matched_hit(match) for match in re.finditer(search.pattern or "", said)]
+def _match_hits(said: str, search: SearchSpec) -> list[ToolHit]:
+    hits = [_build_matched_hit(match) for match in re.finditer(search.pattern or "", said)]
     if hits or not said.strip() or (search.nothing is not None and search.nothing in said):
         return hits
     raise NotAnAnswer(
-        f"the tool {search.tool} said {_shown(said)}, in which search.pattern matches nothing and "
+        f"the tool {search.tool} said {_quote_text(said)}, in which search.pattern matches nothing and "
         "search.nothing does not stand; correct the map"
     )
 
 
-def _matched_hit(match: "re.Match[str]") -> Hit:
+def _build_matched_hit(match: "re.Match[str]") -> ToolHit:
     groups = match.groupdict()
     score = groups.get("score")
-    return Hit(
+    return ToolHit(
         text=groups["text"].strip(),
         id=groups.get("id"),
-        score=None if score is None else _number(score, "the group score"),
+        score=None if score is None else _parse_score(score, "the group score"),
     )
 
 
-def _list(reply: ToolReply, search: SearchSpec) -> Sequence[object]:
+def _list_results(reply: ToolReply, search: SearchSpec) -> Sequence[object]:
     if search.results is None:
-        return [_decoded(text, search) for text in reply.texts]
-    found = _at(reply.structured, search.results)
+        return [_decode_json(text, search) for text in reply.texts]
+    found = _follow_path(reply.structured, search.results)
     if not isinstance(found, list):
-        found = _at(_decoded(reply.said, search), search.results)
+        found = _follow_path(_decode_json(reply.text, search), search.results)
     if not isinstance(found, list):
         raise NotAnAnswer(
-            f"the tool {search.tool} said {_shown(reply.said)}, which has no list at "
+            f"the tool {search.tool} said {_quote_text(reply.text)}, which has no list at "
             f"{search.results!r}; correct search.results of the map"
         )
     return found
 
 
-def _decoded(text: str, search: SearchSpec) -> object:
+def _decode_json(text: str, search: SearchSpec) -> object:
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         raise NotAnAnswer(
-            f"the tool {search.tool} said {_shown(text)} where JSON was expected ({error}); "
+            f"the tool {search.tool} said {_quote_text(text)} where JSON was expected ({error}); "
             "correct search of the map"
         ) from error
 
 
-def _hit(found: object, search: SearchSpec) -> Hit:
+def _build_hit(found: object, search: SearchSpec) -> ToolHit:
     paths = (search.text,) if isinstance(search.text, str) else search.text or ()
-    parts = [_text(_at(found, path)) for path in paths]
+    parts = [_join_text(_follow_path(found, path)) for path in paths]
     if not any(parts):
         raise NotAnAnswer(
-            f"the tool {search.tool} found {_shown(msgspec.json.encode(found).decode())}, which "
+            f"the tool {search.tool} found {_quote_text(msgspec.json.encode(found).decode())}, which "
             f"has no text at {' or '.join(map(repr, paths))}; correct search.text of the map"
         )
-    score = None if search.score is None else _at(found, search.score)
-    name = None if search.id is None else _at(found, search.id)
-    return Hit(
+    score = None if search.score is None else _follow_path(found, search.score)
+    name = None if search.id is None else _follow_path(found, search.id)
+    return ToolHit(
         text="\n".join(filter(None, parts)),
         id=None if name is None else str(name),
-        score=None if score is None else _number(score, search.score or ""),
+        score=None if score is None else _parse_score(score, search.score or ""),
     )
 
 
-def _text(value: object) -> str | None:
+def _join_text(value: object) -> str | None:
     """A text, or several one below the other; None for anything else."""
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return "\n".join(value)
     return value if isinstance(value, str) else None
 
 
-def _number(score: object, where: str) -> float:
+def _parse_score(score: object, where: str) -> float:
     try:
         return float(score)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
@@ -134,7 +134,7 @@ def _number(score: object, where: str) -> float:
         ) from error
 
 
-def _at(value: object, path: str) -> object:
+def _follow_path(value: object, path: str) -> object:
     """What the path leads to; None if it leads nowhere."""
     for step in filter(None, path.split(".")):
         match value:
@@ -147,5 +147,5 @@ def _at(value: object, path: str) -> object:
     return value
 
 
-def _shown(text: str) -> str:
-    return shown(text.encode())
+def _quote_text(text: str) -> str:
+    return quote_bytes(text.encode())

@@ -10,8 +10,13 @@ from msgspec import field
 
 from recall_bench.core.memory import Asker, Clock
 from recall_bench.errors import UsageError
-from recall_bench.systems.mcp.templates import filled, filled_mapping, places, repeated
-from recall_bench.systems.remote.described import Section, shaped
+from recall_bench.systems.mcp.templates import (
+    fill_arguments,
+    fill_template,
+    find_places,
+    find_repeated_lists,
+)
+from recall_bench.systems.remote.described import YamlSection, parse_section
 from recall_bench.yaml12 import Document, read_document
 
 START_TIMEOUT_S = 60.0
@@ -20,7 +25,7 @@ NOTE_PLACES = {"text", "date", "day", "session", "id", "context"}
 _QUESTION_PLACES = {"question", "k", "date", "session"}
 
 
-class ServerSpec(Section, frozen=True, kw_only=True):
+class McpServerSpec(YamlSection, frozen=True, kw_only=True):
     """How to start a server, or where one runs."""
 
     command: tuple[str, ...] = ()
@@ -34,14 +39,14 @@ class ServerSpec(Section, frozen=True, kw_only=True):
     start_timeout_s: float = START_TIMEOUT_S
 
 
-class ToolCall(Section, frozen=True, kw_only=True):
+class McpToolCall(YamlSection, frozen=True, kw_only=True):
     """A tool and what it is given."""
 
     tool: str
     arguments: dict[str, object] = field(default_factory=dict)
 
 
-class IngestSpec(Section, frozen=True, kw_only=True):
+class IngestSpec(YamlSection, frozen=True, kw_only=True):
     """How a day is taken in."""
 
     tool: str
@@ -54,7 +59,7 @@ class IngestSpec(Section, frozen=True, kw_only=True):
     """A regular expression for what the reply says if it worked; without it, `isError` decides."""
 
 
-class SearchSpec(Section, frozen=True, kw_only=True):
+class SearchSpec(YamlSection, frozen=True, kw_only=True):
     """How a question is put, and what in the reply was found."""
 
     tool: str
@@ -73,16 +78,16 @@ class SearchSpec(Section, frozen=True, kw_only=True):
     score: str | None = None
 
 
-class ServerMap(Section, frozen=True, kw_only=True):
+class ServerMap(YamlSection, frozen=True, kw_only=True):
     """An MCP server as a system."""
 
     transport: Literal["mcp"]
-    server: ServerSpec
+    server: McpServerSpec
     ingest: IngestSpec
     search: SearchSpec
-    settle: ToolCall | None = None
+    settle: McpToolCall | None = None
     """Called at every checkpoint; returns once everything can be found."""
-    reset: ToolCall | None = None
+    reset: McpToolCall | None = None
     """Called when a memory is opened; forgets everything."""
     name: str | None = None
     """What the system is called; what the server calls itself unless given."""
@@ -97,7 +102,7 @@ class ServerMap(Section, frozen=True, kw_only=True):
     """How many results are asked for where a run sets no limit."""
 
     @property
-    def tools(self) -> tuple[ToolCall | IngestSpec | SearchSpec, ...]:
+    def tools(self) -> tuple[McpToolCall | IngestSpec | SearchSpec, ...]:
         """Every tool that is called."""
         every = (self.ingest, self.search, self.settle, self.reset)
         return tuple(each for each in every if each is not None)
@@ -105,14 +110,14 @@ class ServerMap(Section, frozen=True, kw_only=True):
     @property
     def asker(self) -> Asker:
         """What the server can make of who asks."""
-        if "session" not in places(self.search.arguments):
+        if "session" not in find_places(self.search.arguments):
             return Asker.UNTOLD
         return Asker.HONOURED if self.honours_sessions else Asker.TOLD
 
     @property
     def is_named(self) -> bool:
         """Whether memories on one server are kept apart by name."""
-        return all("memory" in places(each.arguments) for each in (self.ingest, self.search))
+        return all("memory" in find_places(each.arguments) for each in (self.ingest, self.search))
 
     @property
     def is_shared(self) -> bool:
@@ -123,58 +128,58 @@ class ServerMap(Section, frozen=True, kw_only=True):
         if self.server.url is not None:
             return True
         texts = [*self.server.command, *self.server.env.values()]
-        return self.reset is not None and "state_dir" not in places(texts)
+        return self.reset is not None and "state_dir" not in find_places(texts)
 
 
 def read_server_map(path: Path) -> ServerMap:
     """The map, `{here}` filled in; UsageError names the file, line and key."""
     document = read_document(path)
-    found = shaped(document, ServerMap, _SECTIONS, place="{state_dir}")
-    _Check(document, found).all()
+    found = parse_section(document, ServerMap, _SECTIONS, place="{state_dir}")
+    _ServerMapCheck(document, found).check_all()
     here = {"here": str(path.resolve().parent)}
     server = msgspec.structs.replace(
         found.server,
-        command=tuple(str(filled(word, here)) for word in found.server.command),
-        env={name: str(filled(text, here)) for name, text in found.server.env.items()},
+        command=tuple(str(fill_template(word, here)) for word in found.server.command),
+        env={name: str(fill_template(text, here)) for name, text in found.server.env.items()},
     )
     return msgspec.structs.replace(
         found,
         server=server,
         **{
-            key: msgspec.structs.replace(call, arguments=filled_mapping(call.arguments, here))
+            key: msgspec.structs.replace(call, arguments=fill_arguments(call.arguments, here))
             for key in ("ingest", "search", "settle", "reset")
             if (call := getattr(found, key)) is not None
         },
     )
 
 
-class _Check:
+class _ServerMapCheck:
     """What the shape of the file does not say."""
 
     def __init__(self, document: Document, found: ServerMap) -> None:
         self._document = document
         self._map = found
 
-    def all(self) -> None:
+    def check_all(self) -> None:
         """UsageError for the first thing that is wrong."""
-        self._server()
-        self._arguments("ingest", self._map.ingest.arguments, NOTE_PLACES, "text")
-        self._arguments("search", self._map.search.arguments, _QUESTION_PLACES, "question")
+        self._check_server()
+        self._check_arguments("ingest", self._map.ingest.arguments, NOTE_PLACES, "text")
+        self._check_arguments("search", self._map.search.arguments, _QUESTION_PLACES, "question")
         for key, call in (("settle", self._map.settle), ("reset", self._map.reset)):
             if call is not None:
-                self._arguments(key, call.arguments, set())
-        self._ingest()
-        self._search()
-        self._memories()
+                self._check_arguments(key, call.arguments, set())
+        self._check_ingest()
+        self._check_search()
+        self._check_memories()
 
-    def _server(self) -> None:
+    def _check_server(self) -> None:
         server = self._map.server
         if bool(server.command) == (server.url is not None):
             self._refuse("has both or neither of command and url; write one of them", "server")
         if server.command and not server.command[0]:
             self._refuse("is empty; write the program and its arguments", "server", "command")
-        self._places(("server", "command"), list(server.command), set())
-        self._places(("server", "env"), dict(server.env), set())
+        self._check_places(("server", "command"), list(server.command), set())
+        self._check_places(("server", "env"), dict(server.env), set())
         if server.url is not None and not server.url.startswith(("http://", "https://")):
             self._refuse(
                 f"is {server.url!r}; write an address that begins with http:// or https://",
@@ -194,22 +199,24 @@ class _Check:
         if not server.start_timeout_s > 0:
             self._refuse("is not above 0; write a number of seconds", "server", "start_timeout_s")
 
-    def _arguments(self, key: str, template: object, allowed: set[str], needed: str = "") -> None:
-        self._places((key, "arguments"), template, allowed | {"memory"})
-        if needed and needed not in places(template):
+    def _check_arguments(
+        self, key: str, template: object, allowed: set[str], needed: str = ""
+    ) -> None:
+        self._check_places((key, "arguments"), template, allowed | {"memory"})
+        if needed and needed not in find_places(template):
             self._refuse(f'have no "{{{needed}}}"; say where it belongs', key, "arguments")
 
-    def _places(self, keys: tuple[str, ...], template: object, allowed: set[str]) -> None:
+    def _check_places(self, keys: tuple[str, ...], template: object, allowed: set[str]) -> None:
         known = allowed | {"state_dir", "here"}
-        for name in sorted(places(template) - known):
+        for name in sorted(find_places(template) - known):
             listed = ", ".join(f"{{{each}}}" for each in sorted(known))
             self._refuse(f"has a place {{{name}}} that nothing fills; there are {listed}", *keys)
 
-    def _ingest(self) -> None:
+    def _check_ingest(self) -> None:
         ingest = self._map.ingest
         if ingest.batch < 1:
             self._refuse("is below 1; say how many entries one call takes", "ingest", "batch")
-        lists = repeated(ingest.arguments, NOTE_PLACES)
+        lists = find_repeated_lists(ingest.arguments, NOTE_PLACES)
         if ingest.batch > 1 and len(lists) != 1:
             self._refuse(
                 f"have {len(lists)} lists of one entry with a place like {{text}}, and a batch "
@@ -217,7 +224,9 @@ class _Check:
                 "ingest",
                 "arguments",
             )
-        if ingest.batch > 1 and _note_places(ingest.arguments) != _note_places(lists[0]):
+        if ingest.batch > 1 and _count_note_places(ingest.arguments) != _count_note_places(
+            lists[0]
+        ):
             self._refuse(
                 "have a place of a note outside the list that a batch repeats; move it into the "
                 "list, or leave batch out",
@@ -225,20 +234,20 @@ class _Check:
                 "arguments",
             )
         if ingest.done is not None:
-            self._expression(ingest.done, "ingest", "done")
-        if ingest.each == "day" and (odd := places(ingest.arguments) & {"session", "context"}):
+            self._compile_expression(ingest.done, "ingest", "done")
+        if ingest.each == "day" and (odd := find_places(ingest.arguments) & {"session", "context"}):
             self._refuse(
                 f"have {{{min(odd)}}}, which a whole day has not; take it out, or write each: note",
                 "ingest",
                 "arguments",
             )
 
-    def _search(self) -> None:
+    def _check_search(self) -> None:
         search = self._map.search
         if search.pattern is not None and search.results is not None:
             self._refuse("stands beside results; write one of them", "search", "pattern")
         if search.pattern is not None:
-            self._pattern(search.pattern)
+            self._check_pattern(search.pattern)
         elif search.nothing is not None:
             self._refuse("is for a pattern alone; leave it out", "search", "nothing")
         elif search.text is None and (search.results is not None or search.id or search.score):
@@ -251,22 +260,22 @@ class _Check:
         if self._map.max_shards is not None and self._map.max_shards < 1:
             self._refuse("is below 1; write a number from 1", "max_shards")
 
-    def _pattern(self, pattern: str) -> None:
-        if "text" not in self._expression(pattern, "search", "pattern").groupindex:
+    def _check_pattern(self, pattern: str) -> None:
+        if "text" not in self._compile_expression(pattern, "search", "pattern").groupindex:
             self._refuse("has no group (?P<text>…); add it", "search", "pattern")
 
-    def _expression(self, pattern: str, *keys: str) -> "re.Pattern[str]":
+    def _compile_expression(self, pattern: str, *keys: str) -> "re.Pattern[str]":
         try:
             return re.compile(pattern)
         except re.error as error:
             self._refuse(f"is no regular expression ({error}); correct it", *keys)
 
-    def _memories(self) -> None:
+    def _check_memories(self) -> None:
         found = self._map
         if found.server.url is not None and found.snapshots is not None:
             self._refuse("needs a server of our own; leave it out beside a url", "snapshots")
         used = (found.ingest.arguments, found.search.arguments)
-        if any("memory" in places(each) for each in used) and not found.is_named:
+        if any("memory" in find_places(each) for each in used) and not found.is_named:
             self._refuse("has {memory} in one of ingest and search alone; use it in both", "ingest")
         if found.is_shared and not found.is_named and (found.max_shards or 1) > 1:
             self._refuse(
@@ -274,12 +283,12 @@ class _Check:
                 "in the arguments of ingest and search to keep several apart",
                 "max_shards",
             )
-        if found.server.url is not None and any("state_dir" in places(each) for each in used):
+        if found.server.url is not None and any("state_dir" in find_places(each) for each in used):
             self._refuse("has {state_dir}, which a running server has not; take it out", "ingest")
-        if found.honours_sessions and "session" not in places(found.search.arguments):
+        if found.honours_sessions and "session" not in find_places(found.search.arguments):
             self._refuse("is claimed, but search is told no {session}", "honours_sessions")
         texts = [*found.server.command, *found.server.env.values()]
-        if found.snapshots is not None and "state_dir" not in places(texts):
+        if found.snapshots is not None and "state_dir" not in find_places(texts):
             self._refuse(
                 "is copy, but neither server.command nor server.env has {state_dir}; say where the "
                 "server is to keep its files",
@@ -287,10 +296,10 @@ class _Check:
             )
 
     def _refuse(self, problem: str, *keys: str) -> NoReturn:
-        raise UsageError(f"{self._document.where(*keys)}: {'.'.join(keys)} {problem}")
+        raise UsageError(f"{self._document.describe_place(*keys)}: {'.'.join(keys)} {problem}")
 
 
-def _note_places(template: object) -> int:
+def _count_note_places(template: object) -> int:
     """How many places of a note stand in a template, each place counted as often as it stands."""
     return sum(
         len(re.findall(r"\{" + name + r"\}", msgspec.json.encode(template).decode()))
@@ -299,9 +308,9 @@ def _note_places(template: object) -> int:
 
 
 _SECTIONS: dict[str, type[msgspec.Struct]] = {
-    "server": ServerSpec,
+    "server": McpServerSpec,
     "ingest": IngestSpec,
     "search": SearchSpec,
-    "settle": ToolCall,
-    "reset": ToolCall,
+    "settle": McpToolCall,
+    "reset": McpToolCall,
 }

@@ -9,21 +9,27 @@ from tempfile import TemporaryDirectory
 
 from recall_bench.core.memory import UNDECLARED, Memory, SystemCard
 from recall_bench.errors import SystemGone, UsageError
-from recall_bench.systems.mcp.connection import GRACE_S, Connection, Endpoint, Greeting, HttpServer
+from recall_bench.systems.mcp.connection import (
+    SILENCE_GRACE_S,
+    HttpEndpoint,
+    McpConnection,
+    McpEndpoint,
+    ServerGreeting,
+)
 from recall_bench.systems.mcp.memory import McpMemory
 from recall_bench.systems.mcp.server_map import ServerMap, read_server_map
-from recall_bench.systems.mcp.stdio import StdioServer
-from recall_bench.systems.mcp.templates import filled
+from recall_bench.systems.mcp.stdio import StdioEndpoint
+from recall_bench.systems.mcp.templates import fill_template
 from recall_bench.systems.python.saved_memories import copy_folder
-from recall_bench.systems.remote.described import digest_of
+from recall_bench.systems.remote.described import digest_file
 
 
-async def mcp_system(path: Path, *, grace_s: float = GRACE_S) -> "McpSystem":
+async def start_mcp_system(path: Path, *, grace_s: float = SILENCE_GRACE_S) -> "McpSystem":
     """The system that this YAML file maps to tools; its server is started once to hear its name.
 
     UsageError if the file is wrong, or the server lacks a tool of it.
     """
-    require_library()
+    require_mcp()
     system = McpSystem(
         read_server_map(path),
         path=path,
@@ -31,13 +37,13 @@ async def mcp_system(path: Path, *, grace_s: float = GRACE_S) -> "McpSystem":
         grace_s=grace_s,
     )
     try:
-        await system.greet()
+        await system.fetch_identity()
     finally:
         await system.close()
     return system
 
 
-def require_library() -> None:
+def require_mcp() -> None:
     """Import the SDK, which takes a second, before anything is timed; UsageError without it."""
     try:
         import_module("mcp.client.session")
@@ -57,17 +63,17 @@ class McpSystem:
         path: Path,
         name: str,
         version: str = "",
-        grace_s: float = GRACE_S,
+        grace_s: float = SILENCE_GRACE_S,
     ) -> None:
         self.spec = spec
-        self.snapshots = _Copies(self) if spec.snapshots == "copy" else None
+        self.snapshots = _McpSnapshots(self) if spec.snapshots == "copy" else None
         self._path = path
         self._name = name
         self._version = version
         self._grace_s = grace_s
         self._config: dict[str, object] = {
             "transport": "mcp",
-            "map": digest_of(path),
+            "map": digest_file(path),
             "query": spec.search.query,
             "each": spec.ingest.each,
         }
@@ -94,9 +100,9 @@ class McpSystem:
         """As the map says; unsaid, 1 for what all workers reach and any number for the rest."""
         return self.spec.max_shards or (1 if self.spec.is_shared else None)
 
-    async def greet(self) -> None:
+    async def fetch_identity(self) -> None:
         """Hear what the server is called; UsageError if it has not all the tools of the map."""
-        connection, greeting = await self._greeted(self.new_folder())
+        connection, greeting = await self._greet_server(self.make_folder())
         await connection.close()
         self._name = greeting.name or self._name
         self._version = greeting.version
@@ -105,7 +111,7 @@ class McpSystem:
         """An empty memory."""
         if self.spec.server.url is not None and not self.spec.is_named:
             self._refuse_second()
-        return await self.begun(self.new_memory(), is_new=True)
+        return await self.begin_memory(self.create_memory(), is_new=True)
 
     async def close(self) -> None:
         """End what is still open and remove every folder."""
@@ -115,16 +121,16 @@ class McpSystem:
             self._root.cleanup()
             self._root = None
 
-    def new_memory(self) -> McpMemory:
+    def create_memory(self) -> McpMemory:
         """One that is not connected yet."""
         self._opened += 1
         # What earlier runs left on a shared server has other names.
         name = f"recall-bench-{self._opened}-{secrets.token_hex(4)}"
         return McpMemory(
-            self.spec, self._connected, folder=self.new_folder(), name=name, let_go=self._release
+            self.spec, self._connect, folder=self.make_folder(), name=name, let_go=self._release
         )
 
-    async def begun(self, memory: McpMemory, *, is_new: bool) -> McpMemory:
+    async def begin_memory(self, memory: McpMemory, *, is_new: bool) -> McpMemory:
         """The memory, connected."""
         self._open.add(memory)
         try:
@@ -134,7 +140,7 @@ class McpSystem:
             raise
         return memory
 
-    def new_folder(self) -> Path:
+    def make_folder(self) -> Path:
         """A folder with an empty `state` that lasts until `close`, unless it is removed before."""
         if self._root is None:
             self._root = TemporaryDirectory(prefix="recall-bench-", ignore_cleanup_errors=True)
@@ -142,13 +148,13 @@ class McpSystem:
         (folder / "state").mkdir(parents=True)
         return folder
 
-    async def _connected(self, folder: Path) -> Connection:
-        connection, _ = await self._greeted(folder)
+    async def _connect(self, folder: Path) -> McpConnection:
+        connection, _ = await self._greet_server(folder)
         return connection
 
-    async def _greeted(self, folder: Path) -> tuple[Connection, Greeting]:
-        connection = self._connection(folder)
-        greeting = await connection.greet(self.spec.server.start_timeout_s)
+    async def _greet_server(self, folder: Path) -> tuple[McpConnection, ServerGreeting]:
+        connection = self._build_connection(folder)
+        greeting = await connection.connect(self.spec.server.start_timeout_s)
         lacking = [call.tool for call in self.spec.tools if call.tool not in greeting.tools]
         if lacking:
             await connection.close()
@@ -159,21 +165,21 @@ class McpSystem:
             )
         return connection, greeting
 
-    def _connection(self, folder: Path) -> Connection:
+    def _build_connection(self, folder: Path) -> McpConnection:
         server = self.spec.server
-        endpoint: Endpoint
+        endpoint: McpEndpoint
         if server.url is not None:
             where = server.url
-            endpoint = HttpServer(server.url, server.headers)
+            endpoint = HttpEndpoint(server.url, server.headers)
         else:
             where = f"the server {self._name}"
             place = {"state_dir": str(folder / "state")}
-            endpoint = StdioServer(
-                [str(filled(word, place)) for word in server.command],
-                {name: str(filled(text, place)) for name, text in server.env.items()},
+            endpoint = StdioEndpoint(
+                [str(fill_template(word, place)) for word in server.command],
+                {name: str(fill_template(text, place)) for name, text in server.env.items()},
                 folder,
             )
-        return Connection(endpoint, where=where, grace_s=self._grace_s)
+        return McpConnection(endpoint, where=where, grace_s=self._grace_s)
 
     def _refuse_second(self) -> None:
         url = self.spec.server.url
@@ -193,7 +199,7 @@ class McpSystem:
         shutil.rmtree(memory.folder, ignore_errors=True)
 
 
-class _Copies:
+class _McpSnapshots:
     """Saved states: copies of what a server keeps, made while it does not run."""
 
     def __init__(self, system: McpSystem) -> None:
@@ -205,21 +211,21 @@ class _Copies:
         """A token for the files as they are; the server is ended, so that they are whole."""
         if not isinstance(memory, McpMemory):
             raise UsageError(f"a {type(memory).__name__} is no memory of this system")
-        await memory.rest()
+        await memory.disconnect()
         token = str(next(self._tokens))
         self._saved[token] = self._copy(memory)
         return token
 
     async def open(self, token: str) -> McpMemory:
         """A new server on a copy of the files."""
-        return await self._system.begun(self._copy(self._saved[token]), is_new=False)
+        return await self._system.begin_memory(self._copy(self._saved[token]), is_new=False)
 
     async def drop(self, token: str) -> None:
         """Forget a saved state."""
         shutil.rmtree(self._saved.pop(token).folder, ignore_errors=True)
 
     def _copy(self, memory: McpMemory) -> McpMemory:
-        copy = self._system.new_memory()
+        copy = self._system.create_memory()
         copy.known = dict(memory.known)
         # On one server of its own, the name is part of the files.
         copy.name = memory.name

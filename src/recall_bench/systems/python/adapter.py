@@ -34,8 +34,8 @@ from recall_bench.core.history import Episode
 from recall_bench.core.memory import Asker, Clock
 from recall_bench.core.question import Question
 from recall_bench.errors import BenchError, SystemBusy, SystemFault, SystemGone, UsageError
-from recall_bench.foreign_code import described, raised_at
-from recall_bench.systems.python.reply import Reply, as_reply
+from recall_bench.foreign_code import describe_error, locate_error
+from recall_bench.systems.python.reply import AdapterReply, parse_reply
 
 NEEDS = "an adapter needs ingest_day(day, content, metadata) and query(question)"
 
@@ -49,7 +49,7 @@ _BY_NAME = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYW
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Named(Mapping[str, object]):
+class _FieldMapping(Mapping[str, object]):
     """Fields that can be had as attributes and, by those used to dictionaries, as items."""
 
     def __getitem__(self, name: str) -> object:
@@ -65,7 +65,7 @@ class _Named(Mapping[str, object]):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DayMetadata(_Named):
+class DayMetadata(_FieldMapping):
     """What a system is told about a day besides its text."""
 
     day_number: int
@@ -76,7 +76,7 @@ class DayMetadata(_Named):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class QueryContext(_Named):
+class QueryContext(_FieldMapping):
     """The circumstances in which a question is asked."""
 
     date: datetime.date
@@ -104,15 +104,15 @@ class Adapter:
     def __init__(self, subject: object, where: str) -> None:
         self.subject = subject
         self.where = where
-        ingest = self._method("ingest_day")
-        query = self._method("query_detail") or self._method("query")
+        ingest = self._find_method("ingest_day")
+        query = self._find_method("query_detail") or self._find_method("query")
         if ingest is None or query is None:
             raise UsageError(f"{where} gives a {type(subject).__name__}, but {NEEDS}")
         self._query = query
-        self._context = _context_style(query)
+        self._context = _detect_context_style(query)
         for method, arguments in ((ingest, 3), (query, 2 if self._context == "second" else 1)):
             named = {"context": None} if method is query and self._context == "named" else {}
-            if not _accepts(method, arguments, named):
+            if not _takes_arguments(method, arguments, named):
                 raise UsageError(
                     f"{where}: {getattr(method, '__name__', 'a method')} takes other parameters, "
                     f"but {NEEDS}"
@@ -126,7 +126,7 @@ class Adapter:
     @property
     def max_concurrency(self) -> int:
         """How many questions it may be asked at once: as it declares, else 64 or 1."""
-        declared = self._count("max_concurrency")
+        declared = self._read_count("max_concurrency")
         if declared is None:
             return ASYNC_CONCURRENCY if self.is_async else 1
         return declared
@@ -137,7 +137,7 @@ class Adapter:
 
         None where it does not say, for every worker builds adapters of its own.
         """
-        return self._count("max_shards")
+        return self._read_count("max_shards")
 
     @property
     def clock(self) -> Clock | None:
@@ -173,13 +173,13 @@ class Adapter:
             "state_dir" in names for names in announced
         )
 
-    def has(self, name: str) -> bool:
+    def defines(self, name: str) -> bool:
         """Whether the adapter defines an optional method."""
-        return self._method(name) is not None
+        return self._find_method(name) is not None
 
     def call(self, name: str, *arguments: object) -> object:
         """Call an optional method; None where there is none."""
-        method = self._method(name)
+        method = self._find_method(name)
         return method(*arguments) if method else None
 
     def ingest(self, episode: Episode, scenario: str) -> object:
@@ -192,7 +192,7 @@ class Adapter:
         )
         return self.call("ingest_day", episode.day, episode.text, metadata)
 
-    def answer(self, question: Question) -> Reply | Awaitable[Reply]:
+    def answer(self, question: Question) -> AdapterReply | Awaitable[AdapterReply]:
         """Ask; the answer or what was found, or an awaitable of it."""
         context = QueryContext(
             date=question.asked_at.date(),
@@ -209,9 +209,9 @@ class Adapter:
                 reply = self._query(question.text, context)
             case _:
                 reply = self._query(question.text)
-        return _read(reply) if inspect.isawaitable(reply) else as_reply(reply)
+        return _read_awaited_reply(reply) if inspect.isawaitable(reply) else parse_reply(reply)
 
-    def _count(self, name: str) -> int | None:
+    def _read_count(self, name: str) -> int | None:
         """A number above 0 that it declares; None where it does not."""
         declared = getattr(self.subject, name, None)
         if declared is None:
@@ -222,16 +222,16 @@ class Adapter:
             )
         return declared
 
-    def _method(self, name: str) -> Callable[..., object] | None:
+    def _find_method(self, name: str) -> Callable[..., object] | None:
         found = getattr(self.subject, name, None)
         return found if callable(found) else None
 
 
-async def _read(reply: Awaitable[object]) -> Reply:
-    return as_reply(await reply)
+async def _read_awaited_reply(reply: Awaitable[object]) -> AdapterReply:
+    return parse_reply(await reply)
 
 
-def _context_style(query: Callable[..., object]) -> Literal["named", "second", "none"]:
+def _detect_context_style(query: Callable[..., object]) -> Literal["named", "second", "none"]:
     try:
         parameters = list(inspect.signature(query).parameters.values())[1:]
     except (TypeError, ValueError):
@@ -243,7 +243,9 @@ def _context_style(query: Callable[..., object]) -> Literal["named", "second", "
     return "none"
 
 
-def _accepts(method: Callable[..., object], count: int, named: Mapping[str, object]) -> bool:
+def _takes_arguments(
+    method: Callable[..., object], count: int, named: Mapping[str, object]
+) -> bool:
     try:
         signature = inspect.signature(method)
     except (TypeError, ValueError):
@@ -255,12 +257,12 @@ def _accepts(method: Callable[..., object], count: int, named: Mapping[str, obje
     return True
 
 
-def fault_of(error: BaseException) -> BenchError:
+def translate_adapter_error(error: BaseException) -> BenchError:
     """What an exception from an adapter means to a run."""
     if isinstance(error, SystemFault | SystemGone):
         return error
-    place = raised_at(error)
-    text = f"{described(error)} ({place})" if place else described(error)
+    place = locate_error(error)
+    text = f"{describe_error(error)} ({place})" if place else describe_error(error)
     if isinstance(error, ConnectionError):
         return SystemGone(f"the adapter is out of reach ({text}); see what it connects to")
     if isinstance(error, TimeoutError):

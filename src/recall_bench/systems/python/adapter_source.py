@@ -9,7 +9,7 @@ from types import ModuleType
 
 from recall_bench.core.memory import UNDECLARED
 from recall_bench.errors import UsageError
-from recall_bench.foreign_code import import_place, source_digest, split_target
+from recall_bench.foreign_code import digest_source, import_target, split_target
 from recall_bench.systems.python.adapter import NEEDS, is_adapter
 
 _USUAL_NAMES = ("factory", "create", "Adapter", "adapter")
@@ -17,7 +17,7 @@ _FORMS = "write path/to/file.py, path/to/file.py:factory or package.module:facto
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class AdapterSource:
     """A factory of adapters, or a single adapter that was built already."""
 
     subject: object
@@ -32,26 +32,28 @@ class Source:
         return not inspect.isclass(self.subject) and is_adapter(self.subject)
 
 
-def find_source(target: str, factory: str | None = None) -> Source:
+def find_source(target: str, factory: str | None = None) -> AdapterSource:
     """The factory or adapter a target names, or a UsageError that says what is missing."""
     place, named = split_target(target)
     if factory and named and factory != named:
         raise UsageError(f"{target!r} names {named!r} and the settings name {factory!r}; drop one")
     attribute = named or factory
     if place.endswith(".py"):
-        module, name = import_place(place, f"adapter {target}"), Path(place).stem
+        module, name = import_target(place, f"adapter {target}"), Path(place).stem
     elif attribute and all(part.isidentifier() for part in place.split(".")):
-        module, name = import_place(place, f"adapter {target}"), place.rpartition(".")[2]
+        module, name = import_target(place, f"adapter {target}"), place.rpartition(".")[2]
     else:
         raise UsageError(f"{target!r} names no adapter; {_FORMS}")
-    subject = _attribute(module, attribute, place) if attribute else _only(module, place)
+    subject = (
+        _get_attribute(module, attribute, place) if attribute else _find_only_adapter(module, place)
+    )
     where = f"{place}:{attribute}" if attribute else place
-    return Source(
-        subject=subject, where=where, name=name, version=source_digest(module) or UNDECLARED
+    return AdapterSource(
+        subject=subject, where=where, name=name, version=digest_source(module) or UNDECLARED
     )
 
 
-def source_of(subject: object) -> Source:
+def wrap_source(subject: object) -> AdapterSource:
     """An adapter or a factory of adapters that the caller already holds."""
     is_factory = inspect.isclass(subject) or not is_adapter(subject)
     kind = subject if is_factory else type(subject)
@@ -59,12 +61,14 @@ def source_of(subject: object) -> Source:
     if is_factory and not callable(subject):
         raise UsageError(f"{name} is neither an adapter nor a factory of adapters; {NEEDS}")
     module = sys.modules.get(getattr(kind, "__module__", ""))
-    return Source(
-        subject=subject, where=name, name=name, version=source_digest(module) or UNDECLARED
+    return AdapterSource(
+        subject=subject, where=name, name=name, version=digest_source(module) or UNDECLARED
     )
 
 
-def wants_folder(source: Source, config: Mapping[str, object], given: Mapping[str, object]) -> bool:
+def check_settings(
+    source: AdapterSource, config: Mapping[str, object], given: Mapping[str, object]
+) -> bool:
     """Whether the factory wants a `state_dir`; UsageError unless it takes just these settings.
 
     What is given is handed over with the settings and is none of them.
@@ -72,7 +76,7 @@ def wants_folder(source: Source, config: Mapping[str, object], given: Mapping[st
     if source.is_built:
         if config or given:
             raise UsageError(
-                f"{source.where} is built already and takes no settings: {_list([*config, *given])}"
+                f"{source.where} is built already and takes no settings: {_join_names([*config, *given])}"
             )
         return False
     if not callable(source.subject):
@@ -93,12 +97,12 @@ def wants_folder(source: Source, config: Mapping[str, object], given: Mapping[st
     except TypeError as error:
         known = [name for name in signature.parameters if name not in {"state_dir", *given}]
         raise UsageError(
-            f"{source.where} does not take these settings ({error}); it takes {_list(known)}"
+            f"{source.where} does not take these settings ({error}); it takes {_join_names(known)}"
         ) from error
     return is_wanted
 
 
-def _attribute(module: ModuleType, name: str, place: str) -> object:
+def _get_attribute(module: ModuleType, name: str, place: str) -> object:
     found: object = module
     for part in name.split("."):
         if not hasattr(found, part):
@@ -107,7 +111,7 @@ def _attribute(module: ModuleType, name: str, place: str) -> object:
     return found
 
 
-def _only(module: ModuleType, place: str) -> object:
+def _find_only_adapter(module: ModuleType, place: str) -> object:
     for name in _USUAL_NAMES:
         if hasattr(module, name):
             return getattr(module, name)
@@ -119,11 +123,13 @@ def _only(module: ModuleType, place: str) -> object:
     if len(own) == 1:
         return next(iter(own.values()))
     if own:
-        raise UsageError(f"{place} has several adapters ({_list(own)}); write {place}:{min(own)}")
+        raise UsageError(
+            f"{place} has several adapters ({_join_names(own)}); write {place}:{min(own)}"
+        )
     raise UsageError(
-        f"{place} has nothing called {_list(_USUAL_NAMES)} and no class that is one; {NEEDS}"
+        f"{place} has nothing called {_join_names(_USUAL_NAMES)} and no class that is one; {NEEDS}"
     )
 
 
-def _list(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"

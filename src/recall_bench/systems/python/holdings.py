@@ -11,46 +11,48 @@ from numbers import Integral
 from recall_bench.errors import SystemFault
 from recall_bench.systems.python.adapter import Adapter
 
-METHODS = ("stored_days", "stored_bytes")
+INSPECTION_METHODS = ("stored_days", "stored_bytes")
 """Either makes an adapter one that can be looked into."""
 
-_MOST_DAYS, _MOST_BYTES = 2**31, 2**63
+_MAX_DAYS, _MAX_BYTES = 2**31, 2**63
 """More than these no message of ours carries."""
 
 
-def stored_days(adapter: Adapter) -> object:
+def read_stored_days(adapter: Adapter) -> object:
     """Each day once, ascending, or None if it does not say; perhaps an awaitable of that."""
-    return _read(adapter.call("stored_days"), _days)
+    return _apply_reader(adapter.call("stored_days"), _parse_days)
 
 
-def stored_bytes(adapter: Adapter) -> object:
+def read_stored_bytes(adapter: Adapter) -> object:
     """A number, or None if it does not say; perhaps an awaitable of that."""
-    return _read(adapter.call("stored_bytes"), _bytes)
+    return _apply_reader(adapter.call("stored_bytes"), _parse_bytes)
 
 
-def _read(told: object, reading: Callable[[object], object]) -> object:
-    return _awaited(told, reading) if inspect.isawaitable(told) else reading(told)
+def _apply_reader(told: object, reading: Callable[[object], object]) -> object:
+    return _apply_reader_later(told, reading) if inspect.isawaitable(told) else reading(told)
 
 
-async def _awaited(told: Awaitable[object], reading: Callable[[object], object]) -> object:
+async def _apply_reader_later(
+    told: Awaitable[object], reading: Callable[[object], object]
+) -> object:
     return reading(await told)
 
 
-def _days(told: object) -> tuple[int, ...] | None:
+def _parse_days(told: object) -> tuple[int, ...] | None:
     if told is None:
         return None
     if isinstance(told, str | bytes) or not isinstance(told, Iterable):
         raise SystemFault(
             f"stored_days() returned a {type(told).__name__}; return the numbers of the days"
         )
-    return tuple(sorted({_number(day, "stored_days", _MOST_DAYS) for day in told}))
+    return tuple(sorted({_parse_count(day, "stored_days", _MAX_DAYS) for day in told}))
 
 
-def _bytes(told: object) -> int | None:
-    return None if told is None else _number(told, "stored_bytes", _MOST_BYTES)
+def _parse_bytes(told: object) -> int | None:
+    return None if told is None else _parse_count(told, "stored_bytes", _MAX_BYTES)
 
 
-def _number(told: object, method: str, most: int) -> int:
+def _parse_count(told: object, method: str, most: int) -> int:
     # numpy's numbers are Integral and no int.
     if isinstance(told, Integral) and not isinstance(told, bool) and 0 <= int(told) < most:
         return int(told)

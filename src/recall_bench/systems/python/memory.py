@@ -9,13 +9,17 @@ import anyio
 import msgspec
 
 from recall_bench.core.history import Episode
-from recall_bench.core.memory import Answer, Found, Holdings
+from recall_bench.core.memory import Answer, Holdings, RetrievalReply
 from recall_bench.core.question import Question
 from recall_bench.errors import SystemFault
-from recall_bench.systems.python.adapter import Adapter, fault_of
-from recall_bench.systems.python.holdings import METHODS, stored_bytes, stored_days
-from recall_bench.systems.python.reply import Reply
-from recall_bench.systems.python.worker_thread import Outcome, WorkerThread, stuck
+from recall_bench.systems.python.adapter import Adapter, translate_adapter_error
+from recall_bench.systems.python.holdings import (
+    INSPECTION_METHODS,
+    read_stored_bytes,
+    read_stored_days,
+)
+from recall_bench.systems.python.reply import AdapterReply
+from recall_bench.systems.python.worker_thread import CallOutcome, WorkerThread, make_stuck_error
 
 
 class PythonMemory:
@@ -49,34 +53,34 @@ class PythonMemory:
                 setattr(self.adapter.subject, "state_dir", self.folder)  # noqa: B010  not ours
             return self.adapter.call("setup")
 
-        await self.perform(call)
+        await self.run_call(call)
 
     async def ingest(self, episode: Episode) -> None:
         """Hand one day to the adapter."""
-        await self.perform(partial(self.adapter.ingest, episode, self.scenario))
+        await self.run_call(partial(self.adapter.ingest, episode, self.scenario))
 
     async def settle(self) -> None:
         """Let the adapter finish taking in what it was handed."""
-        await self.perform(partial(self.adapter.call, "finalize_ingestion"))
+        await self.run_call(partial(self.adapter.call, "finalize_ingestion"))
 
-    async def answer(self, question: Question) -> Reply:
+    async def answer(self, question: Question) -> AdapterReply:
         """What the adapter says or finds; NotAnAnswer if that is nothing one could grade."""
         ask = partial(self.adapter.answer, question)
         if self.adapter.is_async or self.adapter.max_concurrency == 1:
-            return _certain(await self.perform(ask))
+            return _check_reply(await self.run_call(ask))
         self._limiter = self._limiter or anyio.CapacityLimiter(self.adapter.max_concurrency)
         async with self._limiter:
-            helper = self._idle.pop() if self._idle else self._hire()
+            helper = self._idle.pop() if self._idle else self._add_helper()
             try:
-                return _certain(await self.perform(ask, helper))
+                return _check_reply(await self.run_call(ask, helper))
             finally:
                 self._idle.append(helper)
 
     async def attest(self) -> int | None:
         """How many days the adapter says it has taken in; None if it does not say."""
-        if not self.adapter.has("days_ingested"):
+        if not self.adapter.defines("days_ingested"):
             return None
-        count = await self.perform(partial(self.adapter.call, "days_ingested"))
+        count = await self.run_call(partial(self.adapter.call, "days_ingested"))
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
             raise SystemFault(f"days_ingested() returned {count!r}, which is no number of days")
         return count
@@ -87,17 +91,17 @@ class PythonMemory:
             return
         try:
             if not self.is_stuck:
-                await self.perform(partial(self.adapter.call, "teardown"))
+                await self.run_call(partial(self.adapter.call, "teardown"))
         finally:
             await self.discard()
 
-    async def perform(
+    async def run_call(
         self, call: Callable[[], object], worker: WorkerThread | None = None
     ) -> object:
         """Make a call in the memory's thread; what it raises becomes an error of ours."""
         if self.is_stuck:
-            raise stuck()
-        return value_of(await (worker or self._worker).run(call))
+            raise make_stuck_error()
+        return unwrap_outcome(await (worker or self._worker).run(call))
 
     async def discard(self) -> None:
         """End the threads and remove the state directory, without a word to the adapter."""
@@ -108,12 +112,12 @@ class PythonMemory:
         if self.folder is not None and not self.is_stuck:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def dismiss(self) -> None:
+    def release_threads(self) -> None:
         """Let the threads end, without waiting for them."""
         for worker in (self._worker, *self._helpers):
-            worker.dismiss()
+            worker.release()
 
-    def _hire(self) -> WorkerThread:
+    def _add_helper(self) -> WorkerThread:
         helper = WorkerThread("adapter query")
         self._helpers.append(helper)
         return helper
@@ -125,27 +129,29 @@ class InspectableMemory(PythonMemory):
     async def holdings(self) -> Holdings:
         """What the adapter says of itself now; None for what it has no method for."""
         told = {
-            "days": await self.perform(partial(stored_days, self.adapter)),
-            "bytes": await self.perform(partial(stored_bytes, self.adapter)),
+            "days": await self.run_call(partial(read_stored_days, self.adapter)),
+            "bytes": await self.run_call(partial(read_stored_bytes, self.adapter)),
         }
         return msgspec.convert(told, Holdings)
 
 
-def memory_of(adapter: Adapter, worker: WorkerThread, folder: Path | None = None) -> PythonMemory:
+def build_memory(
+    adapter: Adapter, worker: WorkerThread, folder: Path | None = None
+) -> PythonMemory:
     """The memory an adapter holds, of the kind that can do what the adapter can."""
-    kind = InspectableMemory if any(map(adapter.has, METHODS)) else PythonMemory
+    kind = InspectableMemory if any(map(adapter.defines, INSPECTION_METHODS)) else PythonMemory
     return kind(adapter, worker, folder)
 
 
-def value_of(outcome: Outcome) -> object:
+def unwrap_outcome(outcome: CallOutcome) -> object:
     """What a call of somebody else's code returned; what it raised becomes an error of ours."""
     if outcome.error is None:
         return outcome.value
-    fault = fault_of(outcome.error)
+    fault = translate_adapter_error(outcome.error)
     raise fault from (None if fault is outcome.error else outcome.error)
 
 
-def _certain(value: object) -> Reply:
-    if not isinstance(value, Answer | Found):
+def _check_reply(value: object) -> AdapterReply:
+    if not isinstance(value, Answer | RetrievalReply):
         raise TypeError(f"an adapter's answer was read as {type(value).__name__}")
     return value

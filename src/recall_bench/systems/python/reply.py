@@ -13,88 +13,92 @@ from numbers import Integral, Real
 
 import msgspec
 
-from recall_bench.core.memory import Answer, Found, Passage
+from recall_bench.core.memory import Answer, Passage, RetrievalReply
 from recall_bench.errors import NotAnAnswer
 
-_WANTED = (
+_REPLY_FORMS = (
     "an answer is a str, or a mapping with the text under 'answer' or what was found in 'passages'"
 )
 
-Reply = Answer | Found
+AdapterReply = Answer | RetrievalReply
 
 
-def as_reply(reply: object) -> Reply:
+def parse_reply(reply: object) -> AdapterReply:
     """The answer or finds a reply spells, or NotAnAnswer naming it. Empty text is an answer."""
     try:
-        spelled = _spelled(reply)
+        spelled = _normalise_reply(reply)
         is_answer = isinstance(spelled, Answer) or (isinstance(spelled, dict) and "text" in spelled)
-        decoder = _ANSWERS if is_answer else _FINDS
+        decoder = _ANSWER_DECODER if is_answer else _FOUND_DECODER
         return decoder.decode(_ENCODER.encode(spelled))
     except UnicodeEncodeError as error:
         raise NotAnAnswer(
-            f"the adapter returned text with half a character ({error.reason}); {_WANTED}"
+            f"the adapter returned text with half a character ({error.reason}); {_REPLY_FORMS}"
         ) from error
     except (TypeError, ValueError, RecursionError) as error:
         raise NotAnAnswer(
-            f"the adapter returned {_named(reply)} that cannot be read: {error}"
+            f"the adapter returned {_describe_value(reply)} that cannot be read: {error}"
         ) from error
 
 
-def _spelled(reply: object) -> object:
+def _normalise_reply(reply: object) -> object:
     match reply:
         case str():
             return {"text": reply}
-        case Answer() | Found():
+        case Answer() | RetrievalReply():
             return reply
         case Mapping():
-            return _from_mapping(reply)
+            return _normalise_mapping(reply)
         case _:
-            raise NotAnAnswer(f"the adapter returned {_named(reply)}; {_WANTED}")
+            raise NotAnAnswer(f"the adapter returned {_describe_value(reply)}; {_REPLY_FORMS}")
 
 
-def _from_mapping(reply: Mapping[object, object]) -> dict[str, object]:
-    passages = _first(reply, "passages", "retrieval")
+def _normalise_mapping(reply: Mapping[object, object]) -> dict[str, object]:
+    passages = _get_first(reply, "passages", "retrieval")
     found: dict[str, object] = {}
     if isinstance(reply.get("answer"), str):
         found["text"] = reply["answer"]
     elif reply.get("answer") is not None or passages is None:
-        raise NotAnAnswer(f"the adapter returned {_named(reply)} without that; {_WANTED}")
+        raise NotAnAnswer(
+            f"the adapter returned {_describe_value(reply)} without that; {_REPLY_FORMS}"
+        )
     if passages is not None:
-        found["passages"] = [_passage(passage) for passage in _listed(passages, "passages")]
-    calls = _first(reply, "tool_calls", "toolCalls")
+        found["passages"] = [
+            _normalise_passage(passage) for passage in _require_iterable(passages, "passages")
+        ]
+    calls = _get_first(reply, "tool_calls", "toolCalls")
     if calls is not None:
-        found["tool_calls"] = list(_listed(calls, "tool_calls"))
+        found["tool_calls"] = list(_require_iterable(calls, "tool_calls"))
     if reply.get("usage") is not None:
         found["usage"] = reply["usage"]
     return found
 
 
-def _passage(passage: object) -> object:
+def _normalise_passage(passage: object) -> object:
     if isinstance(passage, Passage):
         return passage
     if not isinstance(passage, Mapping):
-        raise TypeError(f"a passage is a mapping with 'text', not {_named(passage)}")
+        raise TypeError(f"a passage is a mapping with 'text', not {_describe_value(passage)}")
     found = {
-        "text": _first(passage, "text", "snippet"),
+        "text": _get_first(passage, "text", "snippet"),
         "id": passage.get("id"),
         "day": passage.get("day"),
-        "source": _first(passage, "source", "path"),
+        "source": _get_first(passage, "source", "path"),
         "score": passage.get("score"),
     }
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _first(mapping: Mapping[object, object], *keys: str) -> object:
+def _get_first(mapping: Mapping[object, object], *keys: str) -> object:
     return next((mapping[key] for key in keys if mapping.get(key) is not None), None)
 
 
-def _listed(value: object, name: str) -> Iterable[object]:
+def _require_iterable(value: object, name: str) -> Iterable[object]:
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise TypeError(f"{name} is a list, not {_named(value)}")
+        raise TypeError(f"{name} is a list, not {_describe_value(value)}")
     return value
 
 
-def _named(value: object) -> str:
+def _describe_value(value: object) -> str:
     if value is None:
         return "None"
     if isinstance(value, Mapping):
@@ -104,7 +108,7 @@ def _named(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
-def _plain(value: object) -> object:
+def _encode_value(value: object) -> object:
     """Numbers of numpy and the like, subclasses of str and paths, as JSON knows them."""
     match value:
         case str():
@@ -119,6 +123,6 @@ def _plain(value: object) -> object:
             raise TypeError(f"JSON has no {type(value).__name__}")
 
 
-_ENCODER = msgspec.json.Encoder(enc_hook=_plain)
-_ANSWERS: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Answer)
-_FINDS: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Found)
+_ENCODER = msgspec.json.Encoder(enc_hook=_encode_value)
+_ANSWER_DECODER: msgspec.json.Decoder[AdapterReply] = msgspec.json.Decoder(Answer)
+_FOUND_DECODER: msgspec.json.Decoder[AdapterReply] = msgspec.json.Decoder(RetrievalReply)

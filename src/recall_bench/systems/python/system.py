@@ -13,14 +13,14 @@ import msgspec
 from recall_bench.core.memory import SystemCard
 from recall_bench.errors import UsageError
 from recall_bench.systems.python.adapter import Adapter
-from recall_bench.systems.python.adapter_source import Source, find_source, source_of
+from recall_bench.systems.python.adapter_source import AdapterSource, find_source, wrap_source
 from recall_bench.systems.python.memory import PythonMemory
 from recall_bench.systems.python.memory_builder import MemoryBuilder
-from recall_bench.systems.python.saved_memories import SavedMemories, way_of
-from recall_bench.systems.python.worker_thread import stuck
+from recall_bench.systems.python.saved_memories import PythonSnapshots, choose_snapshot_method
+from recall_bench.systems.python.worker_thread import make_stuck_error
 
 
-def load_system(
+def load_python_system(
     target: str,
     config: Mapping[str, object],
     *,
@@ -35,7 +35,7 @@ def load_system(
     return PythonSystem(find_source(target, factory), config, state_dir)
 
 
-def system_from(
+def build_python_system(
     subject: object,
     config: Mapping[str, object] | None = None,
     *,
@@ -47,7 +47,7 @@ def system_from(
     A single adapter can hold one memory at a time. What is `given` goes to the factory like the
     config but is no setting, and is left off the card: an address that is another in every run.
     """
-    return PythonSystem(source_of(subject), config or {}, state_dir, given or {})
+    return PythonSystem(wrap_source(subject), config or {}, state_dir, given or {})
 
 
 class PythonSystem:
@@ -55,69 +55,71 @@ class PythonSystem:
 
     def __init__(
         self,
-        source: Source,
+        source: AdapterSource,
         config: Mapping[str, object],
         state_dir: Path | None,
         given: Mapping[str, object] | None = None,
     ) -> None:
         self._source = source
         self._builder = MemoryBuilder(source, config, state_dir, given or {})
-        adapter = self._builder.first_adapter()
+        adapter = self._builder.build_first_adapter()
         try:
-            self.card = _card(source, adapter, config)
+            self.card = _build_card(source, adapter, config)
             self.max_shards = adapter.max_shards
-            self.snapshots = self._saved_memories(adapter)
+            self.snapshots = self._build_snapshots(adapter)
         except BaseException:
-            self._builder.dismiss()
+            self._builder.release()
             raise
-        self._held: PythonMemory | None = None
+        self._last_memory: PythonMemory | None = None
         self._is_opening = False
 
     async def open(self, scenario: str) -> PythonMemory:
         """A memory whose adapter was built and set up for it."""
         if self._source.is_built:
-            self._claim()
+            self._check_single_adapter()
         self._is_opening = True
         try:
             memory = await self._builder.build()
         finally:
             self._is_opening = False
         memory.scenario = scenario
-        self._held = memory if self._source.is_built else None
+        self._last_memory = memory if self._source.is_built else None
         return memory
 
     async def close(self) -> None:
         """Remove what the system keeps on disk."""
-        await self._builder.clean()
+        await self._builder.close()
 
-    def _saved_memories(self, adapter: Adapter) -> SavedMemories | None:
+    def _build_snapshots(self, adapter: Adapter) -> PythonSnapshots | None:
         if self._source.is_built:
             return None
-        way = way_of(adapter, keeps_files=self._builder.keeps_files)
-        return SavedMemories(way, self._builder) if way else None
+        way = choose_snapshot_method(adapter, keeps_files=self._builder.keeps_files)
+        return PythonSnapshots(way, self._builder) if way else None
 
-    def _claim(self) -> None:
+    def _check_single_adapter(self) -> None:
         """Make sure that the one adapter there is can be given to a new memory."""
-        where, held = self._source.where, self._held
+        where, held = self._source.where, self._last_memory
         if held is not None and held.is_stuck:
-            raise stuck()
+            raise make_stuck_error()
         if self._is_opening or (held is not None and not held.is_closed):
             raise UsageError(
                 f"{where} is a single object and holds one memory at a time; "
                 "give its class or a factory instead"
             )
-        if held is not None and not held.adapter.has("setup"):
+        if held is not None and not held.adapter.defines("setup"):
             raise UsageError(
                 f"{where} has no setup() to empty it for a second memory; "
                 "give its class or a factory instead"
             )
 
 
-def _card(source: Source, adapter: Adapter, config: Mapping[str, object]) -> SystemCard:
+def _build_card(
+    source: AdapterSource, adapter: Adapter, config: Mapping[str, object]
+) -> SystemCard:
     return SystemCard(
         name=str(getattr(adapter.subject, "name", None) or source.name),
         version=str(getattr(adapter.subject, "version", None) or source.version),
-        config=_written_down(config),
+        config=_serialise_config(config),
         max_concurrency=adapter.max_concurrency,
         clock=adapter.clock,
         asker=adapter.asker,
@@ -125,7 +127,7 @@ def _card(source: Source, adapter: Adapter, config: Mapping[str, object]) -> Sys
     )
 
 
-def _written_down(config: Mapping[str, object]) -> dict[str, object]:
+def _serialise_config(config: Mapping[str, object]) -> dict[str, object]:
     """The settings as JSON; an object that JSON does not know is named by its type."""
     written = msgspec.json.encode(
         dict(config), enc_hook=lambda value: f"{type(value).__module__}.{type(value).__qualname__}"

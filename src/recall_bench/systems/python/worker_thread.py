@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallOutcome:
     """How a call ended. Its error is a value: raised, a SystemExit would be the end of us too."""
 
     value: object = None
@@ -41,16 +41,16 @@ class _Interrupt(BaseException):
     """Raised inside a call to end it. Not an Exception, so that few handlers swallow it."""
 
 
-class _Job:
+class _WorkerJob:
     def __init__(self, call: Callable[[], object], announce: Callable[[], object]) -> None:
         self.call = call
-        self.outcome: Outcome | None = None
-        self.is_withdrawn = False
-        self.task: asyncio.Task[Outcome] | None = None
-        self.is_awaited = False
+        self.outcome: CallOutcome | None = None
+        self.is_cancelled = False
+        self.task: asyncio.Task[CallOutcome] | None = None
+        self.is_started = False
         self._announce = announce
 
-    def finish(self, outcome: Outcome) -> None:
+    def finish(self, outcome: CallOutcome) -> None:
         if self.outcome is None:
             self.outcome = outcome
             # A loop that was closed meanwhile has nobody waiting in it.
@@ -60,18 +60,18 @@ class _Job:
     def cancel(self) -> None:
         if self.task is None:
             return
-        if self.is_awaited:
+        if self.is_started:
             self.task.cancel()
         else:
             # A coroutine that is never begun complains; its first step is already due.
             self.task.get_loop().call_soon(self.cancel)
 
-    async def wait_for(self, awaitable: Awaitable[object]) -> Outcome:
-        self.is_awaited = True
+    async def wait_for(self, awaitable: Awaitable[object]) -> CallOutcome:
+        self.is_started = True
         try:
-            return Outcome(await awaitable)
+            return CallOutcome(await awaitable)
         except BaseException as error:  # noqa: BLE001  somebody else's code
-            return Outcome(error=error)
+            return CallOutcome(error=error)
 
 
 class WorkerThread:
@@ -81,18 +81,18 @@ class WorkerThread:
         self.is_stuck = False
         self._grace_s = grace_s
         self._lock = threading.Lock()
-        self._turns: deque[_Job] = deque()
-        self._unfinished: set[_Job] = set()
-        self._running: _Job | None = None
+        self._jobs: deque[_WorkerJob] = deque()
+        self._unfinished: set[_WorkerJob] = set()
+        self._running: _WorkerJob | None = None
         """The job whose plain code is being executed: the one an interrupt would strike."""
         self._is_ending = False
         self._announce_end: Callable[[], object] = lambda: None
         self._loop = asyncio.new_event_loop()
         self._loop.set_default_executor(_DaemonThreads())
-        self._thread = threading.Thread(target=self._live, name=name, daemon=True)
+        self._thread = threading.Thread(target=self._run_thread, name=name, daemon=True)
         self._thread.start()
 
-    async def run(self, call: Callable[[], object]) -> Outcome:
+    async def run(self, call: Callable[[], object]) -> CallOutcome:
         """Make a call, await what it returns if that can be awaited, and say how it ended.
 
         Cancelling this ends the call; if the call cannot be ended, the worker is stuck, and this
@@ -105,18 +105,18 @@ class WorkerThread:
             await done.wait()
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
-                await self._call_off(job, done)
+                await self._cancel_job(job, done)
             raise
-        return job.outcome or Outcome()
+        return job.outcome or CallOutcome()
 
-    def run_blocking(self, call: Callable[[], object]) -> Outcome:
+    def run_blocking(self, call: Callable[[], object]) -> CallOutcome:
         """The same for a caller without an event loop, who waits for as long as it takes."""
         done = threading.Event()
         job = self._submit(call, done.set)
         done.wait()
-        return job.outcome or Outcome()
+        return job.outcome or CallOutcome()
 
-    def dismiss(self) -> None:
+    def release(self) -> None:
         """Let the thread end, without waiting for it."""
         self._is_ending = True
         with contextlib.suppress(RuntimeError):
@@ -129,26 +129,26 @@ class WorkerThread:
         loop = asyncio.get_running_loop()
         ended = anyio.Event()
         self._announce_end = lambda: loop.call_soon_threadsafe(ended.set)
-        self.dismiss()
+        self.release()
         with anyio.move_on_after(self._grace_s, shield=True):
             await ended.wait()
 
-    def _submit(self, call: Callable[[], object], announce: Callable[[], object]) -> _Job:
+    def _submit(self, call: Callable[[], object], announce: Callable[[], object]) -> _WorkerJob:
         if self.is_stuck:
-            raise stuck()
-        job = _Job(call, announce)
+            raise make_stuck_error()
+        job = _WorkerJob(call, announce)
         with self._lock:
             self._unfinished.add(job)
-        self._turns.append(job)
+        self._jobs.append(job)
         self._loop.call_soon_threadsafe(self._loop.stop)
         return job
 
-    async def _call_off(self, job: _Job, done: anyio.Event) -> None:
+    async def _cancel_job(self, job: _WorkerJob, done: anyio.Event) -> None:
         with self._lock:
-            job.is_withdrawn = True
+            job.is_cancelled = True
             awaits_its_turn = self._running not in (None, job)
             if self._running is job:
-                self._strike()
+                self._interrupt_thread()
         # A worker that was stopped meanwhile has no loop, and nothing to cancel.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(job.cancel)
@@ -157,34 +157,34 @@ class WorkerThread:
         with anyio.move_on_after(self._grace_s):
             await done.wait()
         if not done.is_set():
-            self._abandon()
+            self._give_up()
 
-    def _abandon(self) -> None:
+    def _give_up(self) -> None:
         with self._lock:
             self.is_stuck = True
             unfinished, self._unfinished = self._unfinished, set()
         for job in unfinished:
-            job.finish(Outcome(error=stuck()))
+            job.finish(CallOutcome(error=make_stuck_error()))
         # An endless loop in a coroutine would go on taking time from every other memory.
-        self._strike()
-        self.dismiss()
+        self._interrupt_thread()
+        self.release()
 
-    def _strike(self) -> None:
+    def _interrupt_thread(self) -> None:
         if self._thread.is_alive():
             ident = ctypes.c_ulong(self._thread.ident or 0)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(_Interrupt))
 
-    def _live(self) -> None:
+    def _run_thread(self) -> None:
         """The thread's life; whatever is below runs in it."""
         try:
             while not self._is_ending:
-                self._turn()
+                self._run_loop()
                 # Plain code runs between two turns of the loop: it may call asyncio.run.
-                while self._turns and not self._is_ending:
-                    self._perform(self._turns.popleft())
-            farewell = self._loop.create_task(self._wind_up())
+                while self._jobs and not self._is_ending:
+                    self._run_job(self._jobs.popleft())
+            farewell = self._loop.create_task(self._close_loop())
             while not farewell.done():
-                self._turn()
+                self._run_loop()
         except _Interrupt:
             pass
         finally:
@@ -192,49 +192,49 @@ class WorkerThread:
             with contextlib.suppress(RuntimeError):
                 self._announce_end()
 
-    def _turn(self) -> None:
+    def _run_loop(self) -> None:
         """Run coroutines until somebody stops the loop."""
         # A background task of the adapter may raise SystemExit, which asyncio passes on.
         with contextlib.suppress(SystemExit, KeyboardInterrupt, _Interrupt):
             self._loop.run_forever()
 
-    def _perform(self, job: _Job) -> None:
+    def _run_job(self, job: _WorkerJob) -> None:
         asyncio.set_event_loop(self._loop)
-        outcome = Outcome()
+        outcome = CallOutcome()
         try:
             try:
-                if self._enter(job):
-                    outcome = _attempt(job.call)
+                if self._begin_call(job):
+                    outcome = _call_safely(job.call)
             finally:
-                self._leave()
+                self._end_call()
         except _Interrupt:
             # It came too late to strike the call, and struck us on the way out.
-            self._leave()
+            self._end_call()
         if inspect.isawaitable(outcome.value):
             job.task = self._loop.create_task(job.wait_for(outcome.value))
-            job.task.add_done_callback(lambda task: self._retire(job, _result(task)))
+            job.task.add_done_callback(lambda task: self._finish_job(job, _get_task_outcome(task)))
         else:
-            self._retire(job, outcome)
+            self._finish_job(job, outcome)
 
-    def _enter(self, job: _Job) -> bool:
+    def _begin_call(self, job: _WorkerJob) -> bool:
         with self._lock:
-            if job.is_withdrawn:
+            if job.is_cancelled:
                 return False
             self._running = job
             return True
 
-    def _leave(self) -> None:
+    def _end_call(self) -> None:
         with self._lock:
             self._running = None
         ident = ctypes.c_ulong(threading.get_ident())
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object())
 
-    def _retire(self, job: _Job, outcome: Outcome) -> None:
+    def _finish_job(self, job: _WorkerJob, outcome: CallOutcome) -> None:
         with self._lock:
             self._unfinished.discard(job)
         job.finish(outcome)
 
-    async def _wind_up(self) -> None:
+    async def _close_loop(self) -> None:
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
@@ -250,30 +250,30 @@ class _DaemonThreads(ThreadPoolExecutor):
     def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> "Future[_T]":
         future: Future[_T] = Future()
 
-        def work() -> None:
+        def run_task() -> None:
             if future.set_running_or_notify_cancel():
                 try:
                     future.set_result(fn(*args, **kwargs))
                 except BaseException as error:  # noqa: BLE001  somebody else's code
                     future.set_exception(error)
 
-        threading.Thread(target=work, name="to_thread", daemon=True).start()
+        threading.Thread(target=run_task, name="to_thread", daemon=True).start()
         return future
 
 
-def stuck() -> SystemStuck:
+def make_stuck_error() -> SystemStuck:
     """The error of every call on a worker that could not be stopped."""
     return SystemStuck(
         "the adapter did not stop when its time was up, so this memory can no longer be used"
     )
 
 
-def _attempt(call: Callable[[], object]) -> Outcome:
+def _call_safely(call: Callable[[], object]) -> CallOutcome:
     try:
-        return Outcome(call())
+        return CallOutcome(call())
     except BaseException as error:  # noqa: BLE001  somebody else's code
-        return Outcome(error=error)
+        return CallOutcome(error=error)
 
 
-def _result(task: asyncio.Task[Outcome]) -> Outcome:
-    return Outcome(error=asyncio.CancelledError()) if task.cancelled() else task.result()
+def _get_task_outcome(task: asyncio.Task[CallOutcome]) -> CallOutcome:
+    return CallOutcome(error=asyncio.CancelledError()) if task.cancelled() else task.result()

@@ -12,7 +12,7 @@ from typing import IO
 import anyio
 from anyio.abc import Process
 
-GRACE_S = 1.0
+TERMINATE_GRACE_S = 1.0
 """How long a program may take to end once it is asked to."""
 
 PIPE = subprocess.PIPE
@@ -21,7 +21,7 @@ DEVNULL = subprocess.DEVNULL
 Channel = int | IO[bytes]
 """`PIPE`, `DEVNULL` or an open file."""
 
-_GUARD = 'trap "" HUP INT TERM; read -r group && { read -r _; kill -KILL -"$group"; }'
+_GUARD_SCRIPT = 'trap "" HUP INT TERM; read -r group && { read -r _; kill -KILL -"$group"; }'
 """Learns the group from the first line and ends it once nobody holds the other end of the pipe.
 
 The kernel can do this too (PR_SET_PDEATHSIG), but only on Linux, only for the child itself and
@@ -29,53 +29,53 @@ not for what it started, and already when the thread ends that started it.
 """
 
 
-class Child:
+class ChildProcess:
     """A program in a session of its own, without a terminal, for those with an event loop."""
 
-    def __init__(self, process: Process, guard: "_Guard") -> None:
+    def __init__(self, process: Process, guard: "_GroupGuard") -> None:
         self.process = process
         """Its pid, its return code, its pipes. End it through `end` alone."""
         self._guard = guard
 
-    async def end(self, *, grace_s: float = GRACE_S) -> None:
+    async def end(self, *, grace_s: float = TERMINATE_GRACE_S) -> None:
         """Ask the whole group to end, make it end, and close its pipes. Can be called twice.
 
         Nothing cancels this. With no grace it is not asked.
         """
         with anyio.CancelScope(shield=True):
             if self.process.returncode is None and grace_s > 0:
-                _ask(self.process.pid)
+                _terminate_group(self.process.pid)
                 with anyio.move_on_after(grace_s):
                     await self.process.wait()
             if self._guard.is_on:
-                _kill(self.process.pid)
+                _kill_group(self.process.pid)
             await self.process.wait()
             await self.process.aclose()
-            self._guard.dismiss()
+            self._guard.release()
 
 
-class BlockingChild:
+class BlockingChildProcess:
     """The same for a thread without an event loop."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", guard: "_Guard") -> None:
+    def __init__(self, process: "subprocess.Popen[bytes]", guard: "_GroupGuard") -> None:
         self.process = process
         """Its pid, its return code, its pipes. End it through `end` alone."""
         self._guard = guard
 
-    def end(self, *, grace_s: float = GRACE_S) -> None:
+    def end(self, *, grace_s: float = TERMINATE_GRACE_S) -> None:
         """Ask the whole group to end, make it end, and close its pipes. Can be called twice."""
         if self.process.poll() is None and grace_s > 0:
-            _ask(self.process.pid)
+            _terminate_group(self.process.pid)
             with suppress(subprocess.TimeoutExpired):
                 self.process.wait(grace_s)
         if self._guard.is_on:
-            _kill(self.process.pid)
+            _kill_group(self.process.pid)
         with self.process:  # closes the pipes and waits
             pass
-        self._guard.dismiss()
+        self._guard.release()
 
 
-async def start_child(
+async def start_process(
     command: Sequence[str],
     *,
     folder: Path,
@@ -83,12 +83,12 @@ async def start_child(
     stdin: Channel = PIPE,
     stdout: Channel = PIPE,
     stderr: Channel = PIPE,
-) -> Child:
+) -> ChildProcess:
     """Start a program, no shell involved, in this folder and with this environment alone.
 
     OSError if it cannot be started. On Windows a group dies when told to, but not with us.
     """
-    guard = _Guard()
+    guard = _GroupGuard()
     try:
         process = await anyio.open_process(
             command,
@@ -98,16 +98,16 @@ async def start_child(
             stdout=stdout,
             stderr=stderr,
             start_new_session=sys.platform != "win32",
-            creationflags=_creation_flags(),
+            creationflags=_get_creation_flags(),
         )
     except BaseException:
-        guard.dismiss()
+        guard.release()
         raise
     guard.watch(process.pid)
-    return Child(process, guard)
+    return ChildProcess(process, guard)
 
 
-def start_blocking_child(
+def start_blocking_process(
     command: Sequence[str],
     *,
     folder: Path,
@@ -115,9 +115,9 @@ def start_blocking_child(
     stdin: Channel = PIPE,
     stdout: Channel = PIPE,
     stderr: Channel = PIPE,
-) -> BlockingChild:
+) -> BlockingChildProcess:
     """What `start_child` does, for a thread without an event loop."""
-    guard = _Guard()
+    guard = _GroupGuard()
     try:
         process = subprocess.Popen(  # noqa: S603 - running it is the purpose
             command,
@@ -127,16 +127,16 @@ def start_blocking_child(
             stdout=stdout,
             stderr=stderr,
             start_new_session=sys.platform != "win32",
-            creationflags=_creation_flags(),
+            creationflags=_get_creation_flags(),
         )
     except BaseException:
-        guard.dismiss()
+        guard.release()
         raise
     guard.watch(process.pid)
-    return BlockingChild(process, guard)
+    return BlockingChildProcess(process, guard)
 
 
-class _Guard:
+class _GroupGuard:
     """A tiny process that outlives us for as long as it takes to end a group."""
 
     def __init__(self) -> None:
@@ -146,7 +146,7 @@ class _Guard:
         if sys.platform != "win32":
             # Started before what it guards, so that there is no moment without it.
             self._process = subprocess.Popen(  # noqa: S603
-                ("/bin/sh", "-c", _GUARD),
+                ("/bin/sh", "-c", _GUARD_SCRIPT),
                 cwd="/",
                 env={},
                 stdin=PIPE,
@@ -161,7 +161,7 @@ class _Guard:
             self._process.stdin.write(b"%d\n" % group)
             self._process.stdin.flush()
 
-    def dismiss(self) -> None:
+    def release(self) -> None:
         """Nothing is left to guard."""
         self.is_on = False
         if self._process is not None:
@@ -170,19 +170,19 @@ class _Guard:
                 pass
 
 
-def _creation_flags() -> int:
+def _get_creation_flags() -> int:
     if sys.platform == "win32":
         return subprocess.CREATE_NEW_PROCESS_GROUP
     return 0
 
 
-def _ask(group: int) -> None:
+def _terminate_group(group: int) -> None:
     if sys.platform != "win32":
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGTERM)
 
 
-def _kill(group: int) -> None:
+def _kill_group(group: int) -> None:
     if sys.platform == "win32":
         # Exits with an error if they are all gone already, which is what is wanted.
         command = ("taskkill", "/T", "/F", "/PID", str(group))

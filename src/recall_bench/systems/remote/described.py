@@ -14,16 +14,16 @@ from recall_bench.yaml12 import Document
 T = TypeVar("T", bound=msgspec.Struct)
 
 
-class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class YamlSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A mapping of the file; a key that it does not know is an error."""
 
 
-def digest_of(path: Path) -> str:
+def digest_file(path: Path) -> str:
     """Twelve digits that change with the file: all that is recorded of it, as it may hold keys."""
     return sha256(path.read_bytes()).hexdigest()[:12]
 
 
-def shaped(
+def parse_section(
     document: Document, kind: type[T], sections: Mapping[str, type[msgspec.Struct]], *, place: str
 ) -> T:
     """The document as this kind of file; UsageError names the file, the line and the key.
@@ -41,7 +41,7 @@ def shaped(
     if unknown := re.search(r"unknown field (\S+)", problem):
         known = msgspec.structs.fields(sections[keys[0]] if keys else kind)
         raise UsageError(
-            f"{document.where(*keys, unknown[1])}: {'.'.join([*keys, unknown[1]])} is no key here; "
+            f"{document.describe_place(*keys, unknown[1])}: {'.'.join([*keys, unknown[1]])} is no key here; "
             f"there are {', '.join(each.name for each in known)}"
         )
     hint = "correct it"
@@ -52,4 +52,4 @@ def shaped(
     elif "missing required field" in problem:
         hint = "add it"
     subject = ".".join(keys) or "the file"
-    raise UsageError(f"{document.where(*keys)}: {subject}: {problem.lower()}; {hint}")
+    raise UsageError(f"{document.describe_place(*keys)}: {subject}: {problem.lower()}; {hint}")

@@ -13,10 +13,10 @@ from recall_bench.core.memory import (
     Answer,
     Asker,
     Clock,
-    Found,
     Holdings,
     Memory,
     Passage,
+    RetrievalReply,
     SystemCard,
 )
 from recall_bench.core.question import Question
@@ -60,7 +60,7 @@ from recall_bench.systems.remote.wire import (
 R = TypeVar("R", bound=Reply)
 
 
-class Carrier(Protocol):
+class Transport(Protocol):
     """Takes requests to a server and brings back its replies.
 
     It connects at the first call, and again at the first call after `close`; in between it never
@@ -78,7 +78,7 @@ class Carrier(Protocol):
 
 
 @runtime_checkable
-class StreamCarrier(Carrier, Protocol):
+class StreamTransport(Transport, Protocol):
     """A carrier that takes many episodes over without waiting for each."""
 
     async def stream(
@@ -92,8 +92,8 @@ READY_TIMEOUT_S = 30.0
 """How long a server that says it is not ready may take to become so."""
 
 
-async def greeted(
-    carrier: Carrier,
+async def connect_remote_system(
+    carrier: Transport,
     *,
     where: str,
     config: dict[str, object],
@@ -105,13 +105,13 @@ async def greeted(
     SystemGone if it is not there, or not ready in time.
     """
     try:
-        health = await _ready(carrier, where, ready_timeout_s)
+        health = await _wait_until_ready(carrier, where, ready_timeout_s)
     finally:
         await carrier.close()
     return RemoteSystem(carrier, health, where=where, config=config, is_shared=is_shared)
 
 
-async def _ready(carrier: Carrier, where: str, timeout_s: float) -> Health:
+async def _wait_until_ready(carrier: Transport, where: str, timeout_s: float) -> Health:
     pause_s = 0.05
     with anyio.move_on_after(timeout_s):
         while True:
@@ -133,46 +133,46 @@ class RemoteSystem:
 
     def __init__(
         self,
-        carrier: Carrier,
+        carrier: Transport,
         health: Health,
         *,
         where: str,
         config: dict[str, object],
         is_shared: bool = False,
     ) -> None:
-        self._carrier = carrier
-        self.card = _card(health, where, config)
-        self.max_shards = _stood(health, where, is_shared=is_shared)
-        self.snapshots = _snapshots(carrier, health, is_shared=is_shared)
+        self._transport = carrier
+        self.card = _build_card(health, where, config)
+        self.max_shards = _read_max_shards(health, where, is_shared=is_shared)
+        self.snapshots = _build_snapshots(carrier, health, is_shared=is_shared)
         self._health = health
 
     async def open(self, scenario: str) -> "RemoteMemory":
         """An empty memory on the server."""
-        opened = await self._carrier.call(OpenRequest(scenario=scenario), Opened)
-        return _memory(self._carrier, opened, self._health)
+        opened = await self._transport.call(OpenRequest(scenario=scenario), Opened)
+        return _build_memory(self._transport, opened, self._health)
 
     async def close(self) -> None:
         """Let go of the server."""
-        await self._carrier.close()
+        await self._transport.close()
 
 
 class RemoteMemory:
     """A memory that a server holds for us."""
 
-    def __init__(self, carrier: Carrier, name: str) -> None:
-        self._carrier = carrier
+    def __init__(self, carrier: Transport, name: str) -> None:
+        self._transport = carrier
         self.name = name
         """What the server calls it."""
 
     async def ingest(self, episode: Episode) -> None:
         """Hand over one episode."""
-        await self._carrier.call(ingest_request(self.name, episode), Done)
+        await self._transport.call(encode_episode(self.name, episode), Done)
 
     async def settle(self) -> None:
         """Return once the server says that all of it can be asked about."""
-        await self._carrier.call(SettleRequest(memory=self.name), Done)
+        await self._transport.call(SettleRequest(memory=self.name), Done)
 
-    async def answer(self, question: Question) -> Answer | Found:
+    async def answer(self, question: Question) -> Answer | RetrievalReply:
         """What the server says, or finds."""
         request = AskRequest(
             memory=self.name,
@@ -183,20 +183,20 @@ class RemoteMemory:
             choices=question.choices,
             top_k=question.top_k or 0,
         )
-        return answer_of(await self._carrier.call(request, Told))
+        return decode_answer(await self._transport.call(request, Told))
 
     async def close(self) -> None:
         """Tell the server to release it; a server that is gone holds nothing any more."""
         try:
-            await self._carrier.call(CloseRequest(memory=self.name), Done)
+            await self._transport.call(CloseRequest(memory=self.name), Done)
         except SystemGone:
             return
 
 
-class StreamedMemory(RemoteMemory):
+class StreamingMemory(RemoteMemory):
     """One that is handed many episodes without waiting for each."""
 
-    def __init__(self, carrier: StreamCarrier, name: str) -> None:
+    def __init__(self, carrier: StreamTransport, name: str) -> None:
         super().__init__(carrier, name)
         self._stream = carrier
 
@@ -205,55 +205,55 @@ class StreamedMemory(RemoteMemory):
     ) -> None:
         """Hand over many episodes in order."""
         by_day = {episode.day: episode for episode in episodes}
-        requests = [ingest_request(self.name, episode) for episode in episodes]
+        requests = [encode_episode(self.name, episode) for episode in episodes]
         await self._stream.stream(requests, lambda request: took(by_day[request.day]))
 
 
-class _Attests:
+class _AttestingMixin:
     """What a memory on a server that keeps count can do besides."""
 
-    _carrier: Carrier
+    _transport: Transport
     name: str
 
     async def attest(self) -> int | None:
         """How many days the server says it has taken in."""
-        return (await self._carrier.call(AttestRequest(memory=self.name), Attested)).days
+        return (await self._transport.call(AttestRequest(memory=self.name), Attested)).days
 
 
-class _Inspects:
+class _InspectingMixin:
     """What a memory on a server that lets one look into it can do besides."""
 
-    _carrier: Carrier
+    _transport: Transport
     name: str
 
     async def holdings(self) -> Holdings:
         """What the server says that it holds."""
-        told = await self._carrier.call(InspectRequest(memory=self.name), Inspected)
+        told = await self._transport.call(InspectRequest(memory=self.name), Inspected)
         return Holdings(days=told.days, bytes=told.bytes)
 
 
 class _RemoteSnapshots:
-    def __init__(self, carrier: Carrier, health: Health) -> None:
-        self._carrier = carrier
+    def __init__(self, carrier: Transport, health: Health) -> None:
+        self._transport = carrier
         self._health = health
 
     async def save(self, memory: Memory) -> str:
         if not isinstance(memory, RemoteMemory):
             raise SystemFault(f"a {type(memory).__name__} is not a memory of this system")
-        return (await self._carrier.call(SaveRequest(memory=memory.name), Saved)).snapshot
+        return (await self._transport.call(SaveRequest(memory=memory.name), Saved)).snapshot
 
     async def open(self, token: str) -> Memory:
-        opened = await self._carrier.call(RestoreRequest(snapshot=token), Opened)
-        return _memory(self._carrier, opened, self._health)
+        opened = await self._transport.call(RestoreRequest(snapshot=token), Opened)
+        return _build_memory(self._transport, opened, self._health)
 
     async def drop(self, token: str) -> None:
-        await self._carrier.call(DropRequest(snapshot=token), Done)
+        await self._transport.call(DropRequest(snapshot=token), Done)
 
 
 class _SharedSnapshots(_RemoteSnapshots):
     """Saved states that stay on a server which other workers reach: only their names travel."""
 
-    def __init__(self, carrier: Carrier, health: Health) -> None:
+    def __init__(self, carrier: Transport, health: Health) -> None:
         super().__init__(carrier, health)
         self._packed: set[str] = set()
         """States that others may open: only `discard` has the server forget one."""
@@ -264,39 +264,41 @@ class _SharedSnapshots(_RemoteSnapshots):
 
     async def pack(self, token: str, place: Path) -> None:
         self._packed.add(token)
-        (place / _NAME).write_text(token, encoding="utf-8")
+        (place / _TOKEN_FILE).write_text(token, encoding="utf-8")
 
     async def unpack(self, place: Path) -> str:
-        token = _packed_name(place)
+        token = _read_packed_token(place)
         self._packed.add(token)
         return token
 
     async def discard(self, place: Path) -> None:
-        token = _packed_name(place)
+        token = _read_packed_token(place)
         self._packed.discard(token)
         await super().drop(token)
 
 
-_NAME = "snapshot.txt"
+_TOKEN_FILE = "snapshot.txt"
 
 
-def _packed_name(place: Path) -> str:
+def _read_packed_token(place: Path) -> str:
     try:
-        return (place / _NAME).read_text(encoding="utf-8")
+        return (place / _TOKEN_FILE).read_text(encoding="utf-8")
     except OSError as error:
         raise DataError(
-            f"{place / _NAME} cannot be read ({error.strerror}); pack the state again"
+            f"{place / _TOKEN_FILE} cannot be read ({error.strerror}); pack the state again"
         ) from error
 
 
-def _snapshots(carrier: Carrier, health: Health, *, is_shared: bool) -> _RemoteSnapshots | None:
+def _build_snapshots(
+    carrier: Transport, health: Health, *, is_shared: bool
+) -> _RemoteSnapshots | None:
     if not health.snapshots:
         return None
     kind = _SharedSnapshots if is_shared and health.max_shards > 1 else _RemoteSnapshots
     return kind(carrier, health)
 
 
-def _stood(health: Health, where: str, *, is_shared: bool) -> int | None:
+def _read_max_shards(health: Health, where: str, *, is_shared: bool) -> int | None:
     """As the server says; unsaid, one that every worker would reach stands a single one."""
     if health.max_shards < 0:
         raise UsageError(
@@ -305,19 +307,19 @@ def _stood(health: Health, where: str, *, is_shared: bool) -> int | None:
     return health.max_shards or (1 if is_shared else None)
 
 
-def _memory(carrier: Carrier, opened: Opened, health: Health) -> RemoteMemory:
-    kind = StreamedMemory if isinstance(carrier, StreamCarrier) else RemoteMemory
-    able = ((_Attests, health.attests), (_Inspects, health.inspects))
-    return _besides(kind, *(each for each, can in able if can))(carrier, opened.memory)
+def _build_memory(carrier: Transport, opened: Opened, health: Health) -> RemoteMemory:
+    kind = StreamingMemory if isinstance(carrier, StreamTransport) else RemoteMemory
+    able = ((_AttestingMixin, health.attests), (_InspectingMixin, health.inspects))
+    return _combine_abilities(kind, *(each for each, can in able if can))(carrier, opened.memory)
 
 
 @cache
-def _besides(kind: type[RemoteMemory], *abilities: type) -> Callable[..., RemoteMemory]:
+def _combine_abilities(kind: type[RemoteMemory], *abilities: type) -> Callable[..., RemoteMemory]:
     """The kind of memory that can do these things besides: what it can do, its type says."""
     return type(kind.__name__, (*abilities, kind), {}) if abilities else kind
 
 
-def _card(health: Health, where: str, config: dict[str, object]) -> SystemCard:
+def _build_card(health: Health, where: str, config: dict[str, object]) -> SystemCard:
     try:
         return SystemCard(
             name=health.name or where,
@@ -332,7 +334,7 @@ def _card(health: Health, where: str, config: dict[str, object]) -> SystemCard:
         raise UsageError(f"{where} says of itself what cannot be understood: {error}") from error
 
 
-def ingest_request(memory: str, episode: Episode) -> IngestRequest:
+def encode_episode(memory: str, episode: Episode) -> IngestRequest:
     """One episode as it is handed over."""
     moment = episode.at.time()
     return IngestRequest(
@@ -347,20 +349,20 @@ def ingest_request(memory: str, episode: Episode) -> IngestRequest:
     )
 
 
-def answer_of(told: Told) -> Answer | Found:
+def decode_answer(told: Told) -> Answer | RetrievalReply:
     """A server's reply as the harness records it."""
-    passages = tuple(_passage(each) for each in told.passages)
-    usage = None if told.usage is None else _usage(told.usage)
+    passages = tuple(_decode_passage(each) for each in told.passages)
+    usage = None if told.usage is None else _decode_usage(told.usage)
     if told.answer is None:
-        return Found(passages=passages, tool_calls=told.tool_calls, usage=usage)
+        return RetrievalReply(passages=passages, tool_calls=told.tool_calls, usage=usage)
     return Answer(text=told.answer, passages=passages, tool_calls=told.tool_calls, usage=usage)
 
 
-def _passage(each: WirePassage) -> Passage:
+def _decode_passage(each: WirePassage) -> Passage:
     return Passage(text=each.text, id=each.id, day=each.day, source=each.source, score=each.score)
 
 
-def _usage(spent: WireUsage) -> Usage:
+def _decode_usage(spent: WireUsage) -> Usage:
     return Usage(
         calls=spent.calls,
         input_tokens=spent.input_tokens,
@@ -370,7 +372,7 @@ def _usage(spent: WireUsage) -> Usage:
     )
 
 
-def fault_of(fault: WireFault, where: str) -> BenchError:
+def decode_fault(fault: WireFault, where: str) -> BenchError:
     """What a server says went wrong, as an error of ours."""
     said = f"{where}: {fault.message or 'it failed without saying why'}"
     match fault.kind:

@@ -16,15 +16,15 @@ PROTOCOL = 2
 """The version of these messages. Version 1 is the public gRPC service, which has others."""
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class WireMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A request or a reply."""
 
 
-class HealthRequest(Message, frozen=True, kw_only=True):
+class HealthRequest(WireMessage, frozen=True, kw_only=True):
     """Asks who is there, and whether it is ready."""
 
 
-class Health(Message, frozen=True, kw_only=True):
+class Health(WireMessage, frozen=True, kw_only=True):
     """The reply to `health`."""
 
     name: str = ""
@@ -50,13 +50,13 @@ class Health(Message, frozen=True, kw_only=True):
     a server at an address and any number for one that each worker starts for itself."""
 
 
-class OpenRequest(Message, frozen=True, kw_only=True):
+class OpenRequest(WireMessage, frozen=True, kw_only=True):
     """A memory that has lived nothing yet, please."""
 
     scenario: str
 
 
-class Opened(Message, frozen=True, kw_only=True):
+class Opened(WireMessage, frozen=True, kw_only=True):
     """The reply to `open` and `restore`."""
 
     memory: str
@@ -64,14 +64,14 @@ class Opened(Message, frozen=True, kw_only=True):
     server that was started again is recognised by not knowing it."""
 
 
-class Turn(Message, frozen=True, kw_only=True):
+class Turn(WireMessage, frozen=True, kw_only=True):
     """One utterance of an episode."""
 
     speaker: str
     text: str
 
 
-class IngestRequest(Message, frozen=True, kw_only=True):
+class IngestRequest(WireMessage, frozen=True, kw_only=True):
     """Take in one episode. They come in story order, each once."""
 
     memory: str
@@ -88,13 +88,13 @@ class IngestRequest(Message, frozen=True, kw_only=True):
     """The content utterance by utterance, where the dataset knows."""
 
 
-class SettleRequest(Message, frozen=True, kw_only=True):
+class SettleRequest(WireMessage, frozen=True, kw_only=True):
     """Reply once everything taken in can be asked about. Comes at every checkpoint."""
 
     memory: str
 
 
-class AskRequest(Message, frozen=True, kw_only=True):
+class AskRequest(WireMessage, frozen=True, kw_only=True):
     """Answer a question."""
 
     memory: str
@@ -110,7 +110,7 @@ class AskRequest(Message, frozen=True, kw_only=True):
     """How many passages are looked at; 0 is no limit."""
 
 
-class WirePassage(Message, frozen=True, kw_only=True):
+class WirePassage(WireMessage, frozen=True, kw_only=True):
     """Something the system looked at."""
 
     text: str
@@ -121,7 +121,7 @@ class WirePassage(Message, frozen=True, kw_only=True):
     score: float | None = None
 
 
-class WireUsage(Message, frozen=True, kw_only=True):
+class WireUsage(WireMessage, frozen=True, kw_only=True):
     """What the system spent on language models for a reply."""
 
     calls: int = 0
@@ -131,7 +131,7 @@ class WireUsage(Message, frozen=True, kw_only=True):
     """None if nobody knows."""
 
 
-class Told(Message, frozen=True, kw_only=True):
+class Told(WireMessage, frozen=True, kw_only=True):
     """The reply to `ask`."""
 
     answer: str | None = None
@@ -142,26 +142,26 @@ class Told(Message, frozen=True, kw_only=True):
     usage: WireUsage | None = None
 
 
-class AttestRequest(Message, frozen=True, kw_only=True):
+class AttestRequest(WireMessage, frozen=True, kw_only=True):
     """Asks how many days a memory has taken in."""
 
     memory: str
 
 
-class Attested(Message, frozen=True, kw_only=True):
+class Attested(WireMessage, frozen=True, kw_only=True):
     """The reply to `attest`."""
 
     days: int | None = None
     """None if it cannot say."""
 
 
-class InspectRequest(Message, frozen=True, kw_only=True):
+class InspectRequest(WireMessage, frozen=True, kw_only=True):
     """Asks what a memory holds. Comes at every checkpoint, after `settle`."""
 
     memory: str
 
 
-class Inspected(Message, frozen=True, kw_only=True):
+class Inspected(WireMessage, frozen=True, kw_only=True):
     """The reply to `inspect`."""
 
     days: tuple[int, ...] | None = None
@@ -170,13 +170,13 @@ class Inspected(Message, frozen=True, kw_only=True):
     """What it takes to keep them, index and all; None if it cannot say."""
 
 
-class SaveRequest(Message, frozen=True, kw_only=True):
+class SaveRequest(WireMessage, frozen=True, kw_only=True):
     """Keep the memory's present state."""
 
     memory: str
 
 
-class Saved(Message, frozen=True, kw_only=True):
+class Saved(WireMessage, frozen=True, kw_only=True):
     """The reply to `save`."""
 
     snapshot: str
@@ -184,29 +184,29 @@ class Saved(Message, frozen=True, kw_only=True):
     another worker may restore by it."""
 
 
-class RestoreRequest(Message, frozen=True, kw_only=True):
+class RestoreRequest(WireMessage, frozen=True, kw_only=True):
     """A new memory in a saved state, please."""
 
     snapshot: str
 
 
-class DropRequest(Message, frozen=True, kw_only=True):
+class DropRequest(WireMessage, frozen=True, kw_only=True):
     """Forget a saved state."""
 
     snapshot: str
 
 
-class CloseRequest(Message, frozen=True, kw_only=True):
+class CloseRequest(WireMessage, frozen=True, kw_only=True):
     """Release a memory."""
 
     memory: str
 
 
-class Done(Message, frozen=True, kw_only=True):
+class Done(WireMessage, frozen=True, kw_only=True):
     """The reply to whatever has nothing else to say."""
 
 
-class WireFault(Message, frozen=True, kw_only=True):
+class WireFault(WireMessage, frozen=True, kw_only=True):
     """What is sent instead of a reply when something went wrong."""
 
     kind: str = "fault"
@@ -249,7 +249,7 @@ VERBS: dict[str, tuple[type[Request], type[Reply]]] = {
 VERB_OF: dict[type[Request], str] = {asked: verb for verb, (asked, _) in VERBS.items()}
 
 
-class Envelope(Message, frozen=True, kw_only=True):
+class Envelope(WireMessage, frozen=True, kw_only=True):
     """One line of the pipe protocol, either way."""
 
     id: int
@@ -262,6 +262,6 @@ class Envelope(Message, frozen=True, kw_only=True):
     """In place of a reply's body."""
 
 
-def spoken_date(spelled: str) -> date:
+def parse_date(spelled: str) -> date:
     """The date a message spells; ValueError if it spells none."""
     return date.fromisoformat(spelled)

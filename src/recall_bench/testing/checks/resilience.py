@@ -3,8 +3,8 @@
 import re
 
 from recall_bench.errors import SystemFault
-from recall_bench.testing.bench import Bench, Broken, Heard, Subject
-from recall_bench.testing.story import day_text, episode
+from recall_bench.testing.bench import CheckContext, CheckedMemory, CheckReply, ContractBroken
+from recall_bench.testing.story import make_episode, write_day
 
 APOLOGY = re.compile(
     r"""
@@ -36,33 +36,35 @@ _ODD_QUESTIONS = {
 }
 
 
-async def errors(bench: Bench) -> str:
+async def check_errors(bench: CheckContext) -> str:
     """Odd but legal input is answered or raises SystemFault, and the memory goes on working."""
-    known, later = bench.fact(0), bench.fact(1)
+    known, later = bench.make_fact(0), bench.make_fact(1)
     memory = await bench.open()
-    await memory.note([known])
-    await memory.must_know(known, "before anything odd is put to the memory")
-    refused = [f"day {day}" for day, text in _ODD_DAYS.items() if not await _fed(memory, day, text)]
-    await memory.feed(episode(6, day_text(6, later.said)))
+    await memory.tell_facts([known])
+    await memory.require_fact(known, "before anything odd is put to the memory")
+    refused = [
+        f"day {day}" for day, text in _ODD_DAYS.items() if not await _try_ingest(memory, day, text)
+    ]
+    await memory.feed(make_episode(6, write_day(6, later.sentence)))
     await memory.settle()
 
     for kind, text in _ODD_QUESTIONS.items():
-        heard = await _asked(memory, text)
+        heard = await _try_ask(memory, text)
         if heard is None:
             refused.append(kind)
-        elif apology := _apology(heard):
-            raise Broken(
+        elif apology := _find_apology(heard):
+            raise ContractBroken(
                 f"expected {kind} to be answered or to raise SystemFault, but the answer is "
                 f"{apology!r}; raise when something fails, for an apology is graded"
             )
     for each in (known, later):
-        heard = await memory.ask(each.asked)
-        if apology := _apology(heard):
-            raise Broken(
+        heard = await memory.ask(each.question)
+        if apology := _find_apology(heard):
+            raise ContractBroken(
                 f"expected an answer, but {apology!r} came as one; raise when something fails"
             )
-        if not heard.tells(each.canary):
-            raise Broken(
+        if not heard.contains(each.canary):
+            raise ContractBroken(
                 f"expected the memory to go on working after odd input, but {each.canary!r} was "
                 "not found any more; see what the odd input left behind"
             )
@@ -71,22 +73,22 @@ async def errors(bench: Bench) -> str:
     return "odd days and questions are taken as they are"
 
 
-async def _fed(memory: Subject, day: int, text: str) -> bool:
+async def _try_ingest(memory: CheckedMemory, day: int, text: str) -> bool:
     try:
-        await memory.feed(episode(day, text))
+        await memory.feed(make_episode(day, text))
     except SystemFault:
         return False
     return True
 
 
-async def _asked(memory: Subject, text: str) -> Heard | None:
+async def _try_ask(memory: CheckedMemory, text: str) -> CheckReply | None:
     try:
         return await memory.ask(text)
     except SystemFault:
         return None
 
 
-def _apology(heard: Heard) -> str | None:
+def _find_apology(heard: CheckReply) -> str | None:
     """The beginning of the first text in the reply that reads like a failure."""
     for text in (heard.said, *heard.passages):
         if APOLOGY.search(text):

@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from recall_bench.core.question import Disclosure
 from recall_bench.world import values
 from recall_bench.world.casting import Cast
-from recall_bench.world.chance import Chance
-from recall_bench.world.ledger import Span, Thread
-from recall_bench.world.sources import Session
-from recall_bench.world.stage import Scene, Stage, template
-from recall_bench.world.templates import capitalised
-from recall_bench.world.values import Value
+from recall_bench.world.chance import RandomStream
+from recall_bench.world.ledger import TextSpan, Thread
+from recall_bench.world.sources import WorldSession
+from recall_bench.world.stage import FillContext, WorldContext, get_template
+from recall_bench.world.templates import capitalise
+from recall_bench.world.values import FactValue
 
 Query = dict[str, object]
 """How the answer is derived from the text, for a reader who knows no answer."""
 
 
 @dataclass(slots=True)
-class Draft:
+class LedgerQuestion:
     """A question with its truth; several wordings, of which one will be asked."""
 
     category: str
@@ -27,7 +27,7 @@ class Draft:
     """Which query it is, within its category: what its difficulty goes by."""
     wordings: list[str]
     reference: str
-    evidence: list[Span]
+    evidence: list[TextSpan]
     known_from: int
     query: Query
     atoms: list[str] = field(default_factory=list)
@@ -47,68 +47,70 @@ class Draft:
     secret: str | None = None
     """The secret it is about: questions about one secret are asked together or not at all."""
 
-    def unspoilt(self) -> list[str]:
+    def list_unspoilt(self) -> list[str]:
         """The wordings that do not hold the answer themselves."""
-        told = [_whole(atom) for atom in self.atoms if atom not in {"Yes", "No"}]
+        told = [_match_whole(atom) for atom in self.atoms if atom not in {"Yes", "No"}]
         if self.query["op"] == "order":
             return self.wordings
         return [way for way in self.wordings if not any(atom.search(way) for atom in told)]
 
 
 @dataclass(slots=True)
-class Desk:
+class QuestionContext:
     """What makers of questions look up and draw from."""
 
-    stage: Stage
+    stage: WorldContext
     cast: Cast
-    sessions: Mapping[str, Session]
+    sessions: Mapping[str, WorldSession]
     links: Mapping[str, list[str]]
     distance: float
-    chance: Chance
+    chance: RandomStream
 
-    def wordings(self, thread: Thread, asks: Sequence[str], **extra: str) -> list[str]:
+    def render_wordings(self, thread: Thread, asks: Sequence[str], **extra: str) -> list[str]:
         """Every way to ask about the thread, all by its own name or all by what questions call it.
 
         The farther the wording is to be from the text, the less often it is the name.
         """
-        is_named = self.chance.happens(1 - self.distance)
+        is_named = self.chance.is_hit(1 - self.distance)
         names = [thread.name] if is_named else list(thread.called)
         ways = []
         for number, ask in enumerate(asks):
             it = names[number % len(names)]
-            ways.append(self._filled(thread, ask, {"it": it, **extra}))
+            ways.append(self._fill_template(thread, ask, {"it": it, **extra}))
         return ways
 
-    def phrase(self, thread: Thread, source: str) -> str:
+    def render_phrase(self, thread: Thread, source: str) -> str:
         """A piece of a question about the thread that does not say when it began."""
-        began = self.stage.dates.shown(thread.began)
+        began = self.stage.dates.format_day(thread.began)
         timeless = [way for way in thread.called if began not in way]
         it = timeless[0] if timeless else thread.name
-        return self._filled(thread, source, {"it": it}, is_sentence=False)
+        return self._fill_template(thread, source, {"it": it}, is_sentence=False)
 
-    def answer(self, thread: Thread, slot: str, value: Value) -> str:
+    def render_answer(self, thread: Thread, slot: str, value: FactValue) -> str:
         """The reference for a slot's value."""
         source = thread.slots[slot].answer
         if source is None:
-            return sentence(value.text)
-        return sentence(self._filled(thread, source, {slot: value.text, "it": thread.called[0]}))
+            return format_sentence(value.text)
+        return format_sentence(
+            self._fill_template(thread, source, {slot: value.text, "it": thread.called[0]})
+        )
 
-    def aliases(self, value: Value, told: int | None = None) -> list[str]:
+    def list_aliases(self, value: FactValue, told: int | None = None) -> list[str]:
         """Other right ways to give the value that was told on this day."""
         if value.kind == "person" and value.text in self.cast.people:
             return [way for way in self.cast.surfaces[value.text] if way != value.text]
-        return list(values.spellings(value, self.stage.dates, told))
+        return list(values.list_spellings(value, self.stage.dates, told))
 
-    def distractors(self, value: Value) -> list[str]:
+    def list_distractors(self, value: FactValue) -> list[str]:
         """Plausible values that are wrong."""
-        return list(values.near(value, self.stage.dates, self.chance))
+        return list(values.list_near_values(value, self.stage.dates, self.chance))
 
     def is_isolated(self, session: str) -> bool:
         """Whether what is said there stays there."""
         found = self.sessions.get(session)
         return found is not None and found.isolated
 
-    def outsiders(self, session: str, day: int) -> list[str]:
+    def list_outsiders(self, session: str, day: int) -> list[str]:
         """Open sessions with somebody in them who takes no part in this one."""
         insiders = set(self.sessions[session].participants)
         return [
@@ -121,24 +123,24 @@ class Desk:
             and (other.last_day is None or day <= other.last_day)
         ]
 
-    def _filled(
+    def _fill_template(
         self, thread: Thread, source: str, extra: dict[str, str], *, is_sentence: bool = True
     ) -> str:
-        scene = Scene(self.stage, thread.last_named, thread, extra=extra)
-        text = self.stage.deck.tell(template(source), scene).text
+        scene = FillContext(self.stage, thread.last_named, thread, extra=extra)
+        text = self.stage.deck.render(get_template(source), scene).text
         return text[:1].upper() + text[1:] if is_sentence else text
 
 
-def _whole(atom: str) -> re.Pattern[str]:
+def _match_whole(atom: str) -> re.Pattern[str]:
     """The atom standing by itself: the 2 of `2 days`, not that of `2024`."""
     return re.compile(
         rf"(?<![\w-])(?<!\d[.,:]){re.escape(atom)}(?![\w-])(?![.,:]\d)", re.IGNORECASE
     )
 
 
-def sentence(text: str) -> str:
+def format_sentence(text: str) -> str:
     """Text with a full stop, and with a capital unless it starts with an identifier."""
-    capital = capitalised(text)
+    capital = capitalise(text)
     return capital if capital.endswith((".", "!", "?")) else f"{capital}."
 
 
@@ -148,7 +150,7 @@ def is_traceable(thread: Thread, step: str) -> bool:
     return when is not None and bool(when.cue)
 
 
-def is_asked(thread: Thread, slot: str) -> bool:
+def is_askable(thread: Thread, slot: str) -> bool:
     """Whether the slot is asked about and open to whoever asks."""
     spec = thread.slots[slot]
     return bool(spec.ask) and not spec.secret and slot not in thread.forgotten

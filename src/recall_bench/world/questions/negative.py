@@ -3,13 +3,18 @@
 from collections.abc import Iterator
 
 from recall_bench.world.ledger import Thread
-from recall_bench.world.questions.draft import Desk, Draft, is_traceable, sentence
-from recall_bench.world.values import dated
+from recall_bench.world.questions.draft import (
+    LedgerQuestion,
+    QuestionContext,
+    format_sentence,
+    is_traceable,
+)
+from recall_bench.world.values import format_date
 
-CATEGORY = "negative-recall"
+NEGATIVE = "negative-recall"
 
 
-def denied(thread: Thread, desk: Desk) -> Iterator[Draft]:
+def ask_optional_steps(thread: Thread, desk: QuestionContext) -> Iterator[LedgerQuestion]:
     """For each optional step of a thread that has ended: whether it came to pass."""
     for step, spec in thread.optional.items():
         happening = thread.happenings.get(step)
@@ -18,15 +23,15 @@ def denied(thread: Thread, desk: Desk) -> Iterator[Draft]:
             continue
         if happening is None and not thread.is_over:
             continue
-        wordings = desk.wordings(thread, spec.did)
+        wordings = desk.render_wordings(thread, spec.did)
         query = {"op": "did", "thread": thread.key, "step": step}
         if happening is not None:
-            value = dated(happening.day, desk.stage.dates)
-            yield Draft(
-                category=CATEGORY,
-                kind=f"{CATEGORY}/yes",
+            value = format_date(happening.day, desk.stage.dates)
+            yield LedgerQuestion(
+                category=NEGATIVE,
+                kind=f"{NEGATIVE}/yes",
                 wordings=wordings,
-                reference=sentence(f"Yes, on {value.text}"),
+                reference=format_sentence(f"Yes, on {value.text}"),
                 evidence=[happening.told],
                 known_from=happening.day,
                 query=dict(query),
@@ -37,11 +42,11 @@ def denied(thread: Thread, desk: Desk) -> Iterator[Draft]:
             )
         else:
             told = sorted(thread.happenings.values(), key=lambda happening: happening.day)
-            yield Draft(
-                category=CATEGORY,
-                kind=f"{CATEGORY}/no",
+            yield LedgerQuestion(
+                category=NEGATIVE,
+                kind=f"{NEGATIVE}/no",
                 wordings=wordings,
-                reference=sentence(spec.no),
+                reference=format_sentence(spec.no),
                 evidence=list(dict.fromkeys([told[0].told, told[-1].told])),
                 known_from=told[-1].day,
                 query=dict(query),

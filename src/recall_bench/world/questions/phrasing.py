@@ -2,8 +2,8 @@
 
 import re
 
-from recall_bench.world.chance import Chance
-from recall_bench.world.questions.draft import Draft
+from recall_bench.world.chance import RandomStream
+from recall_bench.world.questions.draft import LedgerQuestion
 
 _WORD = re.compile(r"[a-z0-9][a-z0-9'-]+")
 _COMMON = frozenset(
@@ -15,20 +15,22 @@ _SPREAD = 0.5
 """How much of the range of wordings chance moves about in, around the distance asked for."""
 
 
-def overlap(question: str, told: str) -> float:
+def measure_overlap(question: str, told: str) -> float:
     """The share of a question's content words that the telling sentences use as well."""
-    asked = _content(question)
-    return len(asked & _content(told)) / len(asked) if asked else 0.0
+    asked = _extract_words(question)
+    return len(asked & _extract_words(told)) / len(asked) if asked else 0.0
 
 
-def worded(draft: Draft, distance: float, chance: Chance) -> str:
+def choose_wording(draft: LedgerQuestion, distance: float, chance: RandomStream) -> str:
     """The wording at about the distance wanted."""
     told = " ".join(span.text for span in draft.evidence)
-    ways = sorted(dict.fromkeys(draft.unspoilt()), key=lambda way: (-overlap(way, told), way))
-    drift = (chance.below(1000) / 1000 - 0.5) * _SPREAD
+    ways = sorted(
+        dict.fromkeys(draft.list_unspoilt()), key=lambda way: (-measure_overlap(way, told), way)
+    )
+    drift = (chance.draw_below(1000) / 1000 - 0.5) * _SPREAD
     place = min(max(distance + drift, 0.0), 0.999)
     return ways[int(place * len(ways))]
 
 
-def _content(text: str) -> set[str]:
+def _extract_words(text: str) -> set[str]:
     return {word for word in _WORD.findall(text.lower()) if word not in _COMMON}

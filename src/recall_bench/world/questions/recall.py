@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from recall_bench.world.ledger import Fact, Thread
-from recall_bench.world.questions.draft import Desk, Draft, is_asked
+from recall_bench.world.ledger import LedgerFact, Thread
+from recall_bench.world.questions.draft import LedgerQuestion, QuestionContext, is_askable
 
 SILENCE = 120
 """Days a fact must have gone unmentioned before it tests resistance to the recent."""
@@ -11,43 +11,45 @@ SILENCE = 120
 _OWN = frozenset({"decision-tracking", "group-session-attribution"})
 
 
-def recalled(thread: Thread, desk: Desk) -> Iterator[Draft]:
+def ask_values(thread: Thread, desk: QuestionContext) -> Iterator[LedgerQuestion]:
     """A question for each value that was told once and has not changed."""
     for slot, facts in thread.facts.items():
-        if len(facts) == 1 and is_asked(thread, slot) and not _is_closed(facts[0], desk):
+        if len(facts) == 1 and is_askable(thread, slot) and not _is_private(facts[0], desk):
             category = thread.slots[slot].category or "factual-recall"
-            yield _draft(thread, slot, facts[0], desk, category)
+            yield _draft_value(thread, slot, facts[0], desk, category)
 
 
-def long_ago(thread: Thread, desk: Desk) -> Iterator[Draft]:
+def ask_old_values(thread: Thread, desk: QuestionContext) -> Iterator[LedgerQuestion]:
     """The same for threads nobody has spoken of for a long time; asked only after that."""
     for slot, facts in thread.facts.items():
         spec = thread.slots[slot]
         if len(facts) > 1 or facts[0].restated or spec.category in _OWN:
             continue
-        if is_asked(thread, slot) and not _is_closed(facts[0], desk):
-            draft = _draft(thread, slot, facts[0], desk, "recency-bias-resistance")
+        if is_askable(thread, slot) and not _is_private(facts[0], desk):
+            draft = _draft_value(thread, slot, facts[0], desk, "recency-bias-resistance")
             draft.known_from = thread.last_named + SILENCE
             yield draft
 
 
-def _is_closed(fact: Fact, desk: Desk) -> bool:
+def _is_private(fact: LedgerFact, desk: QuestionContext) -> bool:
     return desk.is_isolated(fact.told.session)
 
 
-def _draft(thread: Thread, slot: str, fact: Fact, desk: Desk, category: str) -> Draft:
+def _draft_value(
+    thread: Thread, slot: str, fact: LedgerFact, desk: QuestionContext, category: str
+) -> LedgerQuestion:
     value = fact.value
-    return Draft(
+    return LedgerQuestion(
         category=category,
         kind=f"{category}/{value.kind}",
-        wordings=desk.wordings(thread, thread.slots[slot].ask),
-        reference=desk.answer(thread, slot, value),
+        wordings=desk.render_wordings(thread, thread.slots[slot].ask),
+        reference=desk.render_answer(thread, slot, value),
         evidence=[fact.told],
         known_from=fact.learned,
         query={"op": "value", "thread": thread.key, "slot": slot},
         atoms=[value.text],
-        aliases=desk.aliases(value, fact.learned),
-        distractors=desk.distractors(value),
+        aliases=desk.list_aliases(value, fact.learned),
+        distractors=desk.list_distractors(value),
         about=[thread.name],
         is_authored=thread.is_authored,
     )

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 
-from recall_bench.world.chance import Chance
-from recall_bench.world.questions.draft import Draft
+from recall_bench.world.chance import RandomStream
+from recall_bench.world.questions.draft import LedgerQuestion
 
 WINDOW = 30
 """Days over which the kinds of questions are balanced."""
@@ -36,87 +36,89 @@ _BALANCED = frozenset({"synthesis/count", "temporal-reasoning/gap"})
 _ARREARS = 3
 """How many windows' worth of an unfilled quota is made up for later."""
 
-_AUTHORED = 3
+_AUTHORED_QUOTA = 3
 """Questions on the authored story, of each category in each window."""
 
 
-class Selection:
+class QuestionQuotas:
     """Collects drafts and lets some of them through, window by window.
 
     Drafts about one secret go together and count as one: whoever may not know, and whoever may.
     """
 
     def __init__(self, seed: int) -> None:
-        self._chance = Chance(seed, "selection")
-        self._waiting: dict[str, list[list[Draft]]] = {bucket: [] for bucket in _QUOTAS}
+        self._chance = RandomStream(seed, "selection")
+        self._waiting: dict[str, list[list[LedgerQuestion]]] = {bucket: [] for bucket in _QUOTAS}
         self._owed = dict.fromkeys(_QUOTAS, 0)
-        self._authored: dict[tuple[int, str], list[list[Draft]]] = {}
+        self._authored: dict[tuple[int, str], list[list[LedgerQuestion]]] = {}
         self._asked: set[bytes] = set()
         self._given: Counter[tuple[str, str]] = Counter()
 
-    def offer(self, drafts: Iterable[Draft]) -> None:
+    def add_drafts(self, drafts: Iterable[LedgerQuestion]) -> None:
         """Consider the drafts on one thread for the window at hand."""
-        for group in _groups(drafts):
+        for group in _group_by_secret(drafts):
             first = group[0]
             if first.is_authored:
                 window = (min(draft.known_from for draft in group) - 1) // WINDOW
                 self._authored.setdefault((window, first.category), []).append(group)
             else:
-                self._waiting[_bucket(first)].append(group)
+                self._waiting[_choose_bucket(first)].append(group)
 
-    def close_window(self) -> Iterator[Draft]:
+    def close_window(self) -> Iterator[LedgerQuestion]:
         """What this window asks; whatever is left over is dropped."""
         for bucket, quota in _QUOTAS.items():
             self._owed[bucket] = min(self._owed[bucket] + quota, quota * _ARREARS)
-            for group in self._ordered(bucket):
+            for group in self._order_waiting(bucket):
                 if self._owed[bucket] == 0:
                     break
-                if fresh := self._fresh(group):
+                if fresh := self._keep_new(group):
                     self._owed[bucket] -= 1
                     self._given[bucket, fresh[0].reference] += bucket in _BALANCED
                     yield from fresh
             self._waiting[bucket] = []
 
-    def _ordered(self, bucket: str) -> list[list[Draft]]:
+    def _order_waiting(self, bucket: str) -> list[list[LedgerQuestion]]:
         """What waits, by chance; small numbers by how seldom they were the answer."""
-        waiting = self._chance.shuffled(self._waiting[bucket])
+        waiting = self._chance.shuffle(self._waiting[bucket])
         if bucket not in _BALANCED:
             return waiting
         return sorted(waiting, key=lambda group: self._given[bucket, group[0].reference])
 
-    def authored(self) -> Iterator[Draft]:
+    def select_authored_questions(self) -> Iterator[LedgerQuestion]:
         """Questions on the authored story, spread over the windows in which they arise."""
         for key in sorted(self._authored):
             chosen = 0
-            for group in self._chance.shuffled(self._authored[key]):
-                if chosen == _AUTHORED:
+            for group in self._chance.shuffle(self._authored[key]):
+                if chosen == _AUTHORED_QUOTA:
                     break
-                if fresh := self._fresh(group):
+                if fresh := self._keep_new(group):
                     chosen += 1
                     yield from fresh
 
-    def _fresh(self, group: list[Draft]) -> list[Draft]:
+    def _keep_new(self, group: list[LedgerQuestion]) -> list[LedgerQuestion]:
         """Those of a group that give nothing away and that nobody has asked from there yet."""
         fresh = []
         for draft in group:
             since = draft.known_from if draft.secret else None
-            keys = {_key(wording, draft.session, since) for wording in draft.unspoilt()}
+            keys = {
+                _hash_wording(wording, draft.session, since) for wording in draft.list_unspoilt()
+            }
             if keys and not keys & self._asked:
                 self._asked |= keys
                 fresh.append(draft)
         return fresh
 
 
-def _key(wording: str, session: str | None, since: int | None) -> bytes:
+def _hash_wording(wording: str, session: str | None, since: int | None) -> bytes:
     return blake2b(f"{wording}\0{session}\0{since}".encode(), digest_size=8).digest()
 
 
-def _groups(drafts: Iterable[Draft]) -> list[list[Draft]]:
-    groups: dict[object, list[Draft]] = {}
+def _group_by_secret(drafts: Iterable[LedgerQuestion]) -> list[list[LedgerQuestion]]:
+    groups: dict[object, list[LedgerQuestion]] = {}
     for number, draft in enumerate(drafts):
         groups.setdefault(draft.secret or number, []).append(draft)
     return list(groups.values())
 
 
-def _bucket(draft: Draft) -> str:
+def _choose_bucket(draft: LedgerQuestion) -> str:
     return draft.kind if draft.kind in _QUOTAS else draft.category

@@ -4,11 +4,16 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from recall_bench.world.ledger import Span, Thread
-from recall_bench.world.questions.draft import Desk, Draft, is_traceable, sentence
-from recall_bench.world.values import dated
+from recall_bench.world.ledger import TextSpan, Thread
+from recall_bench.world.questions.draft import (
+    LedgerQuestion,
+    QuestionContext,
+    format_sentence,
+    is_traceable,
+)
+from recall_bench.world.values import format_date
 
-CATEGORY = "temporal-reasoning"
+TEMPORAL = "temporal-reasoning"
 
 _PAIR = (
     "Which came first: {a}, or {b}?",
@@ -23,14 +28,14 @@ _NEAREST, _FARTHEST = 4, 220
 """Days between two events worth asking the order of."""
 
 
-def timed(thread: Thread, desk: Desk) -> Iterator[Draft]:
+def ask_step_dates(thread: Thread, desk: QuestionContext) -> Iterator[LedgerQuestion]:
     """The date of each step, and the days from the first step to it."""
     for step, when in thread.whens.items():
         happening = thread.happenings.get(step)
         if happening is None or not when.cue or desk.is_isolated(happening.told.session):
             continue
         if when.ask:
-            yield _date(thread, step, desk)
+            yield _draft_date(thread, step, desk)
         first = thread.happenings[thread.first_step]
         is_spanned = (
             step != thread.first_step
@@ -38,36 +43,36 @@ def timed(thread: Thread, desk: Desk) -> Iterator[Draft]:
             and not desk.is_isolated(first.told.session)
         )
         if when.gap and is_spanned:
-            yield _gap(thread, step, desk)
+            yield _draft_gap(thread, step, desk)
 
 
-def _date(thread: Thread, step: str, desk: Desk) -> Draft:
+def _draft_date(thread: Thread, step: str, desk: QuestionContext) -> LedgerQuestion:
     happening = thread.happenings[step]
-    value = dated(happening.day, desk.stage.dates)
-    return Draft(
-        category=CATEGORY,
-        kind=f"{CATEGORY}/date",
-        wordings=desk.wordings(thread, thread.whens[step].ask),
-        reference=sentence(f"On {value.text}"),
+    value = format_date(happening.day, desk.stage.dates)
+    return LedgerQuestion(
+        category=TEMPORAL,
+        kind=f"{TEMPORAL}/date",
+        wordings=desk.render_wordings(thread, thread.whens[step].ask),
+        reference=format_sentence(f"On {value.text}"),
         evidence=[happening.told],
         known_from=happening.day,
         query={"op": "date", "thread": thread.key, "step": step},
         atoms=[value.text],
-        aliases=desk.aliases(value, happening.day),
-        distractors=desk.distractors(value),
+        aliases=desk.list_aliases(value, happening.day),
+        distractors=desk.list_distractors(value),
         about=[thread.name],
         is_authored=thread.is_authored,
     )
 
 
-def _gap(thread: Thread, step: str, desk: Desk) -> Draft:
+def _draft_gap(thread: Thread, step: str, desk: QuestionContext) -> LedgerQuestion:
     first, last = thread.happenings[thread.first_step], thread.happenings[step]
     days = last.day - first.day
-    return Draft(
-        category=CATEGORY,
-        kind=f"{CATEGORY}/gap",
-        wordings=desk.wordings(thread, thread.whens[step].gap),
-        reference=sentence(f"{days} day{'s' if days > 1 else ''}"),
+    return LedgerQuestion(
+        category=TEMPORAL,
+        kind=f"{TEMPORAL}/gap",
+        wordings=desk.render_wordings(thread, thread.whens[step].gap),
+        reference=format_sentence(f"{days} day{'s' if days > 1 else ''}"),
         evidence=[first.told, last.told],
         known_from=last.day,
         query={"op": "gap", "thread": thread.key, "step": step},
@@ -80,32 +85,34 @@ def _gap(thread: Thread, step: str, desk: Desk) -> Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class _Event:
+class _TimedEvent:
     thread: str
     source: str
     name: str
     step: str
     phrase: str
-    told: Span
+    told: TextSpan
     is_authored: bool
 
 
-class Order:
+class OrderQuestions:
     """Asks which of several events came first; remembers the latest events to pair with.
 
     Events of one process are never paired: their running numbers would tell the order.
     """
 
     def __init__(self, size: int = 80) -> None:
-        self._events: deque[_Event] = deque(maxlen=size)
+        self._events: deque[_TimedEvent] = deque(maxlen=size)
 
-    def drafts(self, thread: Thread, desk: Desk) -> Iterator[Draft]:
+    def ask_orders(self, thread: Thread, desk: QuestionContext) -> Iterator[LedgerQuestion]:
         """A question or two that set an event of this thread among earlier ones."""
-        for event in _events(thread, desk):
-            yield from self._paired(event, desk)
+        for event in _list_events(thread, desk):
+            yield from self._ask_with_earlier(event, desk)
             self._events.append(event)
 
-    def _paired(self, event: _Event, desk: Desk) -> Iterator[Draft]:
+    def _ask_with_earlier(
+        self, event: _TimedEvent, desk: QuestionContext
+    ) -> Iterator[LedgerQuestion]:
         fit = [
             other
             for other in self._events
@@ -114,23 +121,23 @@ class Order:
         ]
         if not fit:
             return
-        other = desk.chance.one(fit)
-        yield _order([event, other], desk)
+        other = desk.chance.choose(fit)
+        yield _draft_order([event, other], desk)
         apart = [
             third
             for third in fit
             if third.source != other.source and abs(third.told.day - other.told.day) >= _NEAREST
         ]
         if apart:
-            yield _order([event, other, desk.chance.one(apart)], desk)
+            yield _draft_order([event, other, desk.chance.choose(apart)], desk)
 
 
-def _events(thread: Thread, desk: Desk) -> Iterator[_Event]:
+def _list_events(thread: Thread, desk: QuestionContext) -> Iterator[_TimedEvent]:
     for step, when in thread.whens.items():
         happening = thread.happenings.get(step)
         if happening and when.cue and when.phrase and not desk.is_isolated(happening.told.session):
-            phrase = desk.phrase(thread, when.phrase)
-            yield _Event(
+            phrase = desk.render_phrase(thread, when.phrase)
+            yield _TimedEvent(
                 thread=thread.key,
                 source=thread.source,
                 name=thread.name,
@@ -141,19 +148,19 @@ def _events(thread: Thread, desk: Desk) -> Iterator[_Event]:
             )
 
 
-def _order(events: list[_Event], desk: Desk) -> Draft:
-    listed = desk.chance.shuffled(events)
+def _draft_order(events: list[_TimedEvent], desk: QuestionContext) -> LedgerQuestion:
+    listed = desk.chance.shuffle(events)
     names = dict(zip("abc", (event.phrase for event in listed), strict=False))
     by_date = sorted(events, key=lambda event: event.told.day)
     phrases = [event.phrase for event in by_date]
     is_pair = len(events) == 2
     reference = phrases[0] if is_pair else "First " + ", then ".join(phrases)
     asked = [way.format(**names) for way in (_PAIR if is_pair else _TRIPLE)]
-    return Draft(
-        category=CATEGORY,
-        kind=f"{CATEGORY}/order{len(events)}",
+    return LedgerQuestion(
+        category=TEMPORAL,
+        kind=f"{TEMPORAL}/order{len(events)}",
         wordings=asked,
-        reference=sentence(reference),
+        reference=format_sentence(reference),
         evidence=[event.told for event in by_date],
         known_from=by_date[-1].told.day,
         query={
